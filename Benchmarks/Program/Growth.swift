@@ -1,0 +1,69 @@
+import CBench
+import RenderStack
+
+/// How the time of a cycle grows with what is in it.
+enum Growth {
+    struct Point {
+        let size: Int
+        /// Nanoseconds of processor time of a cycle.
+        let median, high, highest: Double
+    }
+
+    static let kinds = ["voices", "modules", "cycles", "players"]
+
+    static func sizes(_ kind: String) -> [Int] {
+        switch kind {
+        case "voices": [1, 4, 16, 64, 256, 1_024, 2_048, 4_096]
+        case "modules": [1, 10, 100, 300, 1_000, 3_000, 10_000]
+        case "cycles": [16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096]
+        default: [1, 2, 4, 8, 16, 32, 64, 128, 256]
+        }
+    }
+
+    static func measure(_ kind: String, _ size: Int, files: [String], seconds: Double) throws -> Point {
+        let renderer: Renderer
+        switch kind {
+        case "voices": renderer = try Voices.modules(size)
+        case "modules": renderer = try Chains.gains(size)
+        case "cycles": renderer = try Voices.modules(64)
+        default: renderer = try players(size, files)
+        }
+        return time(renderer, cycle: kind == "cycles" ? size : Score.cycle, seconds: seconds)
+    }
+
+    /// Players of the same few files, each with a ring and a place of its own.
+    private static func players(_ count: Int, _ files: [String]) throws -> Renderer {
+        let players = try (0..<count).map { try FilePlayer(path: files[$0 % files.count], readAhead: 0.5) }
+        let renderer = try Renderer(layout: StackLayout(slots: 4, channels: 2, frames: 512)) { context in
+            context.push(channels: 2)
+            for player in players {
+                context.run(player)
+                context.mix(2)
+            }
+            context.output()
+        }
+        for player in players {
+            player.loops = .forever
+            player.play()
+        }
+        return renderer
+    }
+
+    /// Offline, so that a disk that is late makes nobody's cycle cheap.
+    private static func time(_ renderer: Renderer, cycle: Int, seconds: Double) -> Point {
+        var block = AudioBlock(channels: renderer.channelCount, frames: cycle)
+        var times: [Double] = []
+        renderer.settle()
+        let end = HostClock.now + HostClock.nanoseconds(seconds)
+        while HostClock.now < end || times.count < 50 {
+            let start = bench_thread_time()
+            renderer.render(into: &block, hostTime: 0, isOffline: true)
+            times.append(Double(bench_thread_time() - start))
+        }
+        // Without the first: caches, coefficients.
+        let sorted = times.dropFirst(times.count / 10).sorted()
+        return Point(
+            size: cycle == Score.cycle ? 0 : cycle, median: percentile(0.5, sorted), high: percentile(0.99, sorted),
+            highest: sorted.last ?? .nan)
+    }
+}

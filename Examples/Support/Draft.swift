@@ -1,0 +1,45 @@
+internal import Glibc
+
+/// A file that gets its name when it is whole, so that nobody takes a half one for it.
+public struct Draft: Sendable {
+    /// The name that it is to have.
+    public let path: String
+    /// The name that it has until then, beside it: hidden, with the same extension.
+    public let temporaryPath: String
+
+    /// A draft of a file. What is no file (a device, a pipe) is written as it is.
+    public init(of path: String) {
+        self.path = path
+        var status = stat()
+        let isSpecial = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        let split = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
+        temporaryPath = isSpecial ? path : path[..<split] + ".partial-" + path[split...]
+    }
+
+    /// Gives it its name, in the place of what has it.
+    ///
+    /// - Throws: why not.
+    public func keep() throws(Unkept) {
+        if temporaryPath != path { try Self.rename(temporaryPath, to: path) }
+    }
+
+    /// Gives a file another name, in the place of what has it.
+    ///
+    /// - Throws: why not.
+    public static func rename(_ path: String, to name: String) throws(Unkept) {
+        if unsafe Glibc.rename(path, name) != 0 {
+            throw Unkept(description: "\(name) cannot be replaced: \(unsafe String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Throws it away.
+    public func discard() {
+        if temporaryPath != path { _ = unsafe unlink(temporaryPath) }
+    }
+
+    /// It cannot get its name.
+    public struct Unkept: Error, CustomStringConvertible {
+        /// One sentence.
+        public let description: String
+    }
+}

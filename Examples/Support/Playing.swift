@@ -1,0 +1,202 @@
+internal import RealtimeWatch
+public import RenderStack
+
+extension Options {
+    /// Renders as the options say: live with a meter, or into a file as fast as it goes.
+    ///
+    /// - Parameters:
+    ///   - renderer: what is to be heard.
+    ///   - meter: what the terminal shows while it plays, if somebody looks.
+    ///   - midiInputs: where MIDI comes in, live.
+    ///   - keys: what a key does that is pressed while it plays live.
+    ///   - keysAreElsewhere: whether the standard input is for something else than keys.
+    ///   - status: what it shows in the place of the meter.
+    ///   - screen: lines that it shows in the place of both, on the whole terminal; below them stand load and lateness.
+    ///   - begun: gets the live output when it plays.
+    ///   - listening: is called fifty times a second, live by the clock, in a file every 20 ms of its sound.
+    ///   - encore: what is heard when it is over, in the same file if it goes into one.
+    public func play(
+        _ renderer: Renderer, _ meter: LevelMeter, midiInputs: [MIDIInput] = [],
+        keys: (@Sendable (Character) -> Void)? = nil, keysAreElsewhere: Bool = false,
+        status: (@Sendable () -> String)? = nil, screen: (@Sendable () -> [String])? = nil,
+        begun: (@Sendable (any RenderOutput) -> Void)? = nil, listening: (@Sendable () -> Void)? = nil,
+        encore: (@Sendable () async throws -> Encore)? = nil
+    ) async throws {
+        let reading = keys.flatMap { keys in
+            output.isLive ? Task { await Terminal.readKeys(isElsewhere: keysAreElsewhere, keys) } : nil
+        }
+        let session = Session(
+            meter: meter, midiInputs: midiInputs, status: status, screen: screen, begun: begun, listening: listening,
+            encore: encore)
+        do {
+            try await play(renderer, session)
+        } catch {
+            reading?.cancel()
+            await reading?.value
+            throw error
+        }
+        reading?.cancel()
+        await reading?.value
+        if output.isLive, let encore = try await encore?() {
+            print("And once more:")
+            var again = self
+            again.seconds = encore.seconds
+            try await again.play(encore.renderer, encore.meter)
+        }
+    }
+
+    /// What is heard behind something else.
+    public struct Encore: Sendable {
+        let renderer: Renderer
+        let meter: LevelMeter
+        let seconds: Double
+
+        /// A renderer, its meter, and how long it plays.
+        public init(_ renderer: Renderer, _ meter: LevelMeter, seconds: Double) {
+            self.renderer = renderer
+            self.meter = meter
+            self.seconds = seconds
+        }
+    }
+
+    /// What happens beside the sound.
+    private struct Session: Sendable {
+        let meter: LevelMeter
+        let midiInputs: [MIDIInput]
+        let status: (@Sendable () -> String)?
+        let screen: (@Sendable () -> [String])?
+        let begun: (@Sendable (any RenderOutput) -> Void)?
+        let listening: (@Sendable () -> Void)?
+        let encore: (@Sendable () async throws -> Encore)?
+    }
+
+    private func play(_ renderer: Renderer, _ session: Session) async throws {
+        let faults = renderer.by({ $0() }) { event in Terminal.note("\(event)") }
+        defer { faults.cancel() }
+        let (name, midi) = (Terminal.programName, session.midiInputs)
+        switch output {
+        case .file(let path): try await write(renderer, path, session)
+        case .any: try await play(AudioOutput(renderer, name: name, midiInputs: midi), session)
+        case .clock: try await play(ClockOutput(renderer), session)
+        case .jack:
+            #if JACK
+                try await play(JACKOutput(renderer, name: name, midiInputs: midi), session)
+            #else
+                throw Missing(trait: "JACK")
+            #endif
+        case .alsa(let device):
+            #if ALSA
+                try await play(ALSAOutput(renderer, device: device, midiInputs: midi, midiName: name), session)
+            #else
+                throw Missing(trait: "ALSA")
+            #endif
+        }
+    }
+
+    /// The package was built without an output.
+    private struct Missing: Error, CustomStringConvertible {
+        let trait: String
+        var description: String { "this build has no \(trait): build the package with its trait \(trait)" }
+    }
+
+    private func write(_ renderer: Renderer, _ path: String, _ session: Session) async throws {
+        let output = try FileOutput(renderer, path: path)
+        let wasWhole = try await untilInterrupted {
+            try await output.preroll(for: .seconds(skip))
+            if let listen = session.listening {
+                let wanted = Int64(((seconds ?? 0) * output.sampleRate).rounded())
+                while output.frameCount < wanted {
+                    try Task.checkCancellation()
+                    let rest = Double(wanted - output.frameCount) / output.sampleRate
+                    try await output.run(for: .seconds(min(0.02, rest)))
+                    listen()
+                }
+            } else {
+                try await output.run(for: .seconds(seconds ?? 0)) { progress in Terminal.show(progress, of: path) }
+            }
+            if let encore = try await session.encore?() {
+                await output.use(encore.renderer)
+                try await output.run(for: .seconds(encore.seconds))
+            }
+        }
+        try await output.finish()
+        Terminal.endDrawing()
+        print("\(wasWhole ? "" : "Ended early. ")\(path): \(output.frameCount) frames")
+    }
+
+    private func play(_ output: some RenderOutput, _ session: Session) async throws {
+        let notices = output.by({ $0() }) { event in Terminal.note("\(event)") }
+        defer { notices.cancel() }
+        if let begun = session.begun {
+            try output.start()
+            begun(output)
+        }
+        let beside = session.listening.map { listen in
+            Task {
+                while !Task.isCancelled {
+                    listen()
+                    try? await Task.sleep(for: .milliseconds(20))
+                }
+            }
+        }
+        // Where nobody is looking nothing is drawn.
+        let drawing = Terminal.isInteractive ? Task { await draw(session, output) } : nil
+        let result: Result<Bool, any Error>
+        do {
+            result = .success(try await output.run(for: seconds.map { .seconds($0) }))
+        } catch {
+            result = .failure(error)
+        }
+        drawing?.cancel()
+        beside?.cancel()
+        await drawing?.value
+        await beside?.value
+        print(try result.get() ? "\(output.statistics)" : "Ended early. \(output.statistics)")
+    }
+
+    /// Ends a recording that was asked for, and says what is in it.
+    public func finish(_ recorder: FileRecorder?) async throws {
+        guard let recorder else { return }
+        try await recorder.finish()
+        print("\(recorder.path): \(recorder.recordedFrameCount) frames")
+    }
+
+    /// Draws a sound file that was made, beside it, and says so.
+    ///
+    /// - Parameter path: the sound file; the picture has its name, with `.png`.
+    public func draw(_ path: String) throws {
+        let picture = try SoundPicture.draw(path)
+        let name = path.split(separator: "/").last ?? ""
+        let ending = name.lastIndex(of: ".").map { name.distance(from: $0, to: name.endIndex) } ?? 0
+        let stem = path.dropLast(ending)
+        try picture.write(to: stem + ".png")
+        print("\(stem).png: its waveform and its spectrogram")
+    }
+
+    /// Says what the watchdog thinks of the program, or how it is asked.
+    public func sayVerdict() {
+        if RealtimeWatch.isPresent {
+            print("The watchdog's verdict:")
+        } else {
+            print("For the watchdog's verdict: rtwatch -- \(CommandLine.arguments.joined(separator: " "))")
+        }
+    }
+
+    /// Shows the levels ten times a second.
+    private func draw(_ show: Session, _ output: some RenderOutput) async {
+        if show.screen != nil { Screen.begin() }
+        while !Task.isCancelled {
+            let statistics = output.statistics
+            let load = "load \(Int((100 * statistics.loadMedian).rounded())) %, \(statistics.missedDeadlines) missed"
+            if let screen = show.screen {
+                Screen.draw(screen() + ["", load])
+            } else if let status = show.status {
+                Terminal.draw("\(status())  \(load)")
+            } else {
+                Terminal.drawMeters(show.meter.levels.map(\.peak), load)
+            }
+            try? await Task.sleep(for: .milliseconds(show.screen == nil ? 100 : 50))
+        }
+        if show.screen != nil { Screen.end() } else { Terminal.endDrawing() }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Glibc
+internal import Synchronization
+
+/// The whole terminal, while a program draws on it: a page of its own, behind which what was there comes back.
+public enum Screen {
+    private struct State {
+        var isShown = false
+        /// What was told meanwhile.
+        var notes: [String] = []
+    }
+    private static let state = Mutex(State())
+
+    /// Turns to a new page, without a cursor.
+    static func begin() {
+        state.withLock { $0 = State(isShown: true) }
+        Terminal.write("\u{1B}[?1049h\u{1B}[?25l")
+    }
+
+    /// Draws it: each line over the one that was there, so that nothing flickers. What was told last stands below. Lines
+    /// that are too long are cut, and what is too much is left out.
+    static func draw(_ lines: [String]) {
+        let (rows, columns) = size
+        let note = state.withLock { $0.notes.last }
+        let all = (lines + (note.map { ["", $0] } ?? [])).prefix(rows)
+        let text = all.map { "\(cut($0, to: columns))\u{1B}[0m\u{1B}[K" }.joined(separator: "\r\n")
+        Terminal.write("\u{1B}[H\(text)\u{1B}[J")
+    }
+
+    /// Turns back, and prints what was told meanwhile.
+    static func end() {
+        let notes = state.withLock { state in
+            defer { state = State() }
+            return state.notes
+        }
+        Terminal.write("\u{1B}[?25h\u{1B}[?1049l")
+        for note in notes { Terminal.note(note) }
+    }
+
+    /// Keeps a text for the page.
+    ///
+    /// - Returns: `false` if there is none.
+    static func keep(_ text: String) -> Bool {
+        state.withLock { state in
+            if state.isShown { state.notes.append(text) }
+            return state.isShown
+        }
+    }
+
+    private static var size: (rows: Int, columns: Int) {
+        var size = winsize()
+        let isKnown = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 && size.ws_col > 0
+        return isKnown ? (Int(size.ws_row), Int(size.ws_col)) : (24, 80)
+    }
+
+    /// The first columns of a line; what only sets a colour takes none.
+    private static func cut(_ line: String, to columns: Int) -> String {
+        var result = "", count = 0, isSequence = false
+        for character in line {
+            if character == "\u{1B}" { isSequence = true }
+            if !isSequence {
+                if count == columns { continue }
+                count += 1
+            }
+            result.append(character)
+            if isSequence && character.isLetter { isSequence = false }
+        }
+        return result
+    }
+}
+
+extension Screen {
+    /// Shown as light on dark, or the other way round.
+    public static func highlighted(_ text: String) -> String { "\u{1B}[7m\(text)\u{1B}[27m" }
+
+    /// A level in words: "-3.5 dB".
+    public static func decibels(_ value: Float) -> String {
+        value.isFinite ? "\((value * 10).rounded() / 10) dB" : "-inf dB"
+    }
+
+    /// A level meter from -60 dB to 0 dB, which are marked; above that it warns.
+    public static func meter(_ decibels: Float, width: Int) -> String {
+        let share = decibels.isFinite ? max(0, min(1, (decibels + 60) / 60)) : 0
+        let eighths = Int((share * Float(8 * width)).rounded())
+        let cells = (0..<width).map { cell -> Character in
+            [" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"][max(0, min(8, eighths - 8 * cell))]
+        }
+        return "[\(String(cells))]\(decibels > 0 ? "!" : " ")"
+    }
+
+    /// A knob on its track.
+    ///
+    /// - Parameters:
+    ///   - share: where it stands, 0…1.
+    ///   - mark: where the track has a mark, 0…1.
+    ///   - width: columns.
+    public static func slider(_ share: Float, mark: Float, width: Int) -> String {
+        var cells = [Character](repeating: "─", count: width)
+        func cell(_ share: Float) -> Int { max(0, min(width - 1, Int((share * Float(width - 1)).rounded()))) }
+        cells[cell(mark)] = "┼"
+        cells[cell(share)] = "█"
+        return String(cells)
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import RenderStack
+
+#if ALSA
+    /// What one direction of a device can do, or why it cannot be asked.
+    struct Answer: Encodable, CustomStringConvertible {
+        let direction: String
+        var rates: [Int]?
+        var channels: [Int]?
+        var formats: [String]?
+        var periods: [Int]?
+        var problem: String?
+
+        init(_ device: String, isCapture: Bool) {
+            direction = isCapture ? "records" : "plays"
+            do {
+                let abilities = try ALSADevice.abilities(of: device, isCapture: isCapture)
+                rates = abilities.usualRates.isEmpty ? [abilities.rates.lowerBound] : abilities.usualRates
+                channels = [abilities.channels.lowerBound, abilities.channels.upperBound]
+                formats = abilities.formats.map(\.description)
+                periods = [abilities.periods.lowerBound, abilities.periods.upperBound]
+            } catch {
+                problem = "\(error)"
+            }
+        }
+
+        var description: String {
+            if let problem { return "\(direction): not now. \(problem)" }
+            func range(_ ends: [Int]?) -> String { Set(ends ?? []).sorted().map(String.init).joined(separator: " to ") }
+            let hertz = (rates ?? []).map(String.init).joined(separator: ", ")
+            let samples = (formats ?? []).joined(separator: ", ")
+            return "\(direction): \(hertz) Hz; channels: \(range(channels)); \(samples); "
+                + "periods of \(range(periods)) frames"
+        }
+    }
+
+    /// Everything that is told.
+    struct Report: Encodable {
+        struct Device: Encodable {
+            let name: String
+            let title: String
+            let plays: Bool
+            let records: Bool
+            let isHardware: Bool
+            let isDefault: Bool
+            let card: String?
+            let connection: String
+            let inUseBy: String?
+            /// Of the hardware and of what is played on if nothing is said.
+            var abilities: [Answer]?
+            private let line: String
+
+            init(_ device: ALSADevice) {
+                (name, title, plays, records) = (device.name, device.title, device.canPlay, device.canRecord)
+                (isHardware, isDefault, card) = (device.isHardware, device.isDefault, device.card)
+                (connection, inUseBy, line) = (device.connection.rawValue, device.owner, "\(device)")
+                guard isHardware || isDefault else { return }
+                abilities =
+                    (plays ? [Answer(name, isCapture: false)] : []) + (records ? [Answer(name, isCapture: true)] : [])
+            }
+
+            func show() {
+                print("  \(line)")
+                for answer in abilities ?? [] { print("    \(answer)") }
+            }
+
+            enum CodingKeys: CodingKey {
+                case name, title, plays, records, isHardware, isDefault, card, connection, inUseBy, abilities
+            }
+        }
+
+        struct Port: Encodable {
+            let address: String
+            let client: String
+            let name: String
+            let sends: Bool
+            let receives: Bool
+            let isHardware: Bool
+            private let line: String
+
+            init(_ port: ALSAMIDIPort) {
+                (address, client, name) = (port.address, port.clientName, port.name)
+                (sends, receives, isHardware, line) = (port.canSend, port.canReceive, port.isHardware, "\(port)")
+            }
+
+            func show() { print("  \(line)") }
+
+            enum CodingKeys: CodingKey { case address, client, name, sends, receives, isHardware }
+        }
+
+        struct Check: Encodable {
+            let subject: String
+            let verdict: String
+            let finding: String
+            let remedy: String?
+
+            init(_ check: MachineCheck) {
+                (subject, verdict, finding, remedy) = (
+                    check.subject, check.verdict.rawValue, check.finding, check.remedy
+                )
+            }
+
+            func show() {
+                let mark = ["good": "ok", "note": "--", "advice": "!", "problem": "!!"][verdict] ?? ""
+                print("  \(mark)\(String(repeating: " ", count: max(1, 4 - mark.count)))\(subject): \(finding)")
+                if let remedy { print("      \(remedy)") }
+            }
+        }
+
+        let devices: [Device]?
+        let midi: [Port]?
+        let checks: [Check]?
+
+        /// For people.
+        func show() {
+            if let devices {
+                let cards = devices.filter(\.isHardware)
+                print(cards.isEmpty ? "There is no sound card." : "Sound cards:")
+                for device in cards { device.show() }
+                let others = devices.filter { !$0.isHardware }
+                if !others.isEmpty { print("What ALSA's configuration offers besides:") }
+                for device in others { device.show() }
+            }
+            if let midi {
+                print(midi.isEmpty ? "There is no MIDI port." : "MIDI ports:")
+                for port in midi { port.show() }
+            }
+            if let checks {
+                print("What sound needs (ok: as it should be, --: to know, !: an advice, !!: there is no sound):")
+                for check in checks { check.show() }
+            }
+        }
+    }
+
+    /// As JSON.
+    func text(of value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+#endif

@@ -1,0 +1,136 @@
+import Foundation
+import RenderStack
+import Synchronization
+
+/// Listens to a voice, fifty times a second, and compares it with a melody. It sings in the octave that it likes.
+final class Judge: Sendable {
+    private let tap: BufferTap
+    private let melody: Melody
+    private let praise: @Sendable () -> Void
+    private let state: Mutex<State>
+
+    /// Cents that a note may be off, and the part of it that must be on key.
+    private static let tolerance = 25.0
+    private static let share = 0.7
+
+    /// What has been heard so far.
+    private struct State {
+        var finder: PitchFinder
+        /// The last of the voice, and the frame behind it.
+        var recent: [Float] = []
+        var end: Int64 = 0
+        /// The cents of the last time that there was something to judge.
+        var cents: Double?
+        var note: Melody.Note?
+        /// Windows in which there was a note, in which there was a voice, and in which it was on key.
+        var asked = 0
+        var sung = 0
+        var onKey = 0
+        var centsOff = 0.0
+        /// The same of the note that is being sung.
+        var noteAsked = 0
+        var noteOnKey = 0
+        var notes = 0
+        var pitches = ""
+    }
+
+    /// - Parameters:
+    ///   - tap: the raw voice.
+    ///   - melody: what it should sing.
+    ///   - praise: is called after each note that was on key.
+    init(_ tap: BufferTap, _ melody: Melody, praise: @escaping @Sendable () -> Void) {
+        self.tap = tap
+        self.melody = melody
+        self.praise = praise
+        state = Mutex(State(finder: PitchFinder(sampleRate: 48_000)))
+    }
+
+    /// Judges what has come in since the last time.
+    func listen(sampleRate: Double) {
+        state.withLock { state in
+            if sampleRate != state.finder.sampleRate { state.finder = PitchFinder(sampleRate: sampleRate) }
+            while true {
+                // In steps of 20 ms of the sound's own clock, so that it is judged alike live and in a file.
+                let step = Int64(sampleRate / 50)
+                var block = AudioBlock(channels: 1, frames: Int(step - state.end % step))
+                let chunk = tap.read(into: &block)
+                guard chunk.frameCount > 0 else { return }
+                let start = chunk.time.sampleTime ?? state.end
+                if start != state.end { state.recent = [] }  // a gap
+                state.recent += block.array(0).prefix(chunk.frameCount)
+                state.recent = state.recent.suffix(state.finder.window)
+                state.end = start + Int64(chunk.frameCount)
+                if state.end % step == 0 && state.recent.count == state.finder.window { judge(&state) }
+            }
+        }
+    }
+
+    private func judge(_ state: inout State) {
+        let rate = state.finder.sampleRate
+        let middle = (Double(state.end) - Double(state.finder.window) / 2) / rate
+        let pitch = state.finder.pitch(of: state.recent)
+        let note = melody.note(at: middle)
+        if note != state.note { endNote(&state, next: note) }
+        var cents: Double?
+        if let note, let pitch {
+            // From half an octave below to half an octave above.
+            let semitones = 12 * log2(pitch / 440) + 69 - Double(note.number)
+            cents = 100 * (semitones - 12 * (semitones / 12).rounded())
+        }
+        if pitch != nil || note != nil {
+            let words = [pitch, cents].map { $0.map { String(format: "%.2f", $0) } ?? "-" }
+            state.pitches += String(format: "%.4f ", middle) + words.joined(separator: " ") + "\n"
+        }
+        state.cents = cents
+        // Where a note begins or ends, a window has some of its neighbour.
+        guard let note, middle > note.start + 0.06, middle < note.end - 0.06 else { return }
+        state.asked += 1
+        state.noteAsked += 1
+        guard let cents else { return }
+        state.sung += 1
+        state.centsOff += cents
+        if abs(cents) <= Self.tolerance {
+            state.onKey += 1
+            state.noteOnKey += 1
+        }
+    }
+
+    private func endNote(_ state: inout State, next: Melody.Note?) {
+        if state.note != nil, state.noteAsked > 0, Double(state.noteOnKey) >= Self.share * Double(state.noteAsked) {
+            state.notes += 1
+            praise()
+        }
+        (state.note, state.noteAsked, state.noteOnKey) = (next, 0, 0)
+    }
+
+    /// What the screen shows: how far from the note the voice is, from half a semitone below to half a semitone above.
+    var status: String {
+        state.withLock { state in
+            var scale = Array("----------|----------")
+            if let cents = state.cents { scale[10 + Int((max(-50, min(50, cents)) / 5).rounded())] = "●" }
+            let name = state.note.map(\.name) ?? ""
+            let cents = state.cents.map { String(format: "%+.0f cents", $0) } ?? ""
+            return name.padding(toLength: 4, withPad: " ", startingAt: 0) + String(scale) + " "
+                + cents.padding(toLength: 10, withPad: " ", startingAt: 0) + " \(Self.score(state)) of 100"
+        }
+    }
+
+    /// What it says in the end.
+    var verdict: String {
+        state.withLock { state in
+            if state.sung == 0 { return "Score: 0 of 100. Nobody sang a note." }
+            let cents = state.centsOff / Double(state.sung)
+            let side = cents < 0 ? "flat" : "sharp"
+            return String(
+                format: "Score: %d of 100. %d notes on key; on average %.1f cents %@.", Self.score(state), state.notes,
+                abs(cents), side)
+        }
+    }
+
+    /// A line for each window: the time of its middle in seconds, the pitch in hertz, cents above the melody.
+    var pitches: String { state.withLock { $0.pitches } }
+
+    private static func score(_ state: State) -> Int {
+        state.asked == 0 ? 0 : Int((100 * Double(state.onKey) / Double(state.asked)).rounded())
+    }
+}

@@ -1,0 +1,69 @@
+// Karaoke: a backing track, a voice through an echo, and a tap on the raw voice that finds its pitch: how near it is to
+// the melody is shown while it sings, and a bell tells of each note that was on key.
+
+import ExampleSupport
+import Foundation
+import RenderStack
+
+let options = Options.read(
+    about: """
+        Sings along. With a sound server the voice comes from the microphone; elsewhere a made-up singer sings. A melody
+        is a text of lines "seconds seconds note": when a note begins, how long it is, and which it is (60 is middle C).
+        """,
+    seconds: 18, files: "BACKING MELODY",
+    extras: [
+        .text("voice", "FILE", "a file that sings in the place of the microphone"),
+        .number("flat", 0, in: -100...100, "cents by which the made-up singer sings too low"),
+        .number("echo", 0.25, in: 0...1, "how much of the voice's echo is heard"),
+        .number("bell", 0.2, in: 0...1, "how loud the bell is that tells of a note on key"),
+        .text("pitches", "FILE", "a text that gets the pitch of the voice, fifty times a second"),
+    ])
+
+do {
+    let melody = try options.files.isEmpty ? Melody.own : Melody(path: options.files[1])
+    let isDevice = options.output.isLive && options.output != .clock
+    let hasMicrophone = isDevice && (options.output != .any || JACKOutput.isServerRunning())
+    let microphone = AudioInput(channels: 1, name: "microphone")
+    let singer = BufferPlayer(channels: 1, name: "singer")
+    if let path = options.text("voice") {
+        singer.schedule(try Sound(path: path))
+    } else if !hasMicrophone {
+        singer.schedule(melody.sung(flat: options["flat"]))
+    }
+    let isSung = options.text("voice") != nil || !hasMicrophone
+    let backing = BufferPlayer(name: "backing")
+    backing.schedule(try options.files.isEmpty ? Melody.backing() : Sound(path: options.files[0]))
+    let tap = BufferTap(channels: 1)
+    let echo = Delay(time: 0.3, feedback: 0.35, mix: Float(options["echo"]))
+    let bells = SamplePlayer(voices: 4, channels: 1, name: "bells")
+    let bell = bells.load(Melody.bell())
+    let meter = LevelMeter()
+    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+
+    let renderer = try Renderer { context in
+        if isSung { context.run(singer) } else { context.run(microphone) }  // pushes 1
+        context.run(tap)  // listens to the top: the voice as it is
+        context.run(echo)  // edits the top
+        context.run(backing)  // pushes 1
+        context.run(bells)  // pushes 1
+        context.mix(3)  // everything
+        context.run(meter)  // listens to the top
+        context.output()  // onto the output
+        if let recorder { context.run(recorder) }  // listens to the top
+    }
+    renderer.transaction {  // all on the same frame
+        singer.play()
+        backing.play()
+        recorder?.begin()
+    }
+
+    let level = Float(options["bell"])
+    let judge = Judge(tap, melody) { bells.play(bell, gain: level) }
+    try await options.play(
+        renderer, meter, status: { judge.status }, listening: { judge.listen(sampleRate: renderer.sampleRate) })
+    try await options.finish(recorder)
+    print(judge.verdict)
+    if let path = options.text("pitches") { try judge.pitches.write(toFile: path, atomically: true, encoding: .utf8) }
+} catch {
+    Terminal.stop("karaoke: \(error)", status: 1)
+}

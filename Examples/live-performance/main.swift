@@ -1,0 +1,95 @@
+// A performance: two loops, each through an effect and a fader of its own, recorded while the knobs turn. Then the
+// recording is played back.
+
+import ExampleSupport
+import RenderStack
+
+let options = Options.read(
+    about: """
+        Plays two loops, records the mix, and plays the recording. Keys: a and z turn the drums' filter up and down,
+        s and x the piano's echo, d and c the drums' fader, f and v the piano's.
+        Ctrl-C ends the performance, and a second one the recording that is played back. A file gets both, one behind
+        the other.
+        """,
+    seconds: 8, files: "DRUMS PIANO", save: "live-performance.wav")
+
+do {
+    let band = options.files.isEmpty ? try Band() : nil
+    let drums = try FilePlayer(path: band?.drums ?? options.files[0])
+    let piano = try FilePlayer(path: band?.piano ?? options.files[1])
+    let filter = LowPass(cutoff: 800, resonance: 0.3)
+    let echo = Delay(time: 0.375, feedback: 0.5, mix: 0.2)
+    let drumFader = Fader(decibels: -3)
+    let pianoFader = Fader(decibels: -3)
+    let meter = LevelMeter()
+    let recorder = try FileRecorder(path: options.save ?? "live-performance-take.wav")
+
+    let renderer = try Renderer { context in
+        context.run(drums)  // pushes 1
+        context.run(filter)  // edits the top
+        context.run(drumFader)  // edits the top
+        context.run(piano)  // pushes 1
+        context.run(echo)  // edits the top
+        context.run(pianoFader)  // edits the top
+        context.mix(2)  // both
+        context.run(meter)  // listens to the top
+        context.output()  // onto the output
+        context.run(recorder)  // listens to the top
+    }
+    for player in [drums, piano] { player.loops = .forever }
+    renderer.transaction {  // all on the same frame
+        drums.play()
+        piano.play()
+        recorder.begin()
+    }
+    // Somebody turns the filter open and closed again, if nobody else does.
+    for second in 1...4 {
+        try renderer.transaction(at: .sample(Int64(second) * 96_000)) {
+            filter.cutoff.value = second.isMultiple(of: 2) ? 800 : 12_000
+        }
+    }
+
+    @Sendable func turn(_ key: Character) {
+        switch key {
+        case "a": filter.cutoff.value *= 1.2
+        case "z": filter.cutoff.value /= 1.2
+        case "s": echo.mix.value += 0.1
+        case "x": echo.mix.value -= 0.1
+        case "d": drumFader.position += 0.05
+        case "c": drumFader.position -= 0.05
+        case "f": pianoFader.position += 0.05
+        case "v": pianoFader.position -= 0.05
+        default: break
+        }
+    }
+    @Sendable func screen() -> [String] {
+        func knob(_ name: String, _ share: Float, _ value: String) -> String {
+            "\(name)  \(Screen.slider(share, mark: 0, width: 30))  \(value)"
+        }
+        let cutoff = filter.cutoff.value
+        return [
+            "live-performance", "",
+            knob("a z  drums' filter", RenderMath.log2(cutoff / 20) / 10, "\(Int(cutoff)) Hz"),
+            knob("d c  drums        ", drumFader.position, Screen.decibels(drumFader.decibels)),
+            knob("s x  piano's echo ", echo.mix.value, "\(Int(100 * echo.mix.value)) %"),
+            knob("f v  piano        ", pianoFader.position, Screen.decibels(pianoFader.decibels)), "",
+        ] + meter.levels.map { Screen.meter($0.peak, width: 40) }
+    }
+    // When it is over, what was recorded.
+    @Sendable func encore() async throws -> Options.Encore {
+        try await recorder.finish()
+        let playback = try FilePlayer(path: recorder.path)
+        let playbackMeter = LevelMeter()  // a module belongs to one renderer
+        let listening = try Renderer { context in
+            context.run(playback)  // pushes 1
+            context.run(playbackMeter)  // listens to the top
+            context.output()  // onto the output
+        }
+        playback.play()
+        return Options.Encore(listening, playbackMeter, seconds: playback.duration)
+    }
+    try await options.play(renderer, meter, keys: turn, screen: screen, encore: encore)
+    try await options.finish(recorder)
+} catch {
+    Terminal.stop("live-performance: \(error)", status: 1)
+}

@@ -1,0 +1,73 @@
+// A mixdown: a session in a text file becomes a sound file, many times as fast as it sounds and as loud as it is to be.
+
+import ExampleSupport
+import Foundation
+import RenderStack
+
+let options = Options.read(
+    about: "Mixes a session into mix.wav, or the file that --output names. Peaks stay below -1 dBTP.",
+    files: "SESSION",
+    extras: [
+        .number("loudness", -16, in: -60 ... -5, "LUFS that the mix shall have"),
+        .text("stems", "FOLDER", "the mix and each track as files of this folder, instead"),
+    ],
+    offline: "the file; its name says the format (.wav, .flac, .ogg …)")
+
+do {
+    let band = options.files.isEmpty ? try Band() : nil
+    let session =
+        try band.map { Session(drums: $0.drums, bass: $0.bass, piano: $0.piano) } ?? Session(path: options.files[0])
+    let path = if case .file(let path) = options.output { path } else { "mix.wav" }
+    let stems = options.text("stems").map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+
+    let wasWhole = try await untilInterrupted {
+        let seconds = try options.seconds ?? Performance(session).duration
+        let master = try Master(session, wanted: options["loudness"], seconds: seconds) { step in
+            if Terminal.isInteractive { Terminal.draw("\(step) …") }
+        }
+
+        // And once into files, which get their names when they are whole.
+        let performance = try Performance(session, gain: master.gain, ceiling: master.limit, stems: stems != nil)
+        let names = ["Mix"] + session.tracks.map(\.name)
+        let hidden = stems.map { "\($0).partial" }
+        let draft = Draft(of: path)
+        let output =
+            if let hidden {
+                try FileOutput(performance.renderer, folder: hidden, names: names)
+            } else {
+                try FileOutput(performance.renderer, path: draft.temporaryPath)
+            }
+        func discard() {
+            draft.discard()
+            if let hidden { try? FileManager.default.removeItem(atPath: hidden) }
+        }
+        do {
+            try await output.preroll(for: .seconds(performance.latency))
+            try await output.run(for: .seconds(seconds)) { Terminal.show($0, of: stems ?? path) }
+            try await output.finish()
+        } catch {
+            try? await output.finish()
+            discard()
+            throw error
+        }
+        Terminal.endDrawing()
+        var made: [String] = []
+        if let stems {
+            try FileManager.default.createDirectory(atPath: stems, withIntermediateDirectories: true)
+            for path in output.paths {
+                let name = path.split(separator: "/").last ?? ""
+                try Draft.rename(path, to: "\(stems)/\(name)")
+                made.append("\(stems)/\(name)")
+            }
+            discard()
+        } else {
+            try draft.keep()
+            made.append(path)
+        }
+        for path in made { print("\(path): \(output.frameCount) frames") }
+        print(master.description)
+    }
+    if !wasWhole { print("Ended early.") }
+} catch {
+    Terminal.stop("mixdown: \(error)", status: 1)
+}

@@ -1,0 +1,84 @@
+import ExampleSupport
+import Foundation
+import RenderStack
+
+/// Keeps a player supplied, and decides what is to be done where it runs dry.
+struct Feed: Sendable {
+    /// What happens where pieces come too late.
+    enum Policy: String {
+        /// It rests until enough has arrived again: there is one gap and not many, and everything is heard, later.
+        case rest
+        /// It keeps to time: what comes too late is left out, so that it never falls further behind. For what is live.
+        case skip
+    }
+
+    private let player: BufferPlayer
+    private let renderer: Renderer
+    private let ahead: Int
+    private let policy: Policy
+
+    /// - Parameters:
+    ///   - player: what is supplied.
+    ///   - renderer: what it plays in.
+    ///   - ahead: seconds that must have arrived.
+    ///   - policy: what happens where pieces come too late.
+    init(_ player: BufferPlayer, in renderer: Renderer, ahead: Double, policy: Policy) {
+        self.player = player
+        self.renderer = renderer
+        self.ahead = max(1, Int((ahead / Pieces.seconds).rounded(.up)))
+        self.policy = policy
+    }
+
+    /// Schedules pieces until there are no more. Live it takes no more than twice what is needed ahead, and returns when
+    /// everything has been heard.
+    func run(isLive: Bool, _ next: () -> Sound?) {
+        switch policy {
+        case .skip where isLive: keepTime(next)
+        default: rest(isLive: isLive, next)
+        }
+        guard isLive else { return }
+        while player.scheduledCount > 0 { Thread.sleep(forTimeInterval: 0.01) }
+        Terminal.note("The stream has ended.")
+    }
+
+    private func rest(isLive: Bool, _ next: () -> Sound?) {
+        var isPlaying = false
+        while let piece = next() {
+            if isPlaying && player.scheduledCount == 0 {
+                Terminal.note("The stream ran dry; waiting for more.")
+                player.pause()
+                isPlaying = false
+            }
+            player.schedule(piece)
+            if !isPlaying && player.scheduledCount >= ahead {
+                player.play()
+                isPlaying = true
+            }
+            while isLive && player.scheduledCount >= 2 * ahead { Thread.sleep(forTimeInterval: 0.01) }
+        }
+        player.play()
+    }
+
+    /// Each piece has its time, from the first one on.
+    private func keepTime(_ next: () -> Sound?) {
+        let length = Pieces.seconds * renderer.sampleRate
+        var start: Int64?, index = 0, late = 0
+        player.play()
+        while let piece = next() {
+            let now = renderer.sampleTime
+            let first = start ?? now + Int64(Double(ahead) * length)
+            start = first
+            let due = first + Int64(Double(index) * length)
+            index += 1
+            if due < now {
+                late += 1
+                continue
+            }
+            if late > 0 { Terminal.note("\(late) pieces came too late and are left out.") }
+            late = 0
+            player.schedule(piece, at: .sample(due))
+            while player.scheduledCount >= 2 * ahead { Thread.sleep(forTimeInterval: 0.01) }
+        }
+        if late > 0 { Terminal.note("\(late) pieces came too late and are left out.") }
+    }
+}

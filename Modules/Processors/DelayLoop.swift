@@ -1,0 +1,300 @@
+import RenderCore
+
+/// Delay lines with their feedback: the arithmetic of ``Delay``.
+struct DelayLoop: ~Copyable, Sendable {
+    /// How a new time is reached.
+    struct Change: Sendable, BitwiseCopyable {
+        var isCrossfade: Bool
+        var seconds: Double
+    }
+
+    /// The parameters in a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        var seconds: Float
+        var feedback: Glide
+        var cutoff: Glide
+        var mix: Glide
+        var change: Change
+        var isPingPong: Bool
+
+        @_noLocks @_noAllocation
+        init(
+            seconds: Float, feedback: Glide, cutoff: Glide, mix: Glide, change: Change, isPingPong: Bool
+        ) {
+            self.seconds = seconds
+            self.feedback = feedback
+            self.cutoff = cutoff
+            self.mix = mix
+            self.change = change
+            self.isPingPong = isPingPong
+        }
+    }
+
+    var line: DelayLine
+    /// What comes out of the lines, a block for each channel, and twice that for the other end of a cross-fade.
+    private var wet: RenderMemory<Float>
+    private var other: RenderMemory<Float>
+    /// The low-pass filters in the loops, one for each channel.
+    private var filters: OnePoleFilter
+    /// What has passed them.
+    private var round: RenderMemory<Float>
+    /// The coefficient of the last cut-off that was at rest.
+    private var settled = (cutoff: Float(-1), rate: 0.0, coefficient: Float(0))
+    /// Feedback, coefficient of the filter, mix: for each frame of a block.
+    private var numbers: RenderMemory<Float>
+    /// Whether those are the same for all frames, and no fewer than a block.
+    private var isSteady = false
+    private var isClear = true
+
+    // The time in frames: on its way from one to the other, or there.
+    private var from = -1.0
+    private var to = -1.0
+    private var elapsed = 0
+    private var duration = 0
+
+    init(channels: Int, frames: Int) {
+        line = DelayLine(channels: channels, frames: frames)
+        let block = DelayLine.blockLength
+        wet = RenderMemory(repeating: 0, count: line.channelCount * block)
+        other = RenderMemory(repeating: 0, count: line.channelCount * block)
+        round = RenderMemory(repeating: 0, count: line.channelCount * block)
+        filters = OnePoleFilter(channels: line.channelCount)
+        numbers = RenderMemory(repeating: 0, count: 3 * block)
+    }
+
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        if isClear { return }
+        isClear = true
+        line.reset()
+        filters.reset()
+    }
+
+    /// Delays the first frames of the top.
+    @_noLocks @_noAllocation
+    mutating func process(_ context: inout RenderContext, _ settings: Settings, frames: Int) {
+        isClear = false
+        let rate = context.sampleRate
+        let target = line.clamp(DelayLoop.frames(settings.seconds, rate))
+        let channels = min(context.channelCount(), line.channelCount)
+        var top = context.top
+        var done = 0
+        while done < frames {
+            aim(at: target, settings.change, rate)
+            let count = read(channels, settings.change.isCrossfade, atMost: frames &- done)
+            prepare(settings, rate, first: done, count: count)
+            var channel = 0
+            while channel < channels {
+                if settings.isPingPong && channel &+ 1 < channels {
+                    bounce(&top, channel, first: done, count: count)
+                    channel &+= 2
+                } else {
+                    turn(&top, channel, settings, first: done, count: count)
+                    channel &+= 1
+                }
+            }
+            line.advance(by: count)
+            elapsed = min(elapsed &+ count, duration)
+            done &+= count
+        }
+    }
+
+    /// Seconds as frames. What a `Float` cannot tell from a whole frame is one.
+    @_noLocks @_noAllocation
+    static func frames(_ seconds: Float, _ rate: Double) -> Double {
+        let exact = Double(seconds) * rate
+        let whole = Double(Int(min(exact, 1e15) + 0.5))
+        return abs(exact - whole) <= exact * 0x1p-23 ? whole : exact
+    }
+
+    // MARK: Time
+
+    /// Sets out for another time: from wherever a glide is, but only after the end of a cross-fade.
+    @_noLocks @_noAllocation
+    private mutating func aim(at target: Double, _ change: Change, _ rate: Double) {
+        if to < 0 {
+            (from, to) = (target, target)
+            return
+        }
+        if target == to || (change.isCrossfade && elapsed < duration) { return }
+        from = change.isCrossfade ? to : delay(at: 0)
+        to = target
+        elapsed = 0
+        duration = Int(min(change.seconds * rate, 1e9))
+    }
+
+    /// Where a glide is, some frames from now.
+    @_noLocks @_noAllocation
+    private func delay(at frame: Int) -> Double {
+        let passed = elapsed &+ frame
+        if passed >= duration { return to }
+        return from + (to - from) * (Double(passed) / Double(duration))
+    }
+
+    // MARK: Reading
+
+    /// Reads a block of all channels: as many frames as can be read before one must be written.
+    @_noLocks @_noAllocation
+    private mutating func read(_ channels: Int, _ isCrossfade: Bool, atMost limit: Int) -> Int {
+        let block = DelayLine.blockLength
+        if elapsed >= duration {
+            let count = min(limit, line.reach(to))
+            for channel in 0..<channels {
+                line.read(channel, delay: to, count: count, into: &wet, at: channel &* block)
+            }
+            return count
+        }
+        let left = min(limit, min(duration &- elapsed, block))
+        if isCrossfade {
+            let count = min(left, min(line.reach(from), line.reach(to)))
+            for channel in 0..<channels {
+                line.read(channel, delay: from, count: count, into: &wet, at: channel &* block)
+                line.read(channel, delay: to, count: count, into: &other, at: channel &* block)
+                for i in 0..<count {
+                    // A smooth step: both gains add up to 1 and begin and end without a bend.
+                    let t = Float(elapsed &+ i) / Float(duration)
+                    let part = t * t * (3 - 2 * t)
+                    let index = channel &* block &+ i
+                    wet[index] = wet[index] * (1 - part) + other[index] * part
+                }
+            }
+            return count
+        }
+        var count = 0
+        while count < left {
+            let delay = delay(at: count)
+            // A shorter delay may reach further: it is read over fewer samples.
+            if count >= line.reach(delay) { break }
+            let aim = line.aim(delay)
+            for channel in 0..<channels { wet[channel &* block &+ count] = line.read(channel, aim, frame: count) }
+            count &+= 1
+        }
+        return count
+    }
+
+    // MARK: The loop
+
+    /// The numbers that are the same for all channels.
+    @_noLocks @_noAllocation
+    private mutating func prepare(_ settings: Settings, _ rate: Double, first: Int, count: Int) {
+        let block = DelayLine.blockLength
+        let isFlat = settings.feedback.isFlat && settings.cutoff.isFlat && settings.mix.isFlat
+        if isFlat {
+            let coefficient = settle(settings.cutoff, rate, first: first)
+            if isSteady && numbers[0] == settings.feedback.end && numbers[block] == coefficient
+                && numbers[2 &* block] == settings.mix.end
+            {
+                return
+            }
+            for i in 0..<block {
+                numbers[i] = settings.feedback.end
+                numbers[block &+ i] = coefficient
+                numbers[2 &* block &+ i] = settings.mix.end
+            }
+            isSteady = true
+            return
+        }
+        isSteady = false
+        var coefficient = settle(settings.cutoff, rate, first: first)
+        for i in 0..<count {
+            numbers[i] = settings.feedback[first &+ i]
+            if !settings.cutoff.isFlat { coefficient = DelayLoop.coefficient(settings.cutoff[first &+ i], rate) }
+            numbers[block &+ i] = coefficient
+            numbers[2 &* block &+ i] = settings.mix[first &+ i]
+        }
+    }
+
+    /// One pole whose level is at -3 dB at the cut-off, also where the cut-off is near half of the rate: with
+    /// s = sin ω/2 the equation |a / (1 - (1 - a) z⁻¹)|² = 1/2 has the root a = 2s (√(1 + s²) - s). From 0.45 of the rate on
+    /// it opens, and at half of it nothing is filtered.
+    @_noLocks @_noAllocation
+    static func coefficient(_ cutoff: Float, _ rate: Double) -> Float {
+        let turns = min(max(Double(cutoff) / rate, 0), 0.5)
+        let sine = RenderMath.sin(.pi * min(turns, 0.45))
+        let root = RenderMath.exp(0.5 * RenderMath.log(1 + sine * sine))
+        let a = 2 * sine * (root - sine)
+        return Float(turns <= 0.45 ? a : a + (1 - a) * ((turns - 0.45) / 0.05))
+    }
+
+    /// The coefficient at a frame. At rest it is made when the cut-off changes.
+    @_noLocks @_noAllocation
+    private mutating func settle(_ cutoff: Glide, _ rate: Double, first: Int) -> Float {
+        if !cutoff.isFlat { return DelayLoop.coefficient(cutoff[first], rate) }
+        if settled.cutoff != cutoff.end || settled.rate != rate {
+            settled = (cutoff.end, rate, DelayLoop.coefficient(cutoff.end, rate))
+        }
+        return settled.coefficient
+    }
+
+    /// What goes round: held below +18 dB. Up to +12 dB it is left as it is.
+    @_noLocks @_noAllocation
+    private static func held(_ sample: Float) -> Float {
+        let size = abs(sample)
+        if size <= 4 { return sample }
+        let excess = (size - 4) * 0.25
+        let held = 4 + 4 * (excess / (1 + excess))
+        return sample < 0 ? -held : held
+    }
+
+    /// Writes into a line. What is tiny, or no number, is zero there: echoes end, and a bad sample does not come back.
+    @_noLocks @_noAllocation
+    private mutating func write(_ sample: Float, _ channel: Int, _ i: Int) {
+        let size = abs(sample)
+        line.write(size > 1e-30 && size < 1e30 ? sample : 0, channel: channel, frame: i)
+    }
+
+    /// A channel with its own line.
+    @_noLocks @_noAllocation
+    private mutating func turn(
+        _ top: inout AudioBuffer, _ channel: Int, _ settings: Settings, first: Int, count: Int
+    ) {
+        let block = DelayLine.blockLength
+        let last = numbers[block &+ count &- 1]
+        let isOpen = last >= 1 && settings.cutoff.framesLeft <= first
+        if isOpen {
+            filters.pass(wet[channel &* block &+ count &- 1], channel: channel)
+        } else {
+            filter(channel, settings, first: first, count: count)
+        }
+        var samples = top[channel]
+        line.feed(
+            channel, echo: &wet, round: &round, isOpen: isOpen, at: channel &* block, numbers: &numbers,
+            mixes: 2 &* block, &samples, from: first, count: count)
+    }
+
+    /// Lets a channel's block pass the filter of the loop. A cut-off on its way comes to rest on its frame.
+    @_noLocks @_noAllocation
+    private mutating func filter(_ channel: Int, _ settings: Settings, first: Int, count: Int) {
+        let block = DelayLine.blockLength
+        let start = channel &* block
+        let moving = max(0, min(settings.cutoff.framesLeft &- first, count))
+        for i in 0..<moving {
+            round[start &+ i] = filters.next(wet[start &+ i], numbers[block &+ i], channel: channel)
+        }
+        if moving == count { return }
+        let coefficient = numbers[block &+ count &- 1]
+        filters.process(
+            wet, into: &round, from: start &+ moving, count: count &- moving, coefficient, channel: channel)
+    }
+
+    /// Two channels whose lines feed each other; what comes in enters the first.
+    @_noLocks @_noAllocation
+    private mutating func bounce(_ top: inout AudioBuffer, _ left: Int, first: Int, count: Int) {
+        let block = DelayLine.blockLength
+        let right = left &+ 1
+        for i in 0..<count {
+            let (mix, coefficient) = (numbers[2 &* block &+ i], numbers[block &+ i])
+            let (echo, answer) = (wet[left &* block &+ i], wet[right &* block &+ i])
+            let there = DelayLoop.held(filters.next(echo, coefficient, channel: left))
+            let here = DelayLoop.held(filters.next(answer, coefficient, channel: right))
+            var samples = top[left]
+            let one = samples[first &+ i]
+            samples[first &+ i] = one * (1 - mix) + echo * mix
+            samples = top[right]
+            let two = samples[first &+ i]
+            samples[first &+ i] = two * (1 - mix) + answer * mix
+            write(0.5 * (one + two) + numbers[i] * here, left, i)
+            write(numbers[i] * there, right, i)
+        }
+    }
+}

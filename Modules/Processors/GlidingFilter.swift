@@ -1,0 +1,204 @@
+public import RenderCore
+
+/// A second-order filter, or several in a row, whose settings are parameters on their way: the arithmetic of
+/// ``LowPass``, ``Bandpass``, ``ParametricEQ`` and the others. A module of one's own holds it in a `RenderState`.
+///
+///     filter.with(&context) { filter, context in
+///         filter.process(&context, FilterSettings(.lowPass, frequency: cutoff, width: .q(q)))
+///     }
+///
+/// While a setting moves, each frame gets its own coefficients; at rest they are made when they change.
+public struct GlidingFilter: ~Copyable, Sendable {
+    private var filter: StateVariableFilter
+    /// One for each frame of a part of the slice.
+    private var coefficients: RenderMemory<FilterCoefficients>
+    /// Those of the last slice at rest, one for each stage.
+    private var settled: RenderMemory<Settled>
+
+    /// What coefficients at rest were made from.
+    private struct Settled: Sendable, BitwiseCopyable {
+        var settings: FilterSettings.Values
+        var rate: Double
+        var coefficients: FilterCoefficients
+    }
+
+    /// A filter that has heard nothing.
+    ///
+    /// - Parameter stages: filters in a row.
+    public init(stages: Int = 1) {
+        filter = StateVariableFilter(stages: stages)
+        let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
+        coefficients = RenderMemory(repeating: nothing, count: 64)
+        let values = FilterSettings.Values(frequency: 0, width: 0, decibels: 0)
+        settled = RenderMemory(
+            repeating: Settled(settings: values, rate: 0, coefficients: nothing), count: stages)
+    }
+
+    /// Filters the top. Where the mix is 0 the samples stay as they are, bit for bit, and what was heard is forgotten.
+    @_noLocks @_noAllocation
+    public mutating func process(_ context: inout RenderContext, stage: Int = 0, _ settings: FilterSettings) {
+        guard settled.indices.contains(stage) else { return }
+        let end = settings.mix.lastFrame(of: context.frameCount)
+        if end > 0 { run(&context, stage, settings, frames: end) }
+        if end < context.frameCount { reset() }
+    }
+
+    /// Forgets what was heard.
+    @_noLocks @_noAllocation
+    public mutating func reset() { filter.reset() }
+
+    @_noLocks @_noAllocation
+    private mutating func run(
+        _ context: inout RenderContext, _ stage: Int, _ settings: FilterSettings, frames: Int
+    ) {
+        let rate = context.sampleRate
+        var top = context.top
+        if settings.isFlat {
+            let coefficients = settle(stage, settings, rate)
+            if settings.mix.isFlat {
+                let mixed = coefficients.mixed(Double(settings.mix.end))
+                return filter.process(&top, stage: stage, with: mixed)
+            }
+        }
+        // What moves comes to rest on its frame, not with the next slice: from there on the frames are computed otherwise.
+        let moving = min(frames, settings.framesLeft)
+        var done = 0
+        while done < moving {
+            let count = min(moving &- done, self.coefficients.count)
+            for i in 0..<count {
+                let frame = done &+ i
+                let made =
+                    settings.isFlat
+                    ? settled[stage].coefficients : settings.coefficients(settings.values(at: frame), rate)
+                coefficients[i] = made.mixed(Double(settings.mix[frame]))
+            }
+            filter.process(&top, from: done, count: count, stage: stage, with: coefficients)
+            done &+= count
+        }
+        if moving < frames {
+            let coefficients = settle(stage, settings, rate).mixed(Double(settings.mix.end))
+            filter.process(&top, from: moving, count: frames &- moving, stage: stage, with: coefficients)
+        }
+    }
+
+    /// The coefficients of settings at rest.
+    @_noLocks @_noAllocation
+    private mutating func settle(_ stage: Int, _ settings: FilterSettings, _ rate: Double) -> FilterCoefficients {
+        let values = settings.valuesAtRest
+        if settled[stage].settings != values || settled[stage].rate != rate {
+            settled[stage] = Settled(
+                settings: values, rate: rate, coefficients: settings.coefficients(values, rate))
+        }
+        return settled[stage].coefficients
+    }
+}
+
+/// What a ``GlidingFilter`` does in a slice.
+public struct FilterSettings: Sendable, BitwiseCopyable {
+    /// How the width of a filter is told.
+    public enum Width: Sendable, BitwiseCopyable {
+        /// As a quality.
+        case q(Glide)
+        /// As a bandwidth in octaves.
+        case octaves(Glide)
+        /// As the level at the cut-off in decibels.
+        case resonance(Glide)
+    }
+
+    /// The kind of filter.
+    public var shape: FilterShape
+    /// Cut-off or centre, in hertz.
+    public var frequency: Glide
+    /// How wide it is.
+    public var width: Width
+    /// The gain of a bell or a shelf.
+    public var decibels: Glide
+    /// From dry (0) to filtered (1).
+    public var mix: Glide
+
+    /// Settings. Shelves of the flattest slope, no gain, and only the filtered sound if nothing is said.
+    @_noLocks @_noAllocation
+    public init(
+        _ shape: FilterShape, frequency: Glide, width: Width = .q(Glide(0.70710678)), decibels: Glide = Glide(0),
+        mix: Glide = Glide(1)
+    ) {
+        self.shape = shape
+        self.frequency = frequency
+        self.width = width
+        self.decibels = decibels
+        self.mix = mix
+    }
+
+    /// The settings at one frame.
+    struct Values: Sendable, BitwiseCopyable {
+        var frequency: Float
+        var width: Float
+        var decibels: Float
+
+        @_noLocks @_noAllocation
+        static func != (a: Values, b: Values) -> Bool {
+            a.frequency != b.frequency || a.width != b.width || a.decibels != b.decibels
+        }
+    }
+
+    private var glideOfWidth: Glide {
+        @_noLocks @_noAllocation get {
+            switch width {
+            case .q(let glide), .octaves(let glide), .resonance(let glide): glide
+            }
+        }
+    }
+
+    /// Whether nothing moves but the mix.
+    var isFlat: Bool {
+        @_noLocks @_noAllocation get {
+            frequency.isFlat && glideOfWidth.isFlat && decibels.isFlat
+        }
+    }
+
+    /// Frames until nothing moves any more.
+    var framesLeft: Int {
+        @_noLocks @_noAllocation get {
+            max(max(frequency.framesLeft, glideOfWidth.framesLeft), max(decibels.framesLeft, mix.framesLeft))
+        }
+    }
+
+    /// The settings when nothing moves any more.
+    var valuesAtRest: Values {
+        @_noLocks @_noAllocation get {
+            Values(frequency: frequency.end, width: glideOfWidth.end, decibels: decibels.end)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    func values(at frame: Int) -> Values {
+        Values(frequency: frequency[frame], width: glideOfWidth[frame], decibels: decibels[frame])
+    }
+
+    @_noLocks @_noAllocation
+    func coefficients(_ values: Values, _ rate: Double) -> FilterCoefficients {
+        let frequency = Double(values.frequency)
+        let q =
+            switch width {
+            case .q: Double(values.width)
+            case .octaves:
+                FilterCoefficients.q(octaves: Double(values.width), frequency: frequency, sampleRate: rate)
+            case .resonance: FilterCoefficients.q(resonance: Double(values.width))
+            }
+        return FilterCoefficients(
+            shape, frequency: frequency, q: q, decibels: Double(values.decibels), sampleRate: rate)
+    }
+}
+
+extension Glide {
+    /// How many frames there are until a mix has come down to 0 for good: all of them where it does not.
+    ///
+    /// A bypass begins on that frame, not with the next slice, so that the length of the slices changes nothing.
+    @_noLocks @_noAllocation
+    func lastFrame(of count: Int) -> Int {
+        if end != 0 { return count }
+        var frames = isFlat ? 0 : count
+        while frames > 0 && self[frames &- 1] == 0 { frames &-= 1 }
+        return frames
+    }
+}

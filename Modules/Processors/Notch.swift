@@ -1,0 +1,41 @@
+public import RenderCore
+
+/// Takes one frequency out: hum, feedback, a whistle. Edits the top.
+///
+/// A second-order notch, the cookbook's. Latency: none. Up to 64 channels.
+public final class Notch: Effect {
+    /// What is taken out, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
+    public let center: Parameter
+    /// How wide the gap is between its points at -3 dB: 1/12…10 octaves.
+    public let octaves: Parameter
+    /// From the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    public let mix: Parameter
+
+    private let filter = RenderState(GlidingFilter())
+
+    /// A filter.
+    ///
+    /// - Parameters:
+    ///   - center: the middle, in hertz.
+    ///   - octaves: the bandwidth, 1/12…10.
+    ///   - mix: 0…1.
+    public init(center: Float = 2_000, octaves: Float = 0.5, mix: Float = 1) {
+        self.center = Parameter(
+            center, in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz, glide: .exponential(.milliseconds(20))
+        )
+        self.octaves = Parameter(octaves, in: 1 / 12...10, unit: .octaves, glide: .linear(.milliseconds(20)))
+        self.mix = Parameter(mix, in: 0...1)
+    }
+
+    /// Filters the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let settings = FilterSettings(
+            .notch, frequency: center.glide(context), width: .octaves(octaves.glide(context)), mix: mix.glide(context))
+        filter.with(&context) { filter, context in filter.process(&context, settings) }
+    }
+
+    /// Forgets what was heard.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
+}

@@ -1,0 +1,31 @@
+public import RenderCore
+
+/// Moves the sound between left and right at an even loudness. Edits the top.
+///
+/// Equal power: -3 dB on both sides in the middle. Mono becomes stereo, of two channels each is weighted; a buffer of
+/// more is silenced and counts as a fault (``Balance`` takes those). Latency: none.
+public final class Pan: Effect {
+    /// From left (-1) over the middle (0) to right (1). A change glides for 10 ms.
+    public let position: Parameter
+
+    /// Those of the last slice at rest.
+    private let gains = RenderState(PanGains(0))
+
+    /// A pan.
+    ///
+    /// - Parameter position: -1…1.
+    public init(_ position: Float = 0) { self.position = Parameter(position, in: -1...1) }
+
+    /// Weights the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let position = position.glide(context)
+        guard position.isFlat else { return context.pan(position) }
+        var gains = gains.read(context)
+        if gains.position != position.end {
+            gains = PanGains(position.end)
+            self.gains.write(gains, context)
+        }
+        context.weigh(gains)
+    }
+}

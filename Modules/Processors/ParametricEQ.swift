@@ -1,0 +1,129 @@
+public import RenderCore
+
+/// Shapes the sound with any number of bells and shelves. Edits the top.
+///
+///     let eq = ParametricEQ([.lowShelf(80, decibels: -3), .bell(2_000, q: 1.4, decibels: 4)])
+///     eq.bands[1].gain.value = 6
+///
+/// Second-order filters in a row, the cookbook's. Latency: none. Up to 64 channels. With a ``mix`` between 0 and 1 it
+/// takes one more buffer of the stack for a moment.
+public final class ParametricEQ: Effect {
+    /// The bands, in the order in which they work.
+    public let bands: OwnedArray<Band>
+    /// From the sound as it was (0, bit for bit and for free) to the shaped one (1).
+    public let mix: Parameter
+
+    private let filter: RenderState<GlidingFilter>
+
+    /// An equaliser.
+    ///
+    /// - Parameters:
+    ///   - bands: 1…256 of them.
+    ///   - mix: 0…1.
+    /// - Precondition: there are 1…256 bands.
+    public init(_ bands: [Setting], mix: Float = 1) {
+        let count = bands.count
+        precondition((1...256).contains(count), "ParametricEQ: \(count) bands; it must be 1…256")
+        self.bands = OwnedArray(count: count) { Band(bands[$0]) }
+        self.mix = Parameter(mix, in: 0...1)
+        filter = RenderState(GlidingFilter(stages: count))
+    }
+
+    /// An equaliser of bells that change nothing yet, spread evenly by octaves between 40 Hz and 12 kHz.
+    ///
+    /// - Parameter count: how many, 1…256.
+    public convenience init(bands count: Int) {
+        self.init(
+            (0..<max(count, 0)).map { band in
+                .bell(40 * RenderMath.pow(300, (Float(band) + 0.5) / Float(count)))
+            })
+    }
+
+    /// Shapes the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let mix = mix.glide(context)
+        let isPartial = !(mix.isFlat && (mix.end == 0 || mix.end == 1))
+        let frames = mix.lastFrame(of: context.frameCount)
+        if isPartial { context.duplicate() }
+        var band = 0
+        while band < bands.count {
+            let settings = bands[band].settings(context)
+            if frames > 0 { filter.with(&context) { $0.process(&$1, stage: band, settings) } }
+            band &+= 1
+        }
+        if frames < context.frameCount { filter.with(&context) { filter, _ in filter.reset() } }
+        if isPartial {
+            context.withTop2 { wet, dry in
+                for channel in 0..<dry.channelCount {
+                    let wet = wet.samples(channel)
+                    var dry = dry[channel]
+                    for i in dry.indices { dry[i] = dry[i] * (1 - mix[i]) + wet[i] * mix[i] }
+                }
+            }
+            context.pop()
+        }
+    }
+
+    /// Forgets what was heard.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
+}
+
+extension ParametricEQ {
+    /// How a band begins.
+    public struct Setting: Sendable, Hashable {
+        /// What it is: a bell or a shelf.
+        public var shape: FilterShape
+        /// Its centre, or where half of a shelf's gain is reached, in hertz.
+        public var center: Float
+        /// How narrow it is.
+        public var q: Float
+        /// Its gain.
+        public var decibels: Float
+
+        /// Lifts or lowers what lies around a frequency.
+        public static func bell(_ center: Float, q: Float = 1, decibels: Float = 0) -> Setting {
+            Setting(shape: .bell, center: center, q: q, decibels: decibels)
+        }
+
+        /// Lifts or lowers what lies below a frequency.
+        public static func lowShelf(_ cutoff: Float, q: Float = 0.70710678, decibels: Float = 0) -> Setting {
+            Setting(shape: .lowShelf, center: cutoff, q: q, decibels: decibels)
+        }
+
+        /// Lifts or lowers what lies above a frequency.
+        public static func highShelf(_ cutoff: Float, q: Float = 0.70710678, decibels: Float = 0) -> Setting {
+            Setting(shape: .highShelf, center: cutoff, q: q, decibels: decibels)
+        }
+    }
+
+    /// One band.
+    public struct Band: ~Copyable, Sendable {
+        /// What it is.
+        public let shape: FilterShape
+        /// The centre of a bell, or where half of a shelf's gain is reached, in hertz: 20…0.49 of the sample rate.
+        public let center: Parameter
+        /// How narrow it is: 0.1…20. A bell's bandwidth between half of its gain is `2 asinh(1 / 2Q) / ln 2` octaves.
+        public let q: Parameter
+        /// How much is added: -20…20 dB (a shelf: -40…40). At 0 nothing changes, bit for bit.
+        public let gain: Parameter
+
+        init(_ setting: Setting) {
+            shape = setting.shape
+            center = Parameter(
+                setting.center, in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
+                glide: .exponential(.milliseconds(20)))
+            q = Parameter(setting.q, in: 0.1...20, glide: .exponential(.milliseconds(20)))
+            gain = Parameter(
+                setting.decibels, in: setting.shape == .bell ? -20...20 : -40...40, unit: .decibels,
+                glide: .linear(.milliseconds(20)))
+        }
+
+        @_noLocks @_noAllocation
+        func settings(_ context: borrowing RenderContext) -> FilterSettings {
+            FilterSettings(
+                shape, frequency: center.glide(context), width: .q(q.glide(context)), decibels: gain.glide(context))
+        }
+    }
+}

@@ -1,0 +1,228 @@
+public import AudioFiles
+public import RenderCore
+internal import Synchronization
+
+/// Records what it hears into a file. Reads the top, and never changes it.
+///
+///     let recorder = try FileRecorder(path: "take.wav")
+///     …
+///     context.run(recorder)
+///     …
+///     recorder.begin(at: .now + .seconds(1))              // on that frame
+///     recorder.stop(at: .now + .seconds(11))
+///     try await recorder.waitUntilFinished()              // the file is closed
+///
+/// A take begins and ends on the frame that is asked for, however far ahead, by the time stamp of the buffer that it hears.
+/// The render thread copies into a ring of four seconds, and one thread writes for all recorders. Where the disk is slower
+/// than that, the take has silence in the place of what was lost: counted in ``gapCount``, and told.
+///
+/// A buffer with fewer channels than the file repeats its last one; a file of one channel gets the sum of all.
+public final class FileRecorder: Tap, StreamingModule, EventSource {
+    /// Channels of its files.
+    public let channelCount: Int
+    /// What its files keep their samples as; `nil` for what their names say.
+    public let format: AudioFileFormat?
+
+    let isMultiSource: Bool
+    let ringSeconds: Double
+    let control: Lock<Control>
+    let hub = EventHub<FileRecorderEvent>()
+    let openSink: OpenSink
+    let begins = ManagedValue(TakeCue.none)
+    let stops = ManagedValue(TimedCue(number: 0, time: .immediately))
+    let commands = Atomic<Int>(0)
+    private let state = RenderState(Recording())
+
+    typealias OpenSink = @Sendable (String, Double) throws(AudioFileError) -> any StreamSink
+
+    /// A command that needs no more than its time.
+    struct TimedCue: Sendable {
+        let number: Int
+        let time: RenderTime
+    }
+
+    /// Makes the file of the first take, or empties the one that is there.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - format: how it keeps its samples; what the extension stands for if nothing is said.
+    ///   - channels: of the file, 1…64.
+    ///   - isMultiSource: whether the buffers of several `context.run(recorder)` in one slice are mixed.
+    ///   - ringSeconds: for how long the disk may keep it waiting, 0.25…60.
+    /// - Throws: why the file cannot be written.
+    /// - Precondition: the numbers are in range.
+    public convenience init(
+        path: String, format: AudioFileFormat? = nil, channels: Int = 2, isMultiSource: Bool = false,
+        ringSeconds: Double = 4
+    ) throws(AudioFileError) {
+        try self.init(
+            path: path, format: format, channels: channels, isMultiSource: isMultiSource, ringSeconds: ringSeconds,
+            openSink: { (path, rate) throws(AudioFileError) in
+                try FileSink(path: path, format: format, sampleRate: rate, channels: channels)
+            })
+    }
+
+    /// The same with anything that can be written to.
+    package init(
+        path: String, format: AudioFileFormat? = nil, channels: Int = 2, isMultiSource: Bool = false,
+        ringSeconds: Double = 4, openSink: @escaping @Sendable (String, Double) throws(AudioFileError) -> any StreamSink
+    ) throws(AudioFileError) {
+        precondition((1...64).contains(channels), "FileRecorder: \(channels) channels; it must be 1…64")
+        precondition(
+            ringSeconds >= 0.25 && ringSeconds <= 60, "FileRecorder: a ring of \(ringSeconds) s; it must be 0.25…60")
+        self.channelCount = channels
+        self.format = format
+        self.isMultiSource = isMultiSource
+        self.ringSeconds = ringSeconds
+        self.openSink = openSink
+        control = Lock(Control(path: path))
+        let first = try makeTake(path, sampleRate: 48_000, maximumFrameCount: 64)
+        control.withLock {
+            $0.armed = first
+            $0.takes = [first]
+        }
+        DiskThread.shared.add(self)
+    }
+
+    deinit {
+        for take in control.withLock({ $0.takes }) { take.close() }
+        hub.finish()
+    }
+
+    // MARK: Render thread
+
+    /// What the render thread remembers.
+    private struct Recording: Sendable {
+        /// The take that is recorded.
+        var take: TakeReference?
+        /// One that has ended in this slice; other buffers of the slice may still belong to it.
+        var ended: TakeReference?
+        var first = 0
+        var end = 0
+        var endedFirst = 0
+        var endedEnd = 0
+        /// The slice.
+        var sampleTime: Int64 = .min
+        var begin = 0
+        var stop = 0
+        var isBeginWaiting = false
+        /// The take of a start that has not come yet.
+        var waiting: TakeReference?
+        var isStopWaiting = false
+    }
+
+    /// Hears the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        var recording = state.read(context)
+        let isMixed = isMultiSource
+        if !isMixed || recording.sampleTime != context.sampleTime {
+            recording.sampleTime = context.sampleTime
+            decide(&recording, &context)
+        }
+        if let take = recording.ended { take.hear(context, from: recording.endedFirst, to: recording.endedEnd) }
+        if let take = recording.take { take.hear(context, from: recording.first, to: recording.end) }
+        if !isMixed, let take = recording.ended {
+            take.end()
+            recording.ended = nil
+        }
+        state.write(recording, context)
+    }
+
+    /// Finds out which frames of the slice belong to which take.
+    @_noLocks @_noAllocation
+    private func decide(_ recording: inout Recording, _ context: inout RenderContext) {
+        if let take = recording.ended { take.end() }
+        recording.ended = nil
+        if let take = recording.take, take.isClosed {
+            take.end()
+            recording.take = nil
+        }
+        let count = context.frameCount
+        let stamp = context.top.time
+        recording.first = 0
+        recording.end = count
+
+        var beginAt = count
+        var next: TakeReference?
+        begins.with(&context) { cue, context in
+            if cue.number != recording.begin {
+                recording.begin = cue.number
+                recording.isBeginWaiting = true
+            }
+            recording.waiting = recording.isBeginWaiting ? cue.reference : nil
+            let distance = context.frames(from: stamp, until: cue.time)
+            if recording.isBeginWaiting && distance < Int64(count) {
+                beginAt = distance > 0 ? Int(distance) : 0
+                next = cue.reference
+            }
+        }
+        var stopAt = count
+        stops.with(&context) { cue, context in
+            if cue.number != recording.stop {
+                recording.stop = cue.number
+                recording.isStopWaiting = true
+            }
+            let distance = context.frames(from: stamp, until: cue.time)
+            if recording.isStopWaiting && distance < Int64(count) { stopAt = distance > 0 ? Int(distance) : 0 }
+        }
+        // In the order in which they are due, and where that is the same, in which they were given.
+        let isStopFirst = stopAt < beginAt || stopAt == beginAt && recording.stop < recording.begin
+        if isStopFirst { stop(&recording, at: stopAt, next: nil, context) }
+        if beginAt < count, let next {
+            recording.isBeginWaiting = false
+            if !next.hasBegun && !next.isClosed {
+                close(&recording, at: beginAt, context)
+                recording.take = next
+                recording.first = beginAt
+                recording.end = count
+                next.begin(at: time(of: beginAt, stamp, context))
+            }
+        }
+        if !isStopFirst { stop(&recording, at: stopAt, next: next, context) }
+    }
+
+    @_noLocks @_noAllocation
+    private func stop(
+        _ recording: inout Recording, at frame: Int, next: TakeReference?, _ context: borrowing RenderContext
+    ) {
+        guard frame < context.frameCount else { return }
+        recording.isStopWaiting = false
+        // A start that was asked for before, and has not come yet, does not come.
+        if recording.isBeginWaiting && recording.begin < recording.stop && next == nil {
+            recording.isBeginWaiting = false
+            if let take = recording.waiting { take.end() }
+            recording.waiting = nil
+        }
+        close(&recording, at: frame, context)
+    }
+
+    /// The take ends at a frame of this slice.
+    @_noLocks @_noAllocation
+    private func close(_ recording: inout Recording, at frame: Int, _ context: borrowing RenderContext) {
+        guard let take = recording.take else { return }
+        if let other = recording.ended {
+            other.hear(context, from: recording.endedFirst, to: recording.endedEnd)
+            other.end()
+        }
+        recording.ended = take
+        recording.endedFirst = recording.first
+        recording.endedEnd = frame > recording.first ? frame : recording.first
+        recording.take = nil
+    }
+
+    @_noLocks @_noAllocation
+    private func time(of frame: Int, _ stamp: RenderTime, _ context: borrowing RenderContext) -> RenderTime {
+        let host = (stamp.hostTime ?? context.hostTime) &+ Int64(Double(frame) * 1e9 / context.sampleRate)
+        return RenderTime(sampleTime: (stamp.sampleTime ?? context.sampleTime) &+ Int64(frame), hostTime: host)
+    }
+
+    // MARK: Offline
+
+    /// Writes until the ring has room for the slice.
+    public func awaitDisk(_ context: inout RenderContext) {
+        for take in control.withLock({ $0.takes }) {
+            take.makeRoom(frames: context.frameCount) { tell($0, of: take) }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+internal import RenderCore
+
+/// Peaks and energies of a level meter, on the render thread.
+///
+/// Measured in cells of 64 frames, counted from the first that was heard: so the lengths of the slices make no difference.
+/// A cell's energy is summed in eight lanes, by the frame's number, whether the cell comes whole or in pieces.
+struct LevelState: ~Copyable, Sendable {
+    /// Channels of what was heard last.
+    private(set) var channelCount = 0
+    private let limit: Int
+    private let windowCells: Int
+    private let holdCells: Int
+    /// What a peak keeps per cell once it falls.
+    private let fall: Float
+
+    // By channel.
+    private var held: RenderMemory<Float>
+    private var age: RenderMemory<Int>
+    private var cellPeak: RenderMemory<Float>
+    private var lanes: RenderMemory<Float>
+    private var sums: RenderMemory<Double>
+    /// The energies of the last cells, `windowCells` per channel.
+    private var energies: RenderMemory<Double>
+
+    /// Where in the window the present cell goes, how many cells there are, and how many frames the present one has.
+    private var cell = 0
+    private var cells = 0
+    private var count = 0
+
+    // What is to be measured together, of the slice that begins at `mixTime`.
+    private var mix: AudioBlock
+    private var mixFrames = 0
+    private var mixChannels = 0
+    private var mixTime = Int64.min
+
+    private static var cellFrames: Int { @_noLocks @_noAllocation get { 64 } }
+
+    /// - Parameters:
+    ///   - frames: the longest slice that is to be mixed.
+    ///   - hold: seconds that a peak is held.
+    ///   - window: seconds that RMS is taken over.
+    init(sampleRate: Double, frames: Int, channels: Int, hold: Double, window: Double) {
+        limit = channels
+        let cellRate = sampleRate / Double(Self.cellFrames)
+        windowCells = max(1, Int((window * cellRate).rounded()))
+        holdCells = Int((hold * cellRate).rounded())
+        fall = Float(RenderMath.exp(-RenderMath.log(3) / cellRate))
+        held = RenderMemory(repeating: 0, count: limit)
+        age = RenderMemory(repeating: 0, count: limit)
+        cellPeak = RenderMemory(repeating: 0, count: limit)
+        lanes = RenderMemory(repeating: 0, count: limit * 8)
+        sums = RenderMemory(repeating: 0, count: limit)
+        energies = RenderMemory(repeating: 0, count: limit * windowCells)
+        mix = AudioBlock(channels: max(1, limit), frames: frames)
+    }
+
+    /// The peak of a channel: what is held, or what the present cell has had.
+    @_noLocks @_noAllocation
+    func peak(_ channel: Int) -> Float {
+        let (old, new) = (held[channel], cellPeak[channel])
+        return new > old ? new : old
+    }
+
+    /// The mean square of a channel over the window, or over what there is of it.
+    @_noLocks @_noAllocation
+    func meanSquare(_ channel: Int) -> Float {
+        if cells > 0 { return Float(sums[channel] / Double(cells &* LevelState.cellFrames)) }
+        return count > 0 ? Float(energy(channel) / Double(count)) : 0
+    }
+
+    /// Measures the top.
+    @_noLocks @_noAllocation
+    mutating func measure(_ context: borrowing RenderContext) {
+        adopt(context.channelCount())
+        var done = 0
+        while done < context.frameCount {
+            let length = nextLength(context.frameCount &- done)
+            for channel in 0..<channelCount { take(context.samples(channel), from: done, length, channel) }
+            done &+= length
+            advance(length)
+        }
+    }
+
+    /// Adds the top to what was heard in the same slice, and measures the slice before when another begins.
+    @_noLocks @_noAllocation
+    mutating func add(_ context: borrowing RenderContext) {
+        if context.sampleTime != mixTime {
+            measureMix()
+            mixTime = context.sampleTime
+            mixFrames = context.frameCount < mix.frameCount ? context.frameCount : mix.frameCount
+            mixChannels = 0
+            mix.silence()
+        }
+        let channels = context.channelCount() < limit ? context.channelCount() : limit
+        for channel in 0..<channels {
+            let source = context.samples(channel)
+            var sum = mix[channel]
+            for i in 0..<(source.count < sum.count ? source.count : sum.count) { sum[i] += source[i] }
+        }
+        if channels > mixChannels { mixChannels = channels }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func measureMix() {
+        adopt(mixChannels)
+        var done = 0
+        while done < mixFrames {
+            let length = nextLength(mixFrames &- done)
+            for channel in 0..<channelCount {
+                for i in 0..<length { takeOne(mix[channel, done &+ i], at: count &+ i, channel) }
+            }
+            done &+= length
+            advance(length)
+        }
+        mixFrames = 0
+    }
+
+    /// Begins anew.
+    @_noLocks @_noAllocation
+    mutating func forget() {
+        adopt(0)
+        cell = 0
+        cells = 0
+        count = 0
+        mixFrames = 0
+        mixChannels = 0
+        mixTime = .min
+    }
+
+    // MARK: Cells
+
+    /// Takes another number of channels. Those that are no more begin anew when they come back.
+    @_noLocks @_noAllocation
+    private mutating func adopt(_ wanted: Int) {
+        let channels = wanted < limit ? wanted : limit
+        var channel = channels
+        while channel < channelCount {
+            held[channel] = 0
+            age[channel] = 0
+            cellPeak[channel] = 0
+            sums[channel] = 0
+            for lane in 0..<8 { lanes[channel &* 8 &+ lane] = 0 }
+            for i in 0..<windowCells { energies[channel &* windowCells &+ i] = 0 }
+            channel &+= 1
+        }
+        channelCount = channels
+    }
+
+    /// How many of so many frames go into the present cell.
+    @_noLocks @_noAllocation
+    private func nextLength(_ frames: Int) -> Int {
+        let rest = LevelState.cellFrames &- count
+        return frames < rest ? frames : rest
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func takeOne(_ sample: Float, at position: Int, _ channel: Int) {
+        let magnitude = abs(sample)
+        if magnitude > cellPeak[channel] { cellPeak[channel] = magnitude }
+        lanes[channel &* 8 &+ (position & 7)] += sample * sample
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func take(_ samples: borrowing Samples, from start: Int, _ length: Int, _ channel: Int) {
+        if length < LevelState.cellFrames {
+            for i in 0..<length { takeOne(samples[start &+ i], at: count &+ i, channel) }
+            return
+        }
+        var sum = SIMD8<Float>(repeating: 0)
+        var loudest = SIMD8<Float>(repeating: 0)
+        var i = 0
+        while i < LevelState.cellFrames {
+            let vector = samples.vector8(at: start &+ i)
+            let magnitude = vector.replacing(with: -vector, where: vector .< 0)
+            loudest.replace(with: magnitude, where: magnitude .> loudest)
+            sum += vector * vector
+            i &+= 8
+        }
+        for lane in 0..<8 {
+            lanes[channel &* 8 &+ lane] = sum[lane]
+            if loudest[lane] > cellPeak[channel] { cellPeak[channel] = loudest[lane] }
+        }
+    }
+
+    /// The energy of the present cell.
+    @_noLocks @_noAllocation
+    private func energy(_ channel: Int) -> Double {
+        var sum = 0.0
+        for lane in 0..<8 { sum += Double(lanes[channel &* 8 &+ lane]) }
+        return sum
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func advance(_ length: Int) {
+        count &+= length
+        if count < LevelState.cellFrames { return }
+        count = 0
+        for channel in 0..<channelCount { endCell(channel) }
+        cell = cell &+ 1 == windowCells ? 0 : cell &+ 1
+        if cells < windowCells { cells &+= 1 }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func endCell(_ channel: Int) {
+        let first = channel &* windowCells
+        let energy = energy(channel)
+        let sum = sums[channel] + energy - energies[first &+ cell]
+        energies[first &+ cell] = energy
+        sums[channel] = sum > 0 ? sum : 0
+        if cell &+ 1 == windowCells {
+            // Summed anew once per window, so that errors do not add up.
+            var exact = 0.0
+            for i in 0..<windowCells { exact += energies[first &+ i] }
+            sums[channel] = exact
+        }
+        for lane in 0..<8 { lanes[channel &* 8 &+ lane] = 0 }
+
+        let peak = cellPeak[channel]
+        cellPeak[channel] = 0
+        if peak >= held[channel] {
+            held[channel] = peak
+            age[channel] = 0
+        } else if age[channel] < holdCells {
+            age[channel] &+= 1
+        } else {
+            // Below -200 dB it is silence, and costs nothing.
+            let fallen = held[channel] * fall
+            held[channel] = fallen > 1e-10 ? fallen : 0
+            if peak > held[channel] { held[channel] = peak }
+        }
+    }
+}

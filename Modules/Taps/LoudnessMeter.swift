@@ -1,0 +1,116 @@
+internal import Loudness
+public import RenderCore
+
+/// Loudness as broadcasters measure it, by EBU R 128: momentary, short-term, integrated, range, true peak. Reads the top.
+///
+///     let meter = LoudnessMeter()
+///     …
+///     context.run(meter)
+///     …
+///     meter.reading.integrated            // LUFS, from any thread
+///     meter.restart()                     // a new programme begins
+///
+/// The render thread only copies; the measuring is done on a thread of the control side, and catches up with what was
+/// heard when it is asked. Rendering offline is faster than that: look from time to time, at least once for every two
+/// seconds of audio, or use a `LoudnessMeasurement` without a renderer. What is lost is counted by ``lostFrameCount``.
+public final class LoudnessMeter: Tap {
+    /// What was measured, in LUFS, LU and dBTP; -infinity for silence.
+    public struct Reading: Sendable, Hashable {
+        /// Of the last 400 ms.
+        public let momentary: Double
+        /// Of the last 3 s.
+        public let shortTerm: Double
+        /// Of everything since the start, gated.
+        public let integrated: Double
+        /// How far loud and soft are apart, in LU.
+        public let range: Double
+        /// The highest that the signal reaches between the samples too.
+        public let truePeak: Double
+        /// The highest momentary loudness since the start.
+        public let maximumMomentary: Double
+        /// The highest short-term loudness since the start.
+        public let maximumShortTerm: Double
+    }
+
+    private let feed: TapFeed
+    private let channels: Int
+    private let isDualMono: Bool
+    private let work: Lock<Work>
+
+    /// What the control side works with.
+    private final class Work {
+        var measurement: LoudnessMeasurement
+        var block: AudioBlock
+        init(_ measurement: consuming LoudnessMeasurement) {
+            block = AudioBlock(channels: measurement.channelCount, frames: 4096)
+            self.measurement = measurement
+        }
+    }
+
+    /// A meter.
+    ///
+    /// - Parameters:
+    ///   - channels: 1…64; up to six count, as `LoudnessMeasurement` says.
+    ///   - isDualMono: whether a mono signal is to be heard from two loudspeakers, and counts 3 LU more.
+    ///   - seconds: how much may wait to be measured, up to 96 kHz.
+    public init(channels: Int = 2, isDualMono: Bool = false, seconds: Double = 2) {
+        self.channels = channels
+        self.isDualMono = isDualMono
+        feed = TapFeed(channels: channels, seconds: seconds)
+        work = Lock(
+            Work(LoudnessMeasurement(sampleRate: 48_000, channels: channels, isDualMono: isDualMono)))
+        Collector.shared.add(self)
+    }
+
+    /// What was measured up to now.
+    public var reading: Reading {
+        work.withLock { work in
+            _ = catchUp(work)
+            return Reading(
+                momentary: work.measurement.momentary, shortTerm: work.measurement.shortTerm,
+                integrated: work.measurement.integrated, range: work.measurement.range,
+                truePeak: work.measurement.truePeak, maximumMomentary: work.measurement.maximumMomentary,
+                maximumShortTerm: work.measurement.maximumShortTerm)
+        }
+    }
+
+    /// Forgets everything, and begins with what is heard from now on.
+    public func restart() { restart(sampleRate: nil) }
+
+    /// Frames that were not measured because the control side was too slow.
+    public var lostFrameCount: Int { feed.lostFrameCount }
+
+    /// Begins anew where the sample rate is another.
+    public func prepare(_ preparation: Preparation) {
+        feed.prepare(preparation)
+        let isSame = work.withLock { $0.measurement.sampleRate == preparation.sampleRate }
+        if !isSame { restart(sampleRate: preparation.sampleRate) }
+    }
+
+    /// Copies the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) { feed.write(context) }
+
+    private func restart(sampleRate: Double?) {
+        work.withLock { work in
+            feed.ring.skip(frames: .max)
+            let rate = sampleRate ?? work.measurement.sampleRate
+            work.measurement = LoudnessMeasurement(sampleRate: rate, channels: channels, isDualMono: isDualMono)
+        }
+    }
+
+    /// Measures what waits. Returns whether there was something.
+    private func catchUp(_ work: Work) -> Bool {
+        var wasBusy = false
+        while true {
+            let chunk = feed.ring.read(into: &work.block)
+            if chunk.frameCount == 0 { return wasBusy }
+            work.measurement.add(work.block, frames: chunk.frameCount)
+            wasBusy = true
+        }
+    }
+}
+
+extension LoudnessMeter: Collectable {
+    package func collect() -> Bool { work.withLock { catchUp($0) } }
+}

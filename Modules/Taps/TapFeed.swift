@@ -1,0 +1,47 @@
+internal import RenderCore
+internal import Synchronization
+
+/// What a tap hands to control code: a ring, and what did not fit into it.
+struct TapFeed: ~Copyable, Sendable {
+    /// What was heard and not yet taken.
+    let ring: AudioRing
+    private let lost = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - channels: channels that are kept, 1…64.
+    ///   - seconds: how much may wait, up to 96 kHz; less at higher rates.
+    init(channels: Int, seconds: Double) {
+        ring = AudioRing(seconds: seconds, channels: channels, sampleRate: 96_000)
+    }
+
+    /// Frames that found the ring full.
+    var lostFrameCount: Int { lost.load(ordering: .relaxed) }
+
+    /// Counts frames that were lost elsewhere.
+    func countLost(_ frames: Int) { lost.wrappingAdd(frames, ordering: .relaxed) }
+
+    func prepare(_ preparation: Preparation) { ring.setSampleRate(preparation.sampleRate) }
+
+    /// Copies the top. Mono goes to every channel; else channel to channel, and what has no counterpart is silent or
+    /// left out.
+    @_noLocks @_noAllocation
+    borrowing func write(_ context: borrowing RenderContext) {
+        let frames = context.frameCount
+        var grant = ring.reserve(frames: frames, time: context.time)
+        if grant.frameCount == 0 {
+            lost.wrappingAdd(frames, ordering: .relaxed)
+            return
+        }
+        let channels = context.channelCount()
+        var channel = 0
+        while channel < ring.channelCount {
+            if channels == 1 {
+                ring.write(context.samples(0), channel: channel, to: &grant)
+            } else if channel < channels {
+                ring.write(context.samples(channel), channel: channel, to: &grant)
+            }
+            channel &+= 1
+        }
+        ring.commit(grant)
+    }
+}

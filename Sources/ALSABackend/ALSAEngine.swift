@@ -1,0 +1,369 @@
+internal import CALSA
+internal import CRender
+internal import Glibc
+internal import RenderCore
+internal import Synchronization
+
+/// The render thread of an output: renders a cycle whenever its device has room for one.
+///
+/// Of two devices the one that plays sets the pace, and the one that records is followed. Where one of them is lost, it is
+/// given back, and the other goes on.
+@safe final class ALSAEngine: @unchecked Sendable {
+    // Unchecked because what is not atomic or constant belongs to the render thread while that runs.
+    let settings: ALSASettings
+    private let renderer: Renderer
+    let load: LoadHistogram
+    private let midi: SequencerMIDI?
+    private let notice: @Sendable (String) -> Void
+    /// The renderer's.
+    let rate: Double
+    /// Whether both directions move frame by frame: those of one device.
+    let isOneClock: Bool
+    let isLinked: Bool
+    /// Frames that a cycle may have.
+    let capacity: Int
+
+    /// Asked to end.
+    let shouldRun = Atomic<Bool>(true)
+    /// Why it has ended: 0 while it runs, else one of ``End``.
+    let end = Atomic<Int>(0)
+    /// Why a device was given back, one of ``End``.
+    let lostPlayback = Atomic<Int>(0)
+    let lostCapture = Atomic<Int>(0)
+    /// Devices that take the place of those.
+    let newPlayback = Handover<PlaybackLine>()
+    let newCapture = Handover<CaptureLine>()
+    /// Interruptions of the devices, and those of the line between two clocks.
+    let xruns = Atomic<Int>(0)
+    let lineBreaks = Atomic<Int>(0)
+    let gaps = GapLog()
+    /// When the next cycle would have been heard.
+    let nextDue = Atomic<Int64>(.min)
+    /// Whether the device takes frames faster than any clock would.
+    let isUnclocked = Atomic<Bool>(false)
+
+    /// Why it ends, or a device was given back.
+    enum End {
+        static let stopped = 1
+        static let stalled = 2
+        /// Plus the error number.
+        static let lost = 1000
+    }
+
+    // The render thread's own.
+    var playback: PlaybackLine?
+    var capture: CaptureLine?
+    private var output: AudioBlock
+    private var input: AudioBlock
+    private let inputChannels: Int
+    private let sounds: UnsafeMutablePointer<CycleSupply.Sound>
+    private let supply: UnsafeMutablePointer<CycleSupply>
+    private let polls: UnsafeMutablePointer<pollfd>
+    private var playbackPolls = 0
+    private var capturePolls = 0
+    var isRecovering: Bool
+    var cyclesSinceRecovery = 0
+    var recoveries = 0
+    var captureFailures = 0
+    /// When the device that is followed gave something last.
+    var captureSeen: Int64 = 0
+    /// Nanoseconds of sound that the device has taken before their time.
+    private var ahead: Int64 = 0
+    private var lastCycle: Int64 = .min
+
+    /// An engine for open devices.
+    ///
+    /// - Parameter resumesAt: when the next cycle of an earlier engine would have been heard.
+    init(
+        _ renderer: Renderer, settings: ALSASettings, load: LoadHistogram, playback: PlaybackLine?,
+        capture: CaptureLine?, midi: SequencerMIDI? = nil, resumesAt: Int64?,
+        notice: @escaping @Sendable (String) -> Void
+    ) {
+        self.renderer = renderer
+        self.settings = settings
+        self.load = load
+        self.notice = notice
+        self.playback = playback
+        self.capture = capture
+        self.midi = midi
+        rate = renderer.sampleRate
+        isOneClock = ALSAEngine.isOneClock(playback?.stream, capture?.stream)
+        isLinked = isOneClock && ALSAEngine.link(playback?.stream, capture?.stream)
+        capacity = ALSAEngine.neededCapacity(playback, capture, atLeast: 4096)
+        inputChannels = max(1, settings.inputChannels)
+        output = AudioBlock(channels: min(64, renderer.outputChannelCounts.reduce(0, +)), frames: capacity)
+        input = AudioBlock(channels: inputChannels, frames: capacity)
+        unsafe sounds = .allocate(capacity: max(1, settings.inputs.count))
+        unsafe supply = .allocate(capacity: 1)
+        unsafe supply.initialize(to: CycleSupply())
+        unsafe polls = .allocate(capacity: 2 * ALSAEngine.mostPolls)
+        unsafe polls.initialize(repeating: pollfd(), count: 2 * ALSAEngine.mostPolls)
+        isRecovering = resumesAt != nil
+        if let resumesAt { nextDue.store(resumesAt, ordering: .relaxed) }
+        arrange()
+    }
+
+    deinit {
+        unsafe sounds.deallocate()
+        unsafe supply.deallocate()
+        unsafe polls.deallocate()
+    }
+
+    private static var mostPolls: Int { 32 }
+
+    /// Whether two streams are of one device, in step.
+    static func isOneClock(_ playback: ALSAStream?, _ capture: ALSAStream?) -> Bool {
+        guard let playback, let capture else { return false }
+        return playback.configuration.device == capture.configuration.device
+            && playback.configuration.sampleRate == capture.configuration.sampleRate
+            && playback.period == capture.period
+    }
+
+    /// Frames that a cycle with these devices may have.
+    static func neededCapacity(_ playback: PlaybackLine?, _ capture: CaptureLine?, atLeast least: Int) -> Int {
+        max(
+            max(least, playback?.mostFrames ?? 0),
+            max(capture?.mostFrames ?? 0, max(capture?.stream.period ?? 0, playback?.stream.period ?? 0)))
+    }
+
+    private static func link(_ playback: ALSAStream?, _ capture: ALSAStream?) -> Bool {
+        guard let playback, let capture else { return false }
+        return capture.link(with: playback)
+    }
+
+    /// Lists what there is to poll, and the inputs that sound comes into.
+    func arrange() {
+        playbackPolls = min(ALSAEngine.mostPolls, playback?.stream.pollCount ?? 0)
+        capturePolls = min(ALSAEngine.mostPolls, capture?.stream.pollCount ?? 0)
+        unsafe playback?.stream.fillPolls(polls, playbackPolls)
+        unsafe capture?.stream.fillPolls(polls + playbackPolls, capturePolls)
+        unsafe midi?.join(supply)
+        unsafe supply.pointee.sounds = sounds
+        unsafe supply.pointee.soundCount = 0
+        guard capture != nil else { return }
+        var first = 0
+        for (index, input) in settings.inputs.enumerated() where first + input.channelCount <= 64 {
+            unsafe (sounds + index).initialize(
+                to: CycleSupply.Sound(
+                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
+                    channels: UnsafePointer(self.input.pointers + first), channelCount: input.channelCount,
+                    captureTime: 0))
+            first += input.channelCount
+            unsafe supply.pointee.soundCount = index + 1
+        }
+    }
+
+    // MARK: The loop
+
+    func run() {
+        unsafe crender_name_thread("rs-alsa")
+        if settings.priority > 0 { ThreadPriority.raise(to: settings.priority, tell: notice) }
+        _ = crender_prefault_stack(256 * 1024)
+        let denormals = crender_denormals_off()
+        defer { crender_denormals_restore(denormals) }
+        end.store(loop(), ordering: .releasing)
+    }
+
+    private func loop() -> Int {
+        var fault = begin()
+        while true {
+            if fault < 0 {
+                let error = -fault
+                guard recover(from: error, &fault) else {
+                    return shouldRun.load(ordering: .acquiring) ? End.lost + Int(error) : stopDevices()
+                }
+                continue
+            }
+            switch wait() {
+            case .ready: fault = cycle()
+            case .fault(let error): fault = error
+            case .stopped: return stopDevices()
+            case .stalled:
+                if !giveUp(End.stalled) { return End.stalled }
+            }
+        }
+    }
+
+    private func stopDevices() -> Int {
+        playback?.stream.drop()
+        capture?.stream.drop()
+        return End.stopped
+    }
+
+    private enum Wake { case ready, stopped, stalled, fault(Int32) }
+
+    /// Waits until a cycle can be rendered.
+    private func wait() -> Wake {
+        var last = HostClock.now
+        var seen = (-1, -1)
+        var fruitless = 0
+        while true {
+            guard shouldRun.load(ordering: .acquiring) else { return .stopped }
+            let error = adopt()
+            if error < 0 { return .fault(error) }
+            let paced = playback == nil || isOneClock ? capture : nil
+            let (room, needed) = (playback?.stream.period ?? 0, paced?.stream.period ?? 0)
+            let free = playback?.stream.available() ?? Int.max
+            if free < 0 { return .fault(Int32(free)) }
+            let there = paced?.stream.available() ?? Int.max
+            if there < 0 { return .fault(Int32(there)) }
+            if free >= room && there >= needed { return .ready }
+            if (free, there) != seen {
+                seen = (free, there)
+                last = HostClock.now
+                fruitless = 0
+            } else if HostClock.now - last > settings.patience {
+                return .stalled
+            }
+            // A poll that returns at once though there is nothing to do must not keep the processor.
+            fruitless += 1
+            if fruitless > 4 { pause(min(0.02, 0.25 * cycleSeconds)) }
+            // Only what is waited for: the other one is ready, and would not let us sleep.
+            let first = free >= room ? playbackPolls : 0
+            let count = there >= needed ? playbackPolls - first : playbackPolls + capturePolls - first
+            if unsafe poll(polls + first, UInt(count), 50) > 0 {
+                if free < room { unsafe _ = playback?.stream.wasWoken(polls, playbackPolls) }
+                if there < needed { unsafe _ = paced?.stream.wasWoken(polls + playbackPolls, capturePolls) }
+            }
+        }
+    }
+
+    /// Renders a cycle and hands it over. 0, or an error below 0.
+    private func cycle() -> Int32 {
+        let begin = HostClock.now
+        let now = settings.now()
+        var (frames, due, captured) = (0, now, now)
+        var free = 0
+        if let playback {
+            free = playback.stream.available()
+            if free < 0 { return Int32(free) }
+            frames = playback.framesToRender
+            let queued = Double(playback.stream.bufferSize - free + playback.stream.extraDelay) / playback.rate
+            if settings.compensatesLatency { due += Int64(((queued + playback.lead) * 1e9).rounded()) }
+            if let capture, capture.isFollowing, !isOneClock {
+                captured -= follow(capture, frames, lateness: Double(free - playback.stream.period) / playback.rate)
+            } else if let capture {
+                let error = fetch(capture, frames, &captured)
+                if error < 0 { return error }
+            }
+        } else if let capture {
+            let error = fetch(capture, nil, &captured)
+            if error < 0 { return error }
+            frames = min(capacity, capture.drain(into: &input))
+        }
+        noteTime(due, frames)
+        stamp(settings.compensatesLatency ? captured : now)
+        unsafe supply.pointee.frameCount = frames
+        let number = renderer.sampleTime
+        if frames > 0 {
+            beginMIDI(now, free, frames)
+            unsafe renderer.render(
+                frames: frames,
+                into: UnsafeBufferPointer(start: UnsafePointer(output.pointers), count: output.channelCount),
+                hostTime: due, supply: supply)
+            midi?.end()
+        }
+        if let playback {
+            let error = playback.write(output, frames: frames, number: number)
+            if error < 0 { return error }
+        }
+        // Handed over: from here on there is time.
+        midi?.wake()
+        cyclesSinceRecovery += 1
+        let end = HostClock.now
+        if frames > 0 { load.add(load: Double(end - begin) * rate / (Double(frames) * 1e9)) }
+        playback?.stream.measureDelay()
+        capture?.stream.measureDelay()
+        if settings.isPaced { pace(frames, end) }
+        return 0
+    }
+
+    /// Has the events of a cycle ready: in the renderer's frames, as the device's would drift from them.
+    private func beginMIDI(_ now: Int64, _ free: Int, _ frames: Int) {
+        guard let midi else { return }
+        guard let playback else {
+            midi.begin(now: now, queued: 0, memory: frames, extra: 0, frames: frames, rate: rate)
+            return
+        }
+        func ours(_ frames: Int) -> Int { Int((Double(frames) * rate / playback.rate).rounded()) }
+        let stream = playback.stream
+        midi.begin(
+            now: now, queued: ours(stream.bufferSize - free) + playback.lookAhead,
+            memory: ours(stream.bufferSize) + playback.lookAhead, extra: ours(stream.extraDelay), frames: frames,
+            rate: rate)
+    }
+
+    /// Fetches a period, and takes so many frames of it at our rate; all that there are if nothing is said.
+    private func fetch(_ capture: CaptureLine, _ frames: Int?, _ captured: inout Int64) -> Int32 {
+        let there = capture.stream.available()
+        if there < 0 { return Int32(there) }
+        captured -= capture.age(there)
+        let error = capture.fetch(into: &input)
+        if error < 0 { return error }
+        if let frames { capture.pull(frames, into: &input) }
+        return 0
+    }
+
+    /// Fetches all that the other card has, and takes frames of it at our clock. Returns how old they are.
+    private func follow(_ capture: CaptureLine, _ frames: Int, lateness: Double) -> Int64 {
+        let count = capture.fetchAll()
+        if count > 0 {
+            captureSeen = HostClock.now
+            captureFailures = 0
+        } else if count < 0 {
+            recoverCapture(from: Int32(-count))
+        } else if HostClock.now - captureSeen > settings.patience {
+            giveUpCapture(End.stalled)
+        }
+        guard self.capture != nil else {
+            input.silence()
+            return 0
+        }
+        let age = capture.age(0)
+        capture.follow(frames, lateness: lateness * rate, into: &input)
+        lineBreaks.store(capture.breakCount, ordering: .relaxed)
+        return age
+    }
+
+    /// Notes the length of a gap, if this is the first cycle after one.
+    private func noteTime(_ due: Int64, _ frames: Int) {
+        // Without the device that plays, nothing is heard: the gap goes on.
+        if playback == nil, settings.device != nil { return }
+        let expected = nextDue.load(ordering: .relaxed)
+        if isRecovering, expected != .min {
+            gaps.add(frames: max(0, Int64((Double(due - expected) * rate / 1e9).rounded())), hostTime: due)
+        }
+        isRecovering = false
+        nextDue.store(due + Int64((Double(frames) * 1e9 / rate).rounded()), ordering: .relaxed)
+    }
+
+    private func stamp(_ time: Int64) {
+        for index in unsafe 0..<supply.pointee.soundCount { unsafe sounds[index].captureTime = time }
+    }
+
+    /// Has a device wait that takes frames at once, such as ALSA's "null": it would keep the processor for itself. Cards
+    /// are within 1/1000 of the clock, so what a device takes too fast counts only beyond a twentieth.
+    private func pace(_ frames: Int, _ now: Int64) {
+        let passed = lastCycle == .min ? 0 : now - lastCycle
+        lastCycle = now
+        ahead = max(0, ahead + Int64(Double(frames) * 1e9 / rate) - passed - passed / 20)
+        guard ahead > 500_000_000 else { return }
+        isUnclocked.store(true, ordering: .relaxed)
+        pause(cycleSeconds)
+    }
+
+    // MARK: For the recovery
+
+    /// How long a cycle is.
+    var cycleSeconds: Double {
+        if let playback { return Double(playback.stream.period) / playback.rate }
+        if let capture { return Double(capture.stream.period) / capture.rate }
+        return 0.005
+    }
+
+    func pause(_ seconds: Double) {
+        let end = HostClock.now + Int64(min(0.5, seconds) * 1e9)
+        var request = timespec(tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
+        while unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &request, nil) == EINTR {}
+    }
+}

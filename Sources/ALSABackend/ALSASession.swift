@@ -1,0 +1,325 @@
+internal import CRender
+internal import Glibc
+internal import RenderCore
+internal import Synchronization
+
+/// What an output does between start and stop, over all that happens to its devices meanwhile.
+final class ALSASession: Sendable {
+    let renderer: Renderer
+    let hub = EventHub<OutputEvent>()
+    let load = LoadHistogram()
+    let faultsBefore = Atomic<Int>(0)
+    let shownState = Atomic<Int>(0)
+    let gate: Lock<Control>
+    /// What the render thread had to say at its start.
+    let notices = Lock([String]())
+
+    /// What is reached with the gate held only.
+    struct Control {
+        var settings: ALSASettings
+        /// The renderer's rate when it was started: what a device is asked for.
+        var wantedRate = 0.0
+        var engine: ALSAEngine?
+        var playback: PlaybackLine?
+        var capture: CaptureLine?
+        var thread: pthread_t?
+        var watcher: pthread_t?
+        var midi: SequencerMIDI?
+        var midiThread: pthread_t?
+        /// Of each start: a watcher of an earlier one must not look after this one.
+        var number = 0
+        var isStarted = false
+        var resumesAt: Int64?
+        var configurations: (playback: ALSAConfiguration?, capture: ALSAConfiguration?)
+        var told = Told()
+        // What is looked for.
+        var watch: DeviceWatch?
+        var changedAt: Int64?
+        var nextTry: Int64 = 0
+        var isPlaybackMissing = false
+        var isCaptureMissing = false
+        /// Another device plays in the place of the first.
+        var isFallenBack = false
+        /// The first one was there, but of no use.
+        var isReturnVain = false
+        /// Devices that were given back: closed at the next look, when the render thread has surely let go of them.
+        var retired: [any Sendable] = []
+        /// What the names of the devices stood for when they were opened.
+        var definitions: [String: String] = [:]
+    }
+
+    /// What has been told already.
+    struct Told {
+        var xruns = 0
+        var lineBreaks = 0
+        var clipped = 0
+        var notices: Set<String> = []
+    }
+
+    init(_ renderer: Renderer, _ settings: ALSASettings) {
+        self.renderer = renderer
+        gate = Lock(Control(settings: settings))
+    }
+
+    var state: OutputState {
+        switch shownState.load(ordering: .acquiring) {
+        case 1: .running
+        case 2: .waiting
+        default: .stopped
+        }
+    }
+
+    var configurations: (playback: ALSAConfiguration?, capture: ALSAConfiguration?) {
+        gate.withLock { $0.configurations }
+    }
+
+    /// Samples that were clipped since the devices were opened last.
+    var clippedSamples: Int { gate.withLock { $0.playback?.stream.clipped.load(ordering: .relaxed) ?? 0 } }
+
+    // MARK: Start and stop
+
+    func start() throws(ALSAError) {
+        try gate.withLock { control throws(ALSAError) in
+            guard !control.isStarted else { return }
+            load.clear()
+            control.told = Told()
+            control.resumesAt = nil
+            control.wantedRate = control.settings.rate ?? renderer.sampleRate
+            faultsBefore.store(renderer.faultCount, ordering: .relaxed)
+            openMIDI(&control)
+            do throws(ALSAError) {
+                try open(&control, isFirst: true)
+            } catch {
+                closeMIDI(&control)
+                throw error
+            }
+            control.isStarted = true
+            control.number += 1
+            control.watch = DeviceWatch(control.settings.watchedPlaces)
+            control.changedAt = nil
+            let watch = Watch(session: self, number: control.number)
+            do throws(ALSAError) {
+                control.watcher = try Self.thread(watch) { $0.run() }
+            } catch {
+                close(&control)
+                closeMIDI(&control)
+                control.isStarted = false
+                throw error
+            }
+        }
+    }
+
+    func stop() {
+        let watcher: pthread_t? = gate.withLock { control in
+            guard control.isStarted else { return nil }
+            control.isStarted = false
+            close(&control)
+            closeMIDI(&control)
+            control.watch = nil
+            shownState.store(0, ordering: .releasing)
+            defer { control.watcher = nil }
+            return control.watcher
+        }
+        if let watcher, pthread_equal(watcher, pthread_self()) == 0 { pthread_join(watcher, nil) }
+    }
+
+    /// Changes what is played and recorded; what runs is interrupted for it.
+    func change(_ body: (inout ALSASettings) -> Void) throws(ALSAError) {
+        try gate.withLock { control throws(ALSAError) in
+            body(&control.settings)
+            guard control.isStarted, control.engine != nil else { return }
+            try reopen(&control)
+        }
+    }
+
+    var settings: ALSASettings { gate.withLock { $0.settings } }
+
+    // MARK: Opening, with the gate held
+
+    /// Closes the devices and opens them again. Where that fails it goes on trying.
+    func reopen(_ control: inout Control) throws(ALSAError) {
+        if let due = control.engine?.nextDue.load(ordering: .relaxed), due != .min { control.resumesAt = due }
+        close(&control)
+        do throws(ALSAError) {
+            try open(&control, isFirst: false)
+        } catch {
+            shownState.store(2, ordering: .releasing)
+            throw error
+        }
+    }
+
+    /// Opens the devices and begins to render.
+    func open(_ control: inout Control, isFirst: Bool) throws(ALSAError) {
+        let settings = control.settings
+        let channels = renderer.outputChannelCounts.reduce(0, +)
+        let playback = try openPlayback(&control, isFirst: isFirst)
+        control.isCaptureMissing = false
+        var capture: ALSAStream?
+        do throws(ALSAError) {
+            capture = try openCapture(control, rate: playback?.configuration.sampleRate ?? control.wantedRate)
+        } catch {
+            // At the start it is the user's to decide; later the sound goes on without.
+            if isFirst || playback == nil { throw error }
+            control.isCaptureMissing = true
+            tell("The input is silent. \(error)", &control)
+        }
+        guard let pace = playback ?? capture else { return }
+        let got = pace.configuration.sampleRate
+        let rate = settings.rate ?? got
+        tellRates(playback, capture, rate, &control)
+        if let there = playback?.configuration.channelCount, there < channels {
+            tell("The device has \(there) channels: of \(channels), the last are not heard.", &control)
+        }
+        let before = renderer.sampleRate
+        renderer.configure(sampleRate: rate)
+        if !isFirst, before != rate { hub.send(.sampleRateChanged(rate)) }
+        let player = playback.map { PlaybackLine($0, rendererRate: rate, channels: max(1, min(64, channels))) }
+        let isOneClock = ALSAEngine.isOneClock(playback, capture)
+        let recorder = capture.map {
+            CaptureLine(
+                $0, rendererRate: rate, channels: max(1, settings.inputChannels),
+                followsPeriodOf: isOneClock ? nil : player?.mostFrames)
+        }
+        let engine = ALSAEngine(
+            renderer, settings: settings, load: load, playback: player, capture: recorder, midi: control.midi,
+            resumesAt: control.resumesAt
+        ) { [weak self] sentence in
+            self?.notices.withLock { $0.append(sentence) }
+        }
+        control.thread = try Self.thread(engine) { $0.run() }
+        control.engine = engine
+        (control.playback, control.capture) = (player, recorder)
+        control.isPlaybackMissing = false
+        control.told.xruns = 0
+        control.told.lineBreaks = 0
+        control.told.clipped = 0
+        control.configurations = (playback?.configuration, capture?.configuration)
+        control.definitions = [:]
+        for name in [settings.device, settings.inputDevice].compactMap(\.self) {
+            control.definitions[name] = DeviceWatch.definition(of: name)
+        }
+        shownState.store(1, ordering: .releasing)
+    }
+
+    /// Opens the device that plays, or by policy another one.
+    func openPlayback(_ control: inout Control, isFirst: Bool) throws(ALSAError) -> ALSAStream? {
+        let settings = control.settings
+        guard let device = settings.device else { return nil }
+        let channels = renderer.outputChannelCounts.reduce(0, +)
+        do throws(ALSAError) {
+            let stream = try ALSAStream(
+                device, isCapture: false, rate: control.wantedRate, channels: channels, settings: settings)
+            control.isFallenBack = false
+            return stream
+        } catch {
+            guard !isFirst, case .fallBack(let other) = settings.lossPolicy else { throw error }
+            let stream = try ALSAStream(
+                other, isCapture: false, rate: control.wantedRate, channels: channels, settings: settings)
+            control.isFallenBack = true
+            hub.send(.notice("The sound goes on with the device \"\(other)\"."))
+            return stream
+        }
+    }
+
+    /// Opens the device that records, if one is to.
+    func openCapture(_ control: Control, rate: Double) throws(ALSAError) -> ALSAStream? {
+        let settings = control.settings
+        guard let input = settings.inputDevice, settings.inputChannels > 0 else { return nil }
+        return try ALSAStream(
+            input, isCapture: true, rate: rate, channels: settings.inputChannels, settings: settings)
+    }
+
+    /// Says where a device runs at another rate than was asked for.
+    private func tellRates(
+        _ playback: ALSAStream?, _ capture: ALSAStream?, _ rate: Double, _ control: inout Control
+    ) {
+        for stream in [playback, capture].compactMap(\.self) {
+            let got = stream.configuration.sampleRate
+            let name = stream.configuration.device
+            if got != rate {
+                tell("The device \"\(name)\" runs at \(got) Hz: the sound is converted, at \(rate) Hz.", &control)
+            } else if got != control.wantedRate {
+                tell("The device runs at \(got) Hz and not at \(control.wantedRate) Hz.", &control)
+            }
+        }
+    }
+
+    func close(_ control: inout Control) {
+        control.engine?.shouldRun.store(false, ordering: .releasing)
+        if let thread = control.thread { pthread_join(thread, nil) }
+        if control.engine != nil { tellNews(&control) }
+        control.thread = nil
+        control.engine = nil
+        control.playback = nil
+        control.capture = nil
+        control.retired = []
+        control.isPlaybackMissing = false
+        control.isCaptureMissing = false
+    }
+
+    // MARK: MIDI
+
+    /// Without a sequencer the sound goes on alone, and that is said.
+    private func openMIDI(_ control: inout Control) {
+        let settings = control.settings
+        guard !settings.midiInputs.isEmpty || !settings.midiOutputs.isEmpty else { return }
+        do throws(SequencerFailure) {
+            let midi = SequencerMIDI(
+                try settings.makeSequencer(settings), inputs: settings.midiInputs, outputs: settings.midiOutputs,
+                connect: settings.midiConnect, priority: settings.priority)
+            control.midiThread = try? Self.thread(midi) { $0.run() }
+            control.midi = midi
+        } catch {
+            tell(error.sentence, &control)
+        }
+    }
+
+    func closeMIDI(_ control: inout Control) {
+        control.midi?.stop()
+        if let thread = control.midiThread { pthread_join(thread, nil) }
+        control.midi = nil
+        control.midiThread = nil
+    }
+
+    // MARK: Threads
+
+    private static func thread<Object: AnyObject>(
+        _ object: Object, _ body: @escaping @Sendable (Object) -> Void
+    ) throws(ALSAError) -> pthread_t {
+        let work = unsafe Unmanaged.passRetained(Work { body(object) })
+        var thread = pthread_t()
+        let error = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
+                return nil
+            }, work.toOpaque())
+        guard error == 0 else {
+            unsafe work.release()
+            throw .noThread(error: error)
+        }
+        return thread
+    }
+
+    private final class Work {
+        let body: () -> Void
+        init(_ body: @escaping () -> Void) { self.body = body }
+    }
+
+    /// Looks after a session a hundred times a second, while that is there.
+    private final class Watch: Sendable {
+        private weak let session: ALSASession?
+        private let number: Int
+
+        init(session: ALSASession, number: Int) {
+            self.session = session
+            self.number = number
+        }
+
+        func run() {
+            unsafe crender_name_thread("rs-alsa-watch")
+            while session?.look(number) == true { usleep(10_000) }
+        }
+    }
+}

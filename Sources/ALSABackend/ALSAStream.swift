@@ -1,0 +1,277 @@
+internal import CALSA
+internal import Glibc
+internal import RenderCore
+internal import Synchronization
+
+/// One direction of one device, from its opening to its closing.
+@safe final class ALSAStream: @unchecked Sendable {
+    // Unchecked because it is used by one thread at a time: who opens it, then the render thread, then who closes it.
+    let isCapture: Bool
+    let configuration: ALSAConfiguration
+    let period: Int
+    let bufferSize: Int
+    /// Frames that the device is later than its memory says, measured after each hand-over.
+    private(set) var extraDelay = 0
+    /// Samples that were clipped.
+    let clipped = Atomic<Int>(0)
+
+    let pcm: OpaquePointer
+    private let writer: SampleWriter
+    private let channelCount: Int
+    /// Where samples wait for the kernel to copy them, one period.
+    private let staging: UnsafeMutableRawPointer
+    private let stagingPlanes: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+
+    /// Opens a device and agrees with it.
+    ///
+    /// - Parameters:
+    ///   - name: ALSA's name for it.
+    ///   - rate: what is wanted, in Hz.
+    ///   - channels: how many are wanted.
+    init(
+        _ name: String, isCapture: Bool, rate: Double, channels: Int, settings: ALSASettings
+    ) throws(ALSAError) {
+        calsa_be_quiet()
+        var opened: OpaquePointer?
+        let error = unsafe snd_pcm_open(
+            &opened, name, isCapture ? SND_PCM_STREAM_CAPTURE : SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
+        guard error == 0, let pcm = unsafe opened else { throw .opening(name, -error) }
+        do {
+            configuration = unsafe try HardwareParameters.negotiate(
+                pcm, name, rate: rate, channels: channels, settings: settings)
+        } catch {
+            unsafe snd_pcm_close(pcm)
+            throw error
+        }
+        unsafe self.pcm = pcm
+        self.isCapture = isCapture
+        period = configuration.period
+        bufferSize = configuration.bufferSize
+        channelCount = configuration.channelCount
+        writer = SampleWriter(format: configuration.format, isDithered: settings.isDithered)
+        let bytes = configuration.format.byteCount * period
+        unsafe staging = .allocate(byteCount: bytes * channelCount, alignment: 64)
+        unsafe staging.initializeMemory(as: UInt8.self, repeating: 0, count: bytes * channelCount)
+        unsafe stagingPlanes = .allocate(capacity: channelCount)
+        for channel in 0..<channelCount { unsafe (stagingPlanes + channel).initialize(to: staging + channel * bytes) }
+    }
+
+    deinit {
+        // After an unplug it says ENODEV, and is closed all the same.
+        unsafe snd_pcm_close(pcm)
+        unsafe staging.deallocate()
+        unsafe stagingPlanes.deallocate()
+    }
+
+    /// Whether a device that plays can be opened now.
+    static func isThere(_ name: String) -> Bool {
+        calsa_be_quiet()
+        var opened: OpaquePointer?
+        guard unsafe snd_pcm_open(&opened, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) == 0 else { return false }
+        unsafe snd_pcm_close(opened)
+        return true
+    }
+
+    // MARK: State
+
+    /// Frames that can be transferred now, or an error below 0.
+    func available() -> Int {
+        let frames = unsafe snd_pcm_avail_update(pcm)
+        // A device that is suspended or gone need not say so here.
+        switch unsafe snd_pcm_state(pcm) {
+        case SND_PCM_STATE_SUSPENDED: return Int(-ESTRPIPE)
+        case SND_PCM_STATE_DISCONNECTED: return Int(-ENODEV)
+        case SND_PCM_STATE_XRUN: return Int(-EPIPE)
+        default: return Int(frames)
+        }
+    }
+
+    var isSuspended: Bool { unsafe snd_pcm_state(pcm) == SND_PCM_STATE_SUSPENDED }
+
+    /// Stops, and makes it ready to start again; what was queued is gone. 0, or an error below 0.
+    func prepare() -> Int32 {
+        unsafe snd_pcm_drop(pcm)
+        return unsafe snd_pcm_prepare(pcm)
+    }
+
+    /// Has both start and stop as one. `false`: the device cannot.
+    func link(with other: ALSAStream) -> Bool { unsafe snd_pcm_link(other.pcm, pcm) == 0 }
+
+    func start() -> Int32 { unsafe snd_pcm_start(pcm) }
+    func resume() -> Int32 { unsafe snd_pcm_resume(pcm) }
+    func drop() { unsafe snd_pcm_drop(pcm) }
+
+    /// Fills the whole of its memory with silence.
+    func fillWithSilence() -> Int32 {
+        while true {
+            let free = available()
+            if free < 0 { return Int32(free) }
+            if free == 0 { return 0 }
+            let error = unsafe write(nil, 0, frames: min(free, period), number: 0)
+            if error < 0 { return error }
+        }
+    }
+
+    /// Asks how late the device is. A system call: after the hand-over.
+    func measureDelay() {
+        var delay: snd_pcm_sframes_t = 0
+        guard unsafe snd_pcm_delay(pcm, &delay) == 0 else { return }
+        let frames = unsafe snd_pcm_avail_update(pcm)
+        guard frames >= 0 else { return }
+        let inMemory = isCapture ? Int(frames) : bufferSize - Int(frames)
+        extraDelay = max(0, Int(delay) - inMemory)
+    }
+
+    // MARK: Polling
+
+    var pollCount: Int { unsafe Int(max(0, snd_pcm_poll_descriptors_count(pcm))) }
+
+    @unsafe func fillPolls(_ descriptors: UnsafeMutablePointer<pollfd>, _ count: Int) {
+        unsafe snd_pcm_poll_descriptors(pcm, descriptors, UInt32(count))
+    }
+
+    /// Whether its poll has told something: half of the wake-ups tell nothing.
+    @unsafe func wasWoken(_ descriptors: UnsafeMutablePointer<pollfd>, _ count: Int) -> Bool {
+        var events: UInt16 = 0
+        guard unsafe snd_pcm_poll_descriptors_revents(pcm, descriptors, UInt32(count), &events) == 0 else {
+            return true
+        }
+        return events != 0
+    }
+
+    // MARK: Samples
+
+    /// Hands frames over. 0, or an error below 0.
+    ///
+    /// - Parameters:
+    ///   - channels: ours; `nil` for silence. Channels of the device that we lack are silent.
+    ///   - count: how many of them there are.
+    ///   - frames: at most a period, and no more than are free.
+    ///   - number: the dither's number of the first frame.
+    @unsafe func write(
+        _ channels: UnsafePointer<UnsafeMutablePointer<Float>>?, _ count: Int, frames: Int, number: Int64
+    ) -> Int32 {
+        if !configuration.access.isMapped {
+            let planes = unsafe stagedAreas(frames: frames)
+            for channel in 0..<channelCount {
+                let plane = unsafe planes.base + channel * planes.channelStep
+                unsafe convert(
+                    channel, channels, count, from: 0, frames: frames, to: plane, step: planes.sampleStep, number)
+            }
+        }
+        var done = 0
+        while done < frames {
+            let moved: Int
+            if configuration.access.isMapped {
+                var areas: UnsafePointer<snd_pcm_channel_area_t>?
+                var offset: snd_pcm_uframes_t = 0
+                var size = snd_pcm_uframes_t(frames - done)
+                let error = unsafe snd_pcm_mmap_begin(pcm, &areas, &offset, &size)
+                guard error == 0, let areas = unsafe areas else { return error == 0 ? -EIO : error }
+                for channel in 0..<channelCount {
+                    let area = unsafe areas[channel]
+                    guard let base = unsafe area.addr else { return -EIO }
+                    unsafe convert(
+                        channel, channels, count, from: done, frames: Int(size),
+                        to: base + (Int(area.first) + Int(offset) * Int(area.step)) / 8, step: Int(area.step) / 8,
+                        number)
+                }
+                moved = unsafe Int(snd_pcm_mmap_commit(pcm, offset, size))
+            } else if configuration.access.isInterleaved {
+                let bytes = configuration.format.byteCount * channelCount
+                moved = unsafe Int(snd_pcm_writei(pcm, staging + done * bytes, snd_pcm_uframes_t(frames - done)))
+            } else {
+                unsafe placePlanes(done)
+                moved = unsafe Int(snd_pcm_writen(pcm, stagingPlanes, snd_pcm_uframes_t(frames - done)))
+            }
+            if moved <= 0 { return moved == 0 || moved == Int(-EAGAIN) ? -EPIPE : Int32(moved) }
+            done += moved
+        }
+        return 0
+    }
+
+    /// Fetches frames into ours. 0, or an error below 0.
+    ///
+    /// - Parameters:
+    ///   - channels: ours. A device with one channel is heard in all; channels that it lacks are silent.
+    ///   - count: how many of them there are.
+    ///   - frames: at most a period, and no more than there are.
+    @unsafe func read(
+        _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, _ count: Int, frames: Int
+    ) -> Int32 {
+        var done = 0
+        while done < frames {
+            let moved: Int
+            if configuration.access.isMapped {
+                var areas: UnsafePointer<snd_pcm_channel_area_t>?
+                var offset: snd_pcm_uframes_t = 0
+                var size = snd_pcm_uframes_t(frames - done)
+                let error = unsafe snd_pcm_mmap_begin(pcm, &areas, &offset, &size)
+                guard error == 0, let areas = unsafe areas else { return error == 0 ? -EIO : error }
+                for channel in 0..<count {
+                    guard let own = deviceChannel(channel) else { continue }
+                    let area = unsafe areas[own]
+                    guard let base = unsafe area.addr else { return -EIO }
+                    unsafe writer.read(
+                        base + (Int(area.first) + Int(offset) * Int(area.step)) / 8, step: Int(area.step) / 8,
+                        count: Int(size), into: channels[channel] + done)
+                }
+                moved = unsafe Int(snd_pcm_mmap_commit(pcm, offset, size))
+            } else {
+                let wanted = snd_pcm_uframes_t(frames - done)
+                if configuration.access.isInterleaved {
+                    moved = unsafe Int(snd_pcm_readi(pcm, staging, wanted))
+                } else {
+                    unsafe placePlanes(0)
+                    moved = unsafe Int(snd_pcm_readn(pcm, stagingPlanes, wanted))
+                }
+                if moved > 0 {
+                    let planes = unsafe stagedAreas(frames: period)
+                    for channel in 0..<count {
+                        guard let own = deviceChannel(channel) else { continue }
+                        unsafe writer.read(
+                            planes.base + own * planes.channelStep, step: planes.sampleStep, count: moved,
+                            into: channels[channel] + done)
+                    }
+                }
+            }
+            if moved <= 0 { return moved == 0 || moved == Int(-EAGAIN) ? -EPIPE : Int32(moved) }
+            done += moved
+        }
+        return 0
+    }
+
+    private func deviceChannel(_ channel: Int) -> Int? {
+        channelCount == 1 ? 0 : channel < channelCount ? channel : nil
+    }
+
+    @unsafe private func stagedAreas(
+        frames: Int
+    ) -> (base: UnsafeMutableRawPointer, channelStep: Int, sampleStep: Int) {
+        let bytes = configuration.format.byteCount
+        return configuration.access.isInterleaved
+            ? unsafe (staging, bytes, bytes * channelCount) : unsafe (staging, bytes * period, bytes)
+    }
+
+    @unsafe private func placePlanes(_ done: Int) {
+        let bytes = configuration.format.byteCount
+        for channel in 0..<channelCount {
+            unsafe stagingPlanes[channel] = staging + (channel * period + done) * bytes
+        }
+    }
+
+    @unsafe private func convert(
+        _ channel: Int, _ channels: UnsafePointer<UnsafeMutablePointer<Float>>?, _ count: Int, from first: Int,
+        frames: Int, to memory: UnsafeMutableRawPointer, step: Int, _ number: Int64
+    ) {
+        guard let channels = unsafe channels, channel < count else {
+            let bytes = configuration.format.byteCount
+            for frame in 0..<frames { unsafe memset(memory + frame * step, 0, bytes) }
+            return
+        }
+        let clips = unsafe writer.write(
+            channels[channel] + first, count: frames, to: memory, step: step,
+            number: (number &+ Int64(first)) &* Int64(channelCount) &+ Int64(channel), numberStep: Int64(channelCount))
+        if clips > 0 { clipped.wrappingAdd(clips, ordering: .relaxed) }
+    }
+}

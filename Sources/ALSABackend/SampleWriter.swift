@@ -1,0 +1,93 @@
+internal import RenderCore
+
+/// Makes a device's samples of ours and ours of the device's: one channel at a time, wherever that lies in memory.
+struct SampleWriter: Sendable {
+    let format: ALSAFormat
+    /// Whether 16-bit integers get dither.
+    let isDithered: Bool
+
+    /// Writes a channel.
+    ///
+    /// +1.0, which integers just do not reach, is not called a clip. What is not a number becomes 0 and is.
+    ///
+    /// - Parameters:
+    ///   - source: the samples.
+    ///   - count: how many.
+    ///   - memory: where the first one goes.
+    ///   - step: bytes from one to the next.
+    ///   - number: the dither's number of the first sample.
+    ///   - numberStep: from one to the next.
+    /// - Returns: how many were clipped.
+    @unsafe func write(
+        _ source: UnsafePointer<Float>, count: Int, to memory: UnsafeMutableRawPointer, step: Int, number: Int64,
+        numberStep: Int64
+    ) -> Int {
+        var clipped = 0
+        switch format {
+        case .float32:
+            for i in 0..<count { unsafe (memory + i &* step).storeBytes(of: source[i], as: Float.self) }
+        case .int32:
+            for i in 0..<count {
+                let value = unsafe integer(source[i], 0x1p31, 0, &clipped)
+                unsafe (memory + i &* step).storeBytes(of: value, as: Int32.self)
+            }
+        case .int24:
+            for i in 0..<count {
+                let value = unsafe integer(source[i], 0x1p23, 0, &clipped)
+                unsafe (memory + i &* step).storeBytes(of: value, as: Int32.self)
+            }
+        case .int24Packed:
+            for i in 0..<count {
+                let value = unsafe integer(source[i], 0x1p23, 0, &clipped)
+                let sample = unsafe memory + i &* step
+                unsafe sample.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
+                unsafe (sample + 1).storeBytes(of: UInt8(truncatingIfNeeded: value &>> 8), as: UInt8.self)
+                unsafe (sample + 2).storeBytes(of: UInt8(truncatingIfNeeded: value &>> 16), as: UInt8.self)
+            }
+        case .int16:
+            for i in 0..<count {
+                let noise = isDithered ? Dither.noise(number &+ Int64(i) &* numberStep) : 0
+                let value = unsafe integer(source[i], 0x1p15, noise, &clipped)
+                unsafe (memory + i &* step).storeBytes(of: Int16(truncatingIfNeeded: value), as: Int16.self)
+            }
+        }
+        return clipped
+    }
+
+    /// Reads a channel.
+    @unsafe func read(
+        _ memory: UnsafeRawPointer, step: Int, count: Int, into output: UnsafeMutablePointer<Float>
+    ) {
+        switch format {
+        case .float32:
+            for i in 0..<count { unsafe output[i] = (memory + i &* step).loadUnaligned(as: Float.self) }
+        case .int32:
+            for i in 0..<count {
+                unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int32.self)) * 0x1p-31
+            }
+        case .int24:
+            // The highest byte may hold anything.
+            for i in 0..<count {
+                unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int32.self) &<< 8) * 0x1p-31
+            }
+        case .int24Packed:
+            for i in 0..<count {
+                let sample = unsafe memory + i &* step
+                let low = unsafe UInt32(sample.load(as: UInt8.self)) | UInt32((sample + 1).load(as: UInt8.self)) &<< 8
+                let bits = unsafe low | UInt32((sample + 2).load(as: UInt8.self)) &<< 16
+                unsafe output[i] = Float(Int32(bitPattern: bits &<< 8)) * 0x1p-31
+            }
+        case .int16:
+            for i in 0..<count {
+                unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int16.self)) * 0x1p-15
+            }
+        }
+    }
+
+    private func integer(_ sample: Float, _ scale: Double, _ noise: Double, _ clipped: inout Int) -> Int32 {
+        if !(abs(sample) <= 1) { clipped &+= 1 }
+        if sample.isNaN { return 0 }
+        let value = (Double(sample) * scale + noise).rounded(.toNearestOrEven)
+        return Int32(max(-scale, min(scale - 1, value)))
+    }
+}

@@ -1,0 +1,316 @@
+internal import CALSA
+internal import CRender
+internal import Glibc
+internal import RenderCore
+internal import Synchronization
+
+/// The MIDI of an output: what comes in is stamped by the kernel and put into the cycle that it belongs to; what a cycle
+/// sends is given to the kernel with the time at which it is due.
+///
+/// It lives from the output's start to its stop, also while the card is gone: connections stay.
+@safe final class SequencerMIDI: @unchecked Sendable {
+    // Unchecked because what is not atomic, constant or locked belongs either to the render thread or to the MIDI thread,
+    // as is said below. Messages go from one to the other through rings.
+    private let device: any SequencerDevice
+    private let inputCount: Int
+    private let outputCount: Int
+    private let priority: Int
+    private let shouldRun = Atomic<Bool>(true)
+    private let notices = Lock([String]())
+    /// Rings when there is something to send.
+    private let alarm: Alarm
+
+    /// From the MIDI thread to the render thread, and back.
+    private let incoming = EventRing(capacity: 4096)
+    private let outgoing = EventRing(capacity: 4096)
+
+    // The render thread's.
+    /// Events that an input or output can take in a cycle.
+    private static let capacity = 1024
+    private let inputs: [MIDIInput]
+    private let outputs: [MIDIOutput]
+    private let received: UnsafeMutablePointer<CycleSupply.Events>
+    private let sent: UnsafeMutablePointer<CycleSupply.Events>
+    private let events: UnsafeMutablePointer<MIDIEvent>
+    private var clock = CycleClock()
+    private var timing = SequencerTiming(heard: 0, latency: 0, nanosecondsPerFrame: 1, frames: 0)
+    private var hasSent = false
+
+    // The MIDI thread's.
+    private var queue: QueueClock?
+    private var nextMeasurement = Int64.min
+    private var connections: SequencerConnections
+    private var areConnectionsDue = true
+    private var exclusive: [SequencerSystemExclusive]
+    /// A whole system exclusive message that the kernel had no room for.
+    private var unsent: (bytes: [UInt8], output: Int, hostTime: Int64)?
+    private var lastDue = Int64.min
+    private var toldMissing: [String] = []
+    private var toldLost = 0
+
+    /// MIDI for a device that is there.
+    ///
+    /// - Parameters:
+    ///   - device: the client, with a port for each input and output.
+    ///   - connect: where those are connected.
+    ///   - priority: the real-time priority of its thread; 0 for an ordinary one.
+    init(
+        _ device: any SequencerDevice, inputs: [MIDIInput], outputs: [MIDIOutput], connect: ALSAMIDIConnect,
+        priority: Int
+    ) {
+        self.device = device
+        self.inputs = inputs
+        self.outputs = outputs
+        inputCount = inputs.count
+        outputCount = outputs.count
+        self.priority = priority
+        alarm = Alarm()
+        connections = SequencerConnections(connect, inputs: inputCount, outputs: outputCount)
+        exclusive = Array(repeating: SequencerSystemExclusive(), count: outputCount)
+        let count = max(1, (inputCount + outputCount) * Self.capacity)
+        unsafe events = .allocate(capacity: count)
+        unsafe events.initialize(repeating: MIDIEvent(.clock), count: count)
+        unsafe received = .allocate(capacity: max(1, inputCount))
+        unsafe sent = .allocate(capacity: max(1, outputCount))
+        for (index, input) in inputs.enumerated() {
+            unsafe (received + index).initialize(
+                to: CycleSupply.Events(
+                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
+                    events: events + index * Self.capacity, capacity: Self.capacity))
+        }
+        for (index, output) in outputs.enumerated() {
+            unsafe (sent + index).initialize(
+                to: CycleSupply.Events(
+                    identity: UnsafeRawPointer(Unmanaged.passUnretained(output).toOpaque()),
+                    events: events + (inputCount + index) * Self.capacity, capacity: Self.capacity))
+        }
+    }
+
+    deinit {
+        unsafe received.deallocate()
+        unsafe sent.deallocate()
+        unsafe events.deallocate()
+    }
+
+    // MARK: The render thread
+
+    /// Tells a cycle's supply where the events are.
+    func join(_ supply: UnsafeMutablePointer<CycleSupply>) {
+        unsafe supply.pointee.received = received
+        unsafe supply.pointee.receivedCount = inputCount
+        unsafe supply.pointee.sent = sent
+        unsafe supply.pointee.sentCount = outputCount
+    }
+
+    /// Takes what belongs to the cycle that begins.
+    ///
+    /// - Parameters:
+    ///   - now: when it begins.
+    ///   - queued: frames in the device's memory before its first, 0 where none plays.
+    ///   - memory: frames that this memory holds; where none plays, those of a cycle.
+    ///   - extra: frames that the device is later than that.
+    func begin(now: Int64, queued: Int, memory: Int, extra: Int, frames: Int, rate: Double) {
+        let nanoseconds = 1e9 / rate
+        let heard = clock.update(now + Int64(Double(queued) * nanoseconds), frames: frames, rate: rate)
+        timing = SequencerTiming(
+            heard: heard, latency: Int64(Double(memory) * nanoseconds), extra: Int64(Double(extra) * nanoseconds),
+            nanosecondsPerFrame: nanoseconds, frames: frames)
+        for index in 0..<inputCount { unsafe received[index].count = 0 }
+        for index in 0..<outputCount { unsafe sent[index].count = 0 }
+        while let first = incoming.first, let frame = timing.frame(of: first.hostTime) {
+            // Full: the rest comes in the next cycle.
+            guard unsafe received[first.port].count < Self.capacity else { break }
+            unsafe received[first.port].add(MIDIEvent(frame: frame, first.message))
+            incoming.drop()
+        }
+    }
+
+    /// Takes what the cycle has sent. No system call.
+    func end() {
+        for index in 0..<outputCount {
+            for number in unsafe 0..<sent[index].count {
+                let event = unsafe sent[index].events[number]
+                outgoing.add(
+                    TimedMessage(hostTime: timing.hostTime(of: event.frame), port: index, message: event.message))
+                hasSent = true
+            }
+        }
+    }
+
+    /// Wakes the MIDI thread if there is something to send. A system call: after the hand-over.
+    func wake() {
+        guard hasSent else { return }
+        hasSent = false
+        alarm.ring()
+    }
+
+    // MARK: The MIDI thread
+
+    /// Until ``stop()``.
+    func run() {
+        unsafe crender_name_thread("rs-alsa-midi")
+        // As urgent as the sound; without that priority it goes on, and the render thread has said so.
+        if priority > 0 { _ = crender_make_realtime(Int32(priority), 500_000) }
+        while shouldRun.load(ordering: .acquiring) {
+            device.wait(for: alarm.descriptor, milliseconds: unsent == nil && outgoing.first == nil ? 100 : 1)
+            step()
+        }
+        // What was sent at the end goes out before the client does, which would take it along.
+        step()
+        let rest = min(300_000_000, lastDue == .min ? 0 : lastDue - HostClock.now)
+        if rest > 0 { usleep(UInt32(rest / 1000) + 1000) }
+    }
+
+    /// Asks the thread to end.
+    func stop() {
+        shouldRun.store(false, ordering: .releasing)
+        alarm.ring()
+    }
+
+    /// Does what there is to do.
+    func step() {
+        alarm.clear()
+        let now = HostClock.now
+        if now >= nextMeasurement {
+            queue = device.measureClock() ?? queue
+            nextMeasurement = now + 500_000_000
+        }
+        receive(now)
+        if areConnectionsDue {
+            areConnectionsDue = false
+            connect()
+        }
+        if let queue { send(queue) }
+        let lost = incoming.lostCount + outgoing.lostCount
+        if lost != toldLost {
+            toldLost = lost
+            tell("MIDI messages were lost: there were more than the program takes.")
+        }
+    }
+
+    /// What is to be told, since the last time.
+    func takeNotices() -> [String] {
+        notices.withLock { list in
+            defer { list = [] }
+            return list
+        }
+    }
+
+    private func tell(_ sentence: String) { notices.withLock { $0.append(sentence) } }
+
+    private func receive(_ now: Int64) {
+        var isMore = true
+        while isMore {
+            isMore = unsafe device.next { event, input in
+                let type = unsafe Int(event.pointee.type)
+                if Self.portNews.contains(type) { areConnectionsDue = true }
+                guard let input else { return }
+                var time = now
+                if let queue, unsafe event.pointee.flags & UInt8(SND_SEQ_TIME_STAMP_MASK) == SND_SEQ_TIME_STAMP_REAL {
+                    let stamp = unsafe event.pointee.time.time
+                    time = queue.hostTime(seconds: stamp.tv_sec, nanoseconds: stamp.tv_nsec)
+                }
+                unsafe SequencerTranslation.read(event) { message in
+                    incoming.add(TimedMessage(hostTime: time, port: input, message: message))
+                }
+            }
+        }
+    }
+
+    /// Ports come, go, and change their names.
+    private static var portNews: ClosedRange<Int> {
+        Int(SND_SEQ_EVENT_CLIENT_START.rawValue)...Int(SND_SEQ_EVENT_PORT_CHANGE.rawValue)
+    }
+
+    private func connect() {
+        let ports = device.ports()
+        for link in connections.update(ports) {
+            let error = device.connect(link)
+            guard error < 0, error != -EBUSY else { continue }
+            let name = ports.first { $0.client == link.client && $0.port == link.port }?.description ?? ""
+            tell("The MIDI port \(name) cannot be connected: \(ALSAError.text(-error)).")
+        }
+        for name in connections.missing where !toldMissing.contains(name) {
+            let there = ports.map(\.description).joined(separator: "; ")
+            tell(
+                "There is no MIDI port \"\(name)\" yet: it is connected when it comes. There "
+                    + (there.isEmpty ? "is none." : "are: \(there)."))
+        }
+        toldMissing = connections.missing
+    }
+
+    private func send(_ queue: QueueClock) {
+        var isTaken = true
+        if let message = unsent {
+            isTaken = send(message.bytes, message.output, message.hostTime, queue)
+            if isTaken { unsent = nil }
+        }
+        while isTaken, let first = outgoing.first {
+            lastDue = max(lastDue, first.hostTime)
+            if case .systemExclusive(let chunk) = first.message {
+                if let bytes = exclusive[first.port].add(chunk) {
+                    isTaken = send(bytes, first.port, first.hostTime, queue)
+                    if !isTaken { unsent = (bytes, first.port, first.hostTime) }
+                }
+                outgoing.drop()
+            } else {
+                var event = unsafe snd_seq_event_t()
+                if unsafe SequencerTranslation.write(first.message, into: &event) {
+                    isTaken = unsafe send(&event, first.port, first.hostTime, queue)
+                }
+                if isTaken { outgoing.drop() }
+            }
+        }
+        device.flush()
+    }
+
+    private func send(_ bytes: [UInt8], _ output: Int, _ hostTime: Int64, _ queue: QueueClock) -> Bool {
+        var bytes = bytes
+        return unsafe bytes.withUnsafeMutableBytes { bytes in
+            var event = unsafe snd_seq_event_t()
+            unsafe event.type = UInt8(SND_SEQ_EVENT_SYSEX.rawValue)
+            unsafe event.flags = UInt8(SND_SEQ_EVENT_LENGTH_VARIABLE)
+            unsafe event.data.ext = snd_seq_ev_ext_t(len: UInt32(bytes.count), ptr: bytes.baseAddress)
+            return unsafe send(&event, output, hostTime, queue)
+        }
+    }
+
+    private func send(
+        _ event: UnsafeMutablePointer<snd_seq_event_t>, _ output: Int, _ hostTime: Int64, _ queue: QueueClock
+    ) -> Bool {
+        let time = queue.queueTime(hostTime)
+        unsafe event.pointee.time.time = snd_seq_real_time_t(tv_sec: time.seconds, tv_nsec: time.nanoseconds)
+        return unsafe device.send(event, output: output)
+    }
+}
+
+/// Wakes a thread that waits for a descriptor. Any thread may ring; it never waits.
+struct Alarm: ~Copyable {
+    /// Readable after a ring.
+    let descriptor: Int32
+    private let end: Int32
+
+    init() {
+        var ends: (Int32, Int32) = (-1, -1)
+        _ = unsafe withUnsafeMutableBytes(of: &ends) { unsafe pipe($0.bindMemory(to: Int32.self).baseAddress) }
+        for end in [ends.0, ends.1] where end >= 0 {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        (descriptor, end) = ends
+    }
+
+    deinit {
+        for end in [descriptor, end] where end >= 0 { close(end) }
+    }
+
+    func ring() {
+        var byte: UInt8 = 0
+        _ = unsafe write(end, &byte, 1)
+    }
+
+    func clear() {
+        var bytes: UInt64 = 0
+        while unsafe read(descriptor, &bytes, 8) == 8 {}
+    }
+}

@@ -1,0 +1,194 @@
+public import RenderCore
+
+/// Reads an audio file into blocks, from any frame on.
+///
+///     var reader = try AudioFileReader(path: "bass.flac")
+///     var block = AudioBlock(channels: reader.info.channelCount, frames: 4_096)
+///     while case let count = try reader.read(into: &block), count > 0 {
+///         …the first `count` frames of `block`…
+///     }
+///
+/// Samples come as floats, full scale ±1; 16 and 24-bit integers become floats without loss. It waits for the disk: not
+/// for the render thread.
+public struct AudioFileReader: ~Copyable, Sendable {
+    /// What the file says about itself. Where it turns out to end early, the length is put right and `notice` says so.
+    public private(set) var info: AudioFileInfo
+    /// The frame that is read next.
+    public private(set) var position: Int64 = 0
+
+    private var file: SoundFile
+    /// Whether the library is not at `position` any more.
+    private var isLost = false
+    /// Samples with channels taking turns, on their way out of the file.
+    private var scratch: AudioBlock
+    /// Those of a file of 16-bit integers in one or two channels.
+    private var shorts: [Int16]
+    private static let scratchSamples = 16_384
+
+    /// Opens a file.
+    ///
+    /// - Throws: why it cannot be read, or that it has more than the 64 channels of a block.
+    public init(path: String) throws(AudioFileError) {
+        let file = try SoundFile(reading: path)
+        let info = try file.info(path: path)
+        guard info.channelCount <= 64 else {
+            throw AudioFileError(
+                path: path, reason: .unsuitableFormat, cannot: "read",
+                explanation: "it has \(info.channelCount) channels and a block up to 64; split it into several files")
+        }
+        let frames = max(64, AudioFileReader.scratchSamples / info.channelCount)
+        scratch = AudioBlock(channels: 1, frames: frames * info.channelCount)
+        let isDirect = file.hasShorts && info.channelCount <= 2
+        shorts = [Int16](repeating: 0, count: isDirect ? frames * info.channelCount : 0)
+        self.info = info
+        self.file = consume file
+    }
+
+    /// Reads the next frames into a block that has the file's channels.
+    ///
+    /// - Parameters:
+    ///   - block: where to.
+    ///   - first: the first frame of the block to write.
+    ///   - frames: how many; to the end of the block if nothing is said.
+    /// - Returns: how many there were. Fewer only at the end, then 0; the rest of the block is as it was.
+    /// - Throws: that the disk could not be read (what came before is in the block, and ``position`` behind it), or that
+    ///   the block does not fit.
+    public mutating func read(
+        into block: inout AudioBlock, at first: Int = 0, frames: Int? = nil
+    ) throws(AudioFileError) -> Int {
+        try read(into: &block, at: first, frames: frames, asPairs: false)
+    }
+
+    /// The same for a file of 16-bit integers in two channels: as they are, into the memory of a block of one channel.
+    mutating func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int {
+        try read(into: &block, at: first, frames: frames, asPairs: true)
+    }
+
+    private mutating func read(
+        into block: inout AudioBlock, at first: Int, frames: Int?, asPairs: Bool
+    ) throws(AudioFileError) -> Int {
+        let frames = frames ?? block.frameCount - first
+        let channels = asPairs ? 1 : info.channelCount
+        guard
+            block.channelCount == channels && first >= 0 && frames >= 0 && first <= block.frameCount
+                && frames <= block.frameCount - first
+        else {
+            throw AudioFileError(
+                path: info.path, reason: .unsuitableFormat, cannot: "read",
+                explanation: "\(frames) frames of \(channels) channels do not fit behind frame \(first) of a block of "
+                    + "\(block.frameCount) frames of \(block.channelCount); give one that has room")
+        }
+        var done = 0
+        while done < frames && position < info.frameCount {
+            let rest = Int(min(Int64(frames - done), info.frameCount - position))
+            let count = try readSome(rest, into: &block, at: first + done, asPairs)
+            if count == 0 {
+                endsHere()
+                break
+            }
+            done += count
+            position += Int64(count)
+        }
+        return done
+    }
+
+    private mutating func readSome(
+        _ frames: Int, into block: inout AudioBlock, at first: Int, _ asPairs: Bool
+    ) throws(AudioFileError) -> Int {
+        let channels = info.channelCount
+        let asked = asPairs ? frames : min(frames, scratch.frameCount / channels)
+        if isLost { try findBack() }
+        // An error is told once what came before it has been handed out.
+        var count = 0
+        if file.failure == 0 {
+            count = asPairs ? AudioFileReader.readPairs(asked, from: &file, into: &block, at: first) : decode(asked)
+        }
+        if count == 0 && file.failure != 0 {
+            isLost = true
+            throw AudioFileError(path: info.path, systemError: file.failure, reading: true)
+        }
+        if asPairs { return count }
+        if !shorts.isEmpty {
+            _ = unsafe shorts.withUnsafeBufferPointer { unsafe block.take($0, at: first, frames: count) }
+            return count
+        }
+        for channel in 0..<channels {
+            var output = block[channel, from: first, frames: count]
+            let interleaved = scratch.samples(0, from: 0, frames: count * channels)
+            Signal.deinterleave(interleaved, channel: channel, of: channels, into: &output)
+        }
+        return count
+    }
+
+    /// After a failed read the library may be anywhere, and not every decoder recovers: the file is opened again.
+    private mutating func findBack() throws(AudioFileError) {
+        var again = try SoundFile(reading: info.path)
+        guard again.seek(to: position) else { throw unfound(position, again.failure) }
+        file = again
+        isLost = false
+    }
+
+    private func unfound(_ frame: Int64, _ error: Int32) -> AudioFileError {
+        if error != 0 { return AudioFileError(path: info.path, systemError: error, reading: true) }
+        return AudioFileError(
+            path: info.path, reason: .damaged, cannot: "read",
+            explanation: "it is damaged (frame \(frame) cannot be found); get another copy of it")
+    }
+
+    private mutating func decode(_ frames: Int) -> Int {
+        if shorts.isEmpty { return AudioFileReader.read(frames, from: &file, into: &scratch) }
+        return unsafe shorts.withUnsafeMutableBufferPointer { unsafe file.read(frames, into: $0.baseAddress!) }
+    }
+
+    private static func read(_ frames: Int, from file: inout SoundFile, into scratch: inout AudioBlock) -> Int {
+        var samples = scratch[0]
+        return unsafe samples.withUnsafeMutableBufferPointer { unsafe file.read(frames, into: $0.baseAddress!) }
+    }
+
+    private static func readPairs(
+        _ frames: Int, from file: inout SoundFile, into block: inout AudioBlock, at first: Int
+    ) -> Int {
+        var samples = block[0, from: first, frames: frames]
+        let count = samples.count
+        return unsafe samples.withUnsafeMutableBufferPointer { samples in
+            guard let base = samples.baseAddress else { return 0 }
+            return unsafe base.withMemoryRebound(to: Int16.self, capacity: 2 * count) { pairs in
+                unsafe file.read(count, into: pairs)
+            }
+        }
+    }
+
+    /// The header promised more.
+    private mutating func endsHere() {
+        info.notice =
+            "It was cut off or is damaged: its header promises \(info.frameCount) frames, and \(position) can be read."
+        info.frameCount = position
+    }
+
+    /// Goes to a frame; the frame behind the last is one too.
+    ///
+    /// - Throws: that there is no such frame, or that the disk could not be read. Where it was it stays.
+    public mutating func seek(to frame: Int64) throws(AudioFileError) {
+        guard frame >= 0 && frame <= info.frameCount else {
+            throw AudioFileError(
+                path: info.path, reason: .outOfRange, cannot: "read",
+                explanation: "frame \(frame) is outside of it; choose 0 to \(info.frameCount)")
+        }
+        if isLost { try findBack() }
+        if frame == position { return }
+        guard file.seek(to: frame) else {
+            isLost = true
+            throw unfound(frame, file.failure)
+        }
+        position = frame
+    }
+
+    /// Whether it is read as 16-bit integers.
+    var isDirect: Bool { !shorts.isEmpty }
+
+    /// Bytes in the file.
+    var length: Int64 { file.length }
+
+    /// Makes reads beyond a byte of the file fail: for tests.
+    mutating func fail(from byte: Int64, with error: Int32) { file.fail(from: byte, with: error) }
+}

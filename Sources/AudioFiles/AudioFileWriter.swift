@@ -1,0 +1,349 @@
+internal import Glibc
+public import RenderCore
+
+/// Writes an audio file, which is playable at any moment, even if the program is killed.
+///
+///     var writer = try AudioFileWriter(path: "take.flac", sampleRate: 48_000, channels: 2)
+///     try writer.write(block)
+///     try writer.finish()
+///
+/// After every ``write(_:from:frames:)`` a WAV, AIFF or CAF file's header says what is in it, and a FLAC, Ogg or MP3 file
+/// is whole up to its last frame or page. Where the disk fills up, what was written until then stays and is playable. A
+/// writer that goes without ``finish()`` finishes its file, but cannot say what went wrong.
+///
+/// Integers and lossy encoders hold samples from -1 to 1: what is beyond is clipped and counted, and a sample that is not
+/// a number becomes 0 and is counted too. Floats are written as they are.
+///
+/// It waits for the disk: not for the render thread.
+public struct AudioFileWriter: ~Copyable, Sendable {
+    /// The file as it was named.
+    public let path: String
+    /// How it keeps its samples.
+    public let format: AudioFileFormat
+    /// Frames per second: a whole number.
+    public let sampleRate: Double
+    /// How many channels there are, 1 to 64.
+    public let channelCount: Int
+    /// How many frames were written. After a failure: how many of them are in the file; where samples are lost, the file
+    /// itself knows better.
+    public private(set) var frameCount: Int64 = 0
+    /// How many samples did not fit into integers, or into a lossy encoder.
+    public private(set) var clippedCount = 0
+
+    private var sink: Sink
+    private var failure: AudioFileError?
+    private let quantizer: Quantizer?
+    /// Samples with channels taking turns, on their way into the file.
+    private var floats: [Float]
+    private var integers: [Int32]
+    private var bytes: [UInt8]
+    /// For 16 bits in one or two channels without dither, which need no detour.
+    private var shorts: [Int16]
+    private var lastLook = HostClock.now
+
+    private static let scratchFrames = 8_192
+
+    /// Makes the file, or empties the one that is there, and writes its header.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - format: how it keeps its samples; what the extension stands for if nothing is said.
+    ///   - sampleRate: frames per second, a whole number that the format can have.
+    ///   - channels: 1 to 64, as far as the format can have them.
+    ///   - tags: what the file shall say about itself, as far as the format can keep it.
+    ///   - dither: whether integers are made with triangular noise of one step, so that what is rounded off is hiss and no
+    ///     distortion. It is the same noise each time.
+    /// - Throws: why the file cannot be made. Where the format is the reason, no file is made or emptied.
+    public init(
+        path: String, format: AudioFileFormat? = nil, sampleRate: Double, channels: Int,
+        tags: [AudioFileTag: String] = [:], dither: Bool = false
+    ) throws(AudioFileError) {
+        guard let format = format ?? AudioFileFormat(path: path) else {
+            if path.isEmpty { throw AudioFileError(path: path, systemError: ENOENT) }
+            throw AudioFileError(
+                path: path, reason: .unsuitableFormat,
+                explanation: "its name does not say which format it shall have; "
+                    + "end it with .wav, .aiff, .caf, .flac, .ogg, .opus or .mp3, or name a format")
+        }
+        if let refusal = format.refusal(sampleRate: sampleRate, channels: channels) {
+            let isKnown = format.libraryCode != nil && (1...64).contains(channels)
+            let isMissing = isKnown && !format.isAvailable
+            throw AudioFileError(
+                path: path, reason: isMissing ? .unavailable : .unsuitableFormat, explanation: refusal)
+        }
+        self.init(
+            path: path, format: format, sampleRate: sampleRate, channels: channels, dither: dither,
+            sink: try Sink.create(path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
+    }
+
+    private init(
+        path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, dither: Bool, sink: consuming Sink
+    ) {
+        self.path = path
+        self.format = format
+        self.sampleRate = sampleRate
+        channelCount = channels
+        self.sink = sink
+        let samples = AudioFileWriter.scratchFrames * channels
+        let bits = format.integerBits
+        quantizer = bits.map { Quantizer(bits: $0, dither: dither) }
+        bytes = [UInt8](repeating: 0, count: format.container == .wav ? bits.map { samples * $0 / 8 } ?? 0 : 0)
+        floats = [Float](repeating: 0, count: bits == nil ? samples : 0)
+        integers = [Int32](repeating: 0, count: bits == nil ? 0 : samples)
+        let isDirect = format.container == .wav && bits == 16 && channels <= 2 && !dither
+        shorts = [Int16](repeating: 0, count: isDirect ? samples : 0)
+    }
+
+    /// How many frames the file has room for yet: an AIFF file ends at 4 GB.
+    public var remainingFrames: Int64 {
+        if format.container != .aiff { return .max - frameCount }
+        let size = Int64(channelCount * (format.integerBits ?? 32) / 8)
+        return (Int64(UInt32.max) - sink.dataStart - 4_096) / size - frameCount
+    }
+
+    /// Writes frames of a block behind what is there; all from `first` on where no number is given.
+    ///
+    /// - Throws: where the disk is full (the frames that found room are kept), where the file was removed, where it would
+    ///   become longer than its format allows (nothing of the block is written), where the block has other channels than
+    ///   the file or fewer frames, and after ``finish()``.
+    public mutating func write(
+        _ block: borrowing AudioBlock, from first: Int = 0, frames: Int? = nil
+    ) throws(AudioFileError) {
+        let frames = frames ?? max(0, block.frameCount - first)
+        if let failure { throw failure }
+        if sink.wav == nil && sink.library == nil {
+            throw AudioFileError(path: path, reason: .finished, explanation: "it is finished; begin another file")
+        }
+        guard
+            block.channelCount == channelCount && first >= 0 && frames >= 0 && first <= block.frameCount
+                && frames <= block.frameCount - first
+        else {
+            throw AudioFileError(
+                path: path, reason: .unsuitableFormat,
+                explanation: "\(frames) frames of \(channelCount) channels cannot come from frame \(first) on of "
+                    + "a block of \(block.frameCount) frames of \(block.channelCount); give one that has them")
+        }
+        guard Int64(frames) <= remainingFrames else {
+            throw AudioFileError(
+                path: path, reason: .tooLong,
+                explanation: "it would become longer than the 4 GB that an AIFF file can have; "
+                    + "begin another file, or choose WAV or CAF")
+        }
+        var done = 0
+        while done < frames {
+            let count = min(frames - done, AudioFileWriter.scratchFrames)
+            interleave(block, from: first + done, frames: count)
+            try append(frames: count)
+            done += count
+        }
+        try updateHeader()
+    }
+
+    /// Writes what is left and closes the file. A second time it does nothing.
+    ///
+    /// - Throws: where the rest could not be written, or the system could not store what was written before; the file is
+    ///   closed in any case. What ``write(_:from:frames:)`` threw is not thrown again.
+    public mutating func finish() throws(AudioFileError) {
+        let failed = failure
+        var code: Int32 = 0
+        var isDeleted = false
+        if let file = sink.wav.take() {
+            isDeleted = file.isDeleted
+            code = file.close()
+        }
+        // The library writes no header before the first sample.
+        if frameCount == 0 && format.container == .flac && failed == nil { sink.library?.updateHeader() }
+        if let file = sink.library.take() {
+            isDeleted = file.isDeleted
+            code = file.close()
+        }
+        if failed != nil { return }
+        if code != 0 { failure = AudioFileError(path: path, systemError: code) }
+        if failure == nil && isDeleted { failure = deleted }
+        if let failure { throw failure }
+    }
+
+    /// As if silent frames had been written: for tests of long files. A WAV file is sparse then; others only count.
+    mutating func skip(_ frames: Int64) {
+        sink.wav?.skip(frames)
+        frameCount += frames
+    }
+
+    private var deleted: AudioFileError {
+        AudioFileError(
+            path: path, reason: .deleted, explanation: "somebody removed it while it was written; begin another file")
+    }
+}
+
+/// What writes: one of the two, and neither after the end.
+private struct Sink: ~Copyable, Sendable {
+    var wav: WAVFile?
+    var library: SoundFile?
+
+    /// Where the samples begin in a file of the library's.
+    let dataStart: Int64
+
+    private init(_ wav: consuming WAVFile) {
+        self.wav = consume wav
+        library = nil
+        dataStart = 0
+    }
+
+    private init(_ library: consuming SoundFile) {
+        dataStart = library.position
+        self.library = consume library
+        wav = nil
+    }
+
+    static func create(
+        _ path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, tags: [AudioFileTag: String]
+    ) throws(AudioFileError) -> Sink {
+        if format.container == .wav {
+            return Sink(
+                try WAVFile.create(path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
+        }
+        return Sink(
+            try SoundFile(writing: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
+    }
+}
+
+// MARK: - Samples
+
+extension AudioFileWriter {
+    /// Fills the scratch memory.
+    private mutating func interleave(_ block: borrowing AudioBlock, from first: Int, frames: Int) {
+        if !shorts.isEmpty {
+            clippedCount += unsafe shorts.withUnsafeMutableBufferPointer { shorts in
+                unsafe block.convert(from: first, frames: frames, into: shorts) ?? 0
+            }
+            return
+        }
+        for channel in 0..<channelCount {
+            let samples = block.samples(channel, from: first, frames: frames)
+            if let quantizer {
+                clippedCount += quantizer.convert(
+                    samples, channel: channel, of: channelCount, frame: frameCount, into: &integers)
+            } else {
+                AudioFileWriter.interleave(samples, channel: channel, of: channelCount, into: &floats)
+            }
+        }
+        // An encoder that is given what is not a number may never come back.
+        if format.isLossy {
+            for i in 0..<frames * channelCount where !(abs(floats[i]) <= 1) {
+                clippedCount += 1
+                floats[i] = floats[i].isNaN ? 0 : max(-1, min(1, floats[i]))
+            }
+        }
+    }
+
+    private static func interleave(
+        _ samples: borrowing Samples, channel: Int, of channels: Int, into floats: inout [Float]
+    ) {
+        var output = floats.mutableSpan
+        Signal.interleave(samples, channel: channel, of: channels, into: &output)
+    }
+
+    /// Writes what the scratch memory has.
+    private mutating func append(frames: Int) throws(AudioFileError) {
+        let error = sink.wav != nil ? appendToWAV(frames) : appendToLibrary(frames)
+        if error == 0 { return }
+        failure = AudioFileError(path: path, systemError: error)
+        throw failure!
+    }
+
+    private mutating func appendToWAV(_ frames: Int) -> Int32 {
+        let count = frames * channelCount
+        let error: Int32?
+        if !shorts.isEmpty {
+            // A WAV file has the lowest byte first.
+            if Int16(1).littleEndian != 1 { for i in 0..<count { shorts[i] = shorts[i].littleEndian } }
+            error = unsafe shorts.withUnsafeBytes { all in
+                unsafe sink.wav?.append(UnsafeRawBufferPointer(rebasing: all[..<(count * 2)]))
+            }
+        } else if let bits = format.integerBits {
+            AudioFileWriter.pack(integers, count: count, bits: bits, into: &bytes)
+            error = unsafe bytes.withUnsafeBytes { all in
+                unsafe sink.wav?.append(UnsafeRawBufferPointer(rebasing: all[..<(count * bits / 8)]))
+            }
+        } else {
+            error = unsafe floats.withUnsafeBytes { all in
+                unsafe sink.wav?.append(UnsafeRawBufferPointer(rebasing: all[..<(count * 4)]))
+            }
+        }
+        frameCount = sink.wav?.frameCount ?? frameCount
+        if error != 0 { _ = sink.wav?.updateHeader() }
+        return error ?? EBADF
+    }
+
+    /// The upper bits of each integer, the lowest byte first.
+    private static func pack(_ integers: borrowing [Int32], count: Int, bits: Int, into bytes: inout [UInt8]) {
+        let size = bits / 8
+        var output = bytes.mutableSpan
+        for i in 0..<count {
+            let value = integers[i] >> Int32(32 - bits)
+            for byte in 0..<size { output[i * size + byte] = UInt8(truncatingIfNeeded: value >> Int32(8 * byte)) }
+        }
+    }
+
+    private mutating func appendToLibrary(_ frames: Int) -> Int32 {
+        let written =
+            (quantizer != nil ? sink.library?.write(frames, from: integers) : sink.library?.write(frames, from: floats))
+        let failure = sink.library?.failure ?? EBADF
+        if failure == 0 && written == frames {
+            frameCount += Int64(frames)
+            return 0
+        }
+        keepWhatIsWhole()
+        return failure != 0 ? failure : EIO
+    }
+
+    /// After a failed write.
+    private mutating func keepWhatIsWhole() {
+        switch format.container {
+        case .aiff, .caf:
+            let size = Int64(channelCount * (format.integerBits ?? 32) / 8)
+            frameCount = max(frameCount, ((sink.library?.length ?? 0) - sink.dataStart) / size)
+            sink.library?.truncate(to: sink.dataStart + frameCount * size)
+            sink.library?.updateHeader()
+        case .flac:
+            sink.library?.cutFailedWrite()
+            let whole = framesInFLAC
+            patchFLAC(whole)
+            frameCount = whole
+        default:
+            sink.library?.cutFailedWrite()
+        }
+    }
+
+    /// The header after each write; and once a second a look whether the file is still there.
+    private mutating func updateHeader() throws(AudioFileError) {
+        var error = sink.wav?.updateHeader() ?? 0
+        if format.hasLivingHeader { sink.library?.updateHeader() }
+        if format.container == .flac { patchFLAC(framesInFLAC) }
+        if error == 0 { error = sink.library?.failure ?? 0 }
+        if error != 0 { failure = AudioFileError(path: path, systemError: error) }
+        let now = HostClock.now
+        if failure == nil && now - lastLook >= 1_000_000_000 {
+            lastLook = now
+            if sink.wav?.isDeleted ?? sink.library?.isDeleted ?? false { failure = deleted }
+        }
+        if let failure { throw failure }
+    }
+}
+
+// MARK: - FLAC
+
+extension AudioFileWriter {
+    /// Frames in whole FLAC frames of 4096, which libFLAC writes as soon as it has one sample more.
+    private var framesInFLAC: Int64 { max(0, frameCount - 1) / 4_096 * 4_096 }
+
+    /// Writes the number of frames into the header, which the library does only at the end: without it the length of a
+    /// file whose program was killed is not known (RFC 9639, 8.2: rate 20 bits, channels 3, bits 5, frames 36).
+    private mutating func patchFLAC(_ count: Int64) {
+        guard let bits = format.integerBits else { return }
+        let high = UInt64(sampleRate) << 44 | UInt64(channelCount - 1) << 41 | UInt64(bits - 1) << 36
+        let number = (high | UInt64(count)).bigEndian
+        let bytes = unsafe withUnsafeBytes(of: number) { unsafe [UInt8]($0) }
+        sink.library?.patch(bytes, at: 18)
+    }
+}

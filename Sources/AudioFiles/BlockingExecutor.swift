@@ -1,0 +1,21 @@
+internal import Dispatch
+
+/// Runs what waits for a disk, or calculates for long, on a thread that nobody else waits for.
+///
+/// Swift's own threads are as few as there are processors: whoever waits for a disk on them stops the others.
+final class BlockingExecutor: SerialExecutor {
+    private let queue = DispatchQueue(label: "AudioFiles")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+}
+
+/// One thing after the other, off the callers' threads and in their tasks: a cancelled task is seen as one.
+actor BlockingWork {
+    private let executor = BlockingExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    func run<Value: ~Copyable & Sendable>(_ body: @Sendable () throws -> Value) throws -> Value { try body() }
+}

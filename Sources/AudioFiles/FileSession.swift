@@ -1,0 +1,236 @@
+internal import RenderCore
+internal import Synchronization
+
+/// A file of a ``FileOutput`` and the channels that go into it.
+final class FileTrack {
+    let channels: Range<Int>
+    private(set) var writer: AudioFileWriter
+
+    init(channels: Range<Int>, _ writer: consuming AudioFileWriter) {
+        self.channels = channels
+        self.writer = writer
+    }
+
+    /// Writes the first frames of a block.
+    func write(_ block: borrowing AudioBlock, frames: Int) throws(AudioFileError) {
+        if channels == 0..<block.channelCount { return try writer.write(block, frames: frames) }
+        // A channel that the renderer has lost since is silent.
+        let there = channels.clamped(to: 0..<block.channelCount)
+        if there == channels {
+            try writer.write(AudioBlock(copying: block, channels: channels, frames: 0..<frames))
+        } else {
+            try writer.write(AudioBlock(channels: channels.count, frames: frames))
+        }
+    }
+
+    func finish() throws(AudioFileError) { try writer.finish() }
+
+    /// The channels of each output; of a single output two by two.
+    static func ranges(of outputs: [Int]) -> [Range<Int>] {
+        var ranges: [Range<Int>] = [], first = 0
+        if outputs.count == 1 {
+            return stride(from: 0, to: outputs[0], by: 2).map { $0..<min($0 + 2, outputs[0]) }
+        }
+        for count in outputs where first + count <= 64 {
+            ranges.append(first..<first + count)
+            first += count
+        }
+        return ranges
+    }
+
+    /// A name for each track. No two are the same, and none leads into another folder.
+    static func names(_ given: [String?], count: Int) -> [String] {
+        var names: [String] = []
+        for index in 0..<count {
+            let number = index + 1
+            let wanted = index < given.count ? given[index] : nil
+            let name = (wanted ?? "").isEmpty ? "Track \(number < 10 ? "0" : "")\(number)" : wanted!
+            let plain = String(name.map { $0 == "/" || $0 == "\0" ? "-" : $0 })
+            var unique = plain, copy = 2
+            while names.contains(unique) {
+                unique = "\(plain) \(copy)"
+                copy += 1
+            }
+            names.append(unique)
+        }
+        return names
+    }
+}
+
+/// What a ``FileOutput`` does, on a thread of its own.
+actor FileSession {
+    private let executor = BlockingExecutor()
+    private let tracks: [FileTrack]
+    private var renderer: Renderer
+    private var failure: AudioFileError?
+    /// Frames that were rendered and wait to be written together: a write for each cycle costs more than the cycle.
+    private var block: Block
+    private var waitingCount = 0
+    private var lastWrite = HostClock.now
+    /// Frames that are in every file, or about to be.
+    nonisolated let written = Atomic<Int64>(0)
+
+    private final class Block {
+        var samples: AudioBlock
+        init(channels: Int, frames: Int) { samples = AudioBlock(channels: channels, frames: frames) }
+    }
+    /// How many frames are written at once.
+    private static var blockLength: Int { 8_192 }
+    /// Where rendering is slow, what is there is written after so many nanoseconds: a program that is killed then has lost
+    /// no more.
+    private static var longestWait: Int64 { 250_000_000 }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    init(_ tracks: sending [FileTrack], _ renderer: Renderer) {
+        self.tracks = tracks
+        self.renderer = renderer
+        block = Block(channels: 1, frames: 0)
+    }
+
+    var clippedCount: Int { tracks.reduce(0) { $0 + $1.writer.clippedCount } }
+
+    /// - Returns: the channels that its first output is to have.
+    func use(_ renderer: Renderer) -> Int {
+        let channels = self.renderer.channelCount
+        self.renderer = renderer
+        return channels
+    }
+
+    func run(
+        frames: Int64?, until isDone: (@Sendable () -> Bool)?, tail: Silence?, cycle: Int,
+        progress: (@Sendable (FileOutput.Progress) -> Void)?
+    ) throws -> Int64 {
+        if let failure { throw failure }
+        let before = written.load(ordering: .relaxed)
+        var teller = Teller(frameCount: frames, sampleRate: renderer.sampleRate, handler: progress)
+        var done: Int64 = 0
+        lastWrite = HostClock.now
+        let renderer = renderer
+        do {
+            // Several cycles at once, unless somebody is to be asked before each.
+            let most = max(1, isDone == nil ? max(cycle, 1_024) / max(1, cycle) * cycle : cycle)
+            while isDone.map({ !$0() }) ?? (done < frames ?? 0) {
+                let count = Int(min(Int64(most), (frames ?? .max) - done))
+                try render(count, renderer, cycle: cycle)
+                done += Int64(count)
+                teller.tell(done, isLast: false)
+            }
+            if let tail {
+                let window = Int64(tail.window / .seconds(1) * renderer.sampleRate)
+                let longest = Int64(tail.longest / .seconds(1) * renderer.sampleRate)
+                var quiet: Int64 = 0, waited: Int64 = 0
+                while quiet < max(1, window) && waited < longest {
+                    let count = Int(min(Int64(max(1, cycle)), longest - waited))
+                    try render(count, renderer, cycle: cycle)
+                    quiet = peak(ofLast: count) < tail.level ? quiet + Int64(count) : 0
+                    waited += Int64(count)
+                    done += Int64(count)
+                    teller.tell(done, isLast: false)
+                }
+            }
+        } catch let error as CancellationError {
+            try write()
+            throw error
+        }
+        try write()
+        teller.tell(done, isLast: true)
+        return written.load(ordering: .relaxed) - before
+    }
+
+    /// Renders behind what waits to be written.
+    private func render(_ frames: Int, _ renderer: Renderer, cycle: Int) throws {
+        try Task.checkCancellation()
+        if frames > block.samples.frameCount - waitingCount || isOverdue(frames) { try write() }
+        if waitingCount == 0 {
+            let channels = min(64, renderer.outputChannelCounts.reduce(0, +))
+            if frames > block.samples.frameCount || channels != block.samples.channelCount {
+                block = Block(channels: channels, frames: max(frames, Self.blockLength))
+            }
+        }
+        renderer.renderOffline(into: &block.samples, from: waitingCount, frames: frames, cycle: max(1, cycle))
+        waitingCount += frames
+        written.wrappingAdd(Int64(frames), ordering: .relaxed)
+    }
+
+    /// Whether what waits has waited for long. The clock is looked at every 512 frames.
+    private func isOverdue(_ frames: Int) -> Bool {
+        if waitingCount & 511 >= frames { return false }
+        return HostClock.now - lastWrite > Self.longestWait
+    }
+
+    /// Writes what waits. After a failure there is nothing more to be written.
+    private func write() throws {
+        do throws(AudioFileError) {
+            if waitingCount > 0 { for track in tracks { try track.write(block.samples, frames: waitingCount) } }
+        } catch {
+            failure = error
+        }
+        waitingCount = 0
+        lastWrite = HostClock.now
+        written.store(tracks.map { $0.writer.frameCount }.min() ?? 0, ordering: .relaxed)
+        if let failure { throw failure }
+    }
+
+    /// The largest magnitude in the last frames that were rendered.
+    private func peak(ofLast frames: Int) -> Float {
+        Self.peak(block.samples, from: waitingCount - frames, frames: frames)
+    }
+
+    private static func peak(_ block: borrowing AudioBlock, from first: Int, frames: Int) -> Float {
+        var peak: Float = 0
+        for channel in 0..<block.channelCount {
+            peak = max(peak, Signal.peak(block.samples(channel, from: first, frames: frames)))
+        }
+        return peak
+    }
+
+    func preroll(frames: Int64) throws {
+        var done: Int64 = 0
+        while done < frames {
+            try Task.checkCancellation()
+            let count = Int(min(1_024, frames - done))
+            _ = renderer.renderOffline(frames: count, cycle: count)
+            done += Int64(count)
+        }
+    }
+
+    func finish() throws {
+        var first: AudioFileError?
+        for track in tracks {
+            do throws(AudioFileError) { try track.finish() } catch { first = first ?? error }
+        }
+        if let first { throw first }
+    }
+}
+
+/// Tells how far a run has come, some twenty times a second.
+private struct Teller {
+    let frameCount: Int64?
+    let sampleRate: Double
+    let handler: (@Sendable (FileOutput.Progress) -> Void)?
+    private let start = HostClock.now
+    private var last = HostClock.now
+
+    init(frameCount: Int64?, sampleRate: Double, handler: (@Sendable (FileOutput.Progress) -> Void)?) {
+        self.frameCount = frameCount
+        self.sampleRate = sampleRate
+        self.handler = handler
+    }
+
+    mutating func tell(_ frame: Int64, isLast: Bool) {
+        guard let handler else { return }
+        let now = HostClock.now
+        guard isLast || now - last >= 50_000_000 else { return }
+        last = now
+        let elapsed = Double(max(1, now - start)) / 1e9
+        let speed = Double(frame) / sampleRate / elapsed
+        let remaining = frameCount.map { count -> Duration in
+            frame > 0 ? .seconds(Double(max(0, count - frame)) / Double(frame) * elapsed) : .zero
+        }
+        handler(
+            FileOutput.Progress(
+                frame: frame, frameCount: frameCount, elapsed: .nanoseconds(now - start), speed: speed,
+                remaining: isLast ? .zero : remaining))
+    }
+}

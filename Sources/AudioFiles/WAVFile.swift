@@ -1,0 +1,160 @@
+/// A WAV file that is being written: RIFF, or RF64 from 4 GB on, with a header that is right at any moment.
+///
+/// The library's own RF64 must be chosen before the first sample, is always of the extensible kind, which older readers
+/// refuse, and carries the time of day. Here a `JUNK` chunk keeps the place of the long sizes until they are needed
+/// (EBU Tech 3306), the format chunk is the plain one, and the same samples make the same file.
+struct WAVFile: ~Copyable, Sendable {
+    private let file: FileDescriptor
+    private let rate: Int
+    private let channels: Int
+    private let bits: Int
+    private let isFloat: Bool
+    /// The `LIST` chunk.
+    private let tags: [UInt8]
+    private(set) var frameCount: Int64 = 0
+
+    private init(
+        _ file: consuming FileDescriptor, format: AudioFileFormat, sampleRate: Double, channels: Int,
+        tags: [AudioFileTag: String]
+    ) {
+        self.file = file
+        rate = Int(sampleRate)
+        self.channels = channels
+        bits = format.integerBits ?? 32
+        isFloat = format.integerBits == nil
+        self.tags = WAVFile.list(tags)
+    }
+
+    private var frameSize: Int { bits / 8 * channels }
+    private var formatSize: Int { isFloat ? 18 : 16 }
+    /// RIFF 12, JUNK or ds64 36, fmt, fact for floats, LIST, data 8.
+    var headerSize: Int { 12 + 36 + 8 + formatSize + (isFloat ? 12 : 0) + tags.count + 8 }
+    /// Whether somebody removed the file.
+    var isDeleted: Bool { file.isDeleted }
+
+    /// Writes bytes of samples behind what is there. Of what the disk refuses in part, whole frames are kept.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+        let end = Int64(headerSize) + frameCount * Int64(frameSize)
+        let (written, error) = unsafe file.write(bytes, at: end)
+        frameCount += Int64(written / frameSize)
+        if error != 0 { file.truncate(to: Int64(headerSize) + frameCount * Int64(frameSize)) }
+        return error
+    }
+
+    /// As if frames had been written, which are silent then: for tests of long files.
+    mutating func skip(_ frames: Int64) { frameCount += frames }
+
+    borrowing func updateHeader() -> Int32 {
+        let header = header()
+        return unsafe header.withUnsafeBytes { unsafe file.write($0, at: 0).error }
+    }
+
+    /// - Returns: 0 or an `errno`.
+    consuming func close() -> Int32 {
+        let size = frameCount * Int64(frameSize)
+        var error = updateHeader()
+        if size % 2 == 1 && error == 0 {
+            let padding: [UInt8] = [0]
+            error = unsafe padding.withUnsafeBytes { unsafe file.write($0, at: Int64(headerSize) + size).error }
+        }
+        let closing = file.close()
+        return error != 0 ? error : closing
+    }
+}
+
+extension WAVFile {
+    /// Makes a file, or empties the one that is there, and writes its header.
+    static func create(
+        _ path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, tags: [AudioFileTag: String]
+    ) throws(AudioFileError) -> WAVFile {
+        let made = WAVFile(
+            try FileDescriptor(creating: path), format: format, sampleRate: sampleRate, channels: channels, tags: tags)
+        let error = made.updateHeader()
+        if error != 0 { throw AudioFileError(path: path, systemError: error) }
+        return made
+    }
+}
+
+// MARK: - Bytes
+
+extension WAVFile {
+    /// The header of a file with as many frames. All numbers are little-endian.
+    private borrowing func header() -> [UInt8] {
+        let data = frameCount * Int64(frameSize)
+        let riff = Int64(headerSize) - 8 + data + data % 2
+        let isLong = riff > Int64(UInt32.max)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(headerSize)
+        bytes.append(text: isLong ? "RF64" : "RIFF")
+        bytes.append(number: isLong ? -1 : riff, bytes: 4)
+        bytes.append(text: "WAVE")
+        bytes.append(text: isLong ? "ds64" : "JUNK")
+        bytes.append(number: 28, bytes: 4)
+        for size in [riff, data, frameCount] { bytes.append(number: isLong ? size : 0, bytes: 8) }
+        bytes.append(number: 0, bytes: 4)  // no further sizes
+        bytes.append(text: "fmt ")
+        bytes.append(number: Int64(formatSize), bytes: 4)
+        bytes.append(number: isFloat ? 3 : 1, bytes: 2)
+        bytes.append(number: Int64(channels), bytes: 2)
+        bytes.append(number: Int64(rate), bytes: 4)
+        bytes.append(number: Int64(rate * frameSize), bytes: 4)
+        bytes.append(number: Int64(frameSize), bytes: 2)
+        bytes.append(number: Int64(bits), bytes: 2)
+        if isFloat {
+            bytes.append(number: 0, bytes: 2)  // no extension
+            bytes.append(text: "fact")
+            bytes.append(number: 4, bytes: 4)
+            bytes.append(number: min(frameCount, Int64(UInt32.max)), bytes: 4)
+        }
+        bytes += tags
+        bytes.append(text: "data")
+        bytes.append(number: isLong ? -1 : data, bytes: 4)
+        return bytes
+    }
+
+    private static func list(_ tags: [AudioFileTag: String]) -> [UInt8] {
+        var content: [UInt8] = []
+        for tag in AudioFileTag.allCases {
+            guard let name = tag.riffName, let text = tags[tag], !text.isEmpty else { continue }
+            content.append(text: name)
+            content.append(number: Int64(text.utf8.count + 1), bytes: 4)
+            content += text.utf8
+            content.append(0)
+            if content.count % 2 == 1 { content.append(0) }
+        }
+        if content.isEmpty { return [] }
+        var bytes: [UInt8] = []
+        bytes.append(text: "LIST")
+        bytes.append(number: Int64(4 + content.count), bytes: 4)
+        bytes.append(text: "INFO")
+        return bytes + content
+    }
+}
+
+extension AudioFileTag {
+    /// The chunk's name; `nil` for what RIFF has no place for.
+    fileprivate var riffName: StaticString? {
+        switch self {
+        case .title: "INAM"
+        case .artist: "IART"
+        case .album: "IPRD"
+        case .trackNumber: "ITRK"
+        case .genre: "IGNR"
+        case .date: "ICRD"
+        case .comment: "ICMT"
+        case .copyright: "ICOP"
+        case .software: "ISFT"
+        case .license: nil
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(text: StaticString) {
+        unsafe self += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    fileprivate mutating func append(number: Int64, bytes count: Int) {
+        for index in 0..<count { append(UInt8(truncatingIfNeeded: number >> (8 * Int64(index)))) }
+    }
+}

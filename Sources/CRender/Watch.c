@@ -1,0 +1,23 @@
+#include "CRender.h"
+
+// The watchdog's preload library has these; without it they are NULL.
+__attribute__((weak)) extern void rtwatch_enter(const char *what, unsigned long long period);
+__attribute__((weak)) extern void rtwatch_exit(void);
+__attribute__((weak)) extern void rtwatch_permit_begin(void);
+__attribute__((weak)) extern void rtwatch_permit_end(void);
+
+void crender_cycle_begins(uint64_t period) {
+    if (rtwatch_enter) rtwatch_enter("RenderStack", period);
+}
+
+void crender_cycle_ends(void) {
+    if (rtwatch_exit) rtwatch_exit();
+}
+
+void crender_permitted_begins(void) {
+    if (rtwatch_permit_begin) rtwatch_permit_begin();
+}
+
+void crender_permitted_ends(void) {
+    if (rtwatch_permit_end) rtwatch_permit_end();
+}

@@ -1,0 +1,89 @@
+internal import CJACK
+internal import RenderCore
+
+// The graph around a connection: who is connected to whom, and what ports are called.
+
+extension JACKClient {
+    /// A connection between one of our ports and one of somebody else's.
+    struct Link: Hashable, Sendable {
+        /// The short name of ours: `out_1`.
+        let port: String
+        /// The full name of the other one: `system:playback_1`.
+        let other: String
+    }
+
+    /// The full names of the ports of other programs that fit.
+    func otherPorts(isInput: Bool) -> [String] {
+        let flags = JackPortIsPhysical.rawValue | (isInput ? JackPortIsInput : JackPortIsOutput).rawValue
+        return unsafe JACKClient.take(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags)))
+    }
+
+    /// The links that a new output makes.
+    func links(_ connect: JACKConnect, mainChannels: Int) -> [Link] {
+        let (targets, sources): ([String], [String])
+        switch connect {
+        case .none: return []
+        case .physical: (targets, sources) = (otherPorts(isInput: true), otherPorts(isInput: false))
+        case .ports(let outputs, let inputs): (targets, sources) = (outputs, inputs)
+        }
+        let plans = ports.map(\.plan).filter { !$0.isMIDI }
+        var outputs = plans.filter { !$0.isInput }.map(\.name)
+        if connect == .physical { outputs = Array(outputs.prefix(mainChannels)) }
+        var links = zip(outputs, targets).map { Link(port: $0, other: $1) }
+        // One channel is to be heard on both sides.
+        if connect == .physical, mainChannels == 1, targets.count > 1, let only = outputs.first {
+            links.append(Link(port: only, other: targets[1]))
+        }
+        links += zip(plans.filter(\.isInput).map(\.name), sources).map { Link(port: $0, other: $1) }
+        return links.filter { !$0.other.isEmpty }
+    }
+
+    /// Makes a link. `false`: there is no such port now.
+    func connect(_ link: Link) -> Bool {
+        guard let own = ports.first(where: { $0.plan.name == link.port }) else { return true }
+        guard unsafe jack_port_by_name(client, link.other) != nil else { return false }
+        let full = "\(name):\(link.port)"
+        let (from, to) = own.plan.isInput ? (link.other, full) : (full, link.other)
+        if ask({ unsafe jack_connect($0.client, from, to) }) == 0 { return true }
+        return unsafe jack_port_connected_to(own.port, link.other) != 0
+    }
+
+    /// All links that there are now.
+    var links: Set<Link> {
+        var links: Set<Link> = []
+        for own in ports {
+            let others = unsafe JACKClient.take(jack_port_get_all_connections(client, own.port))
+            for other in others { links.insert(Link(port: own.plan.name, other: other)) }
+        }
+        return links
+    }
+
+    /// Whether there is a port of this full name.
+    func hasPort(_ name: String) -> Bool { unsafe jack_port_by_name(client, name) != nil }
+
+    /// Has the server ask everybody for latencies anew.
+    func recomputeLatencies() { _ = ask { unsafe jack_recompute_total_latencies($0.client) } }
+
+    /// Tells people what the ports are, in the words of JACK's metadata.
+    func describePorts() {
+        for (order, own) in ports.enumerated() {
+            let (plan, subject) = unsafe (own.plan, jack_port_uuid(own.port))
+            func set(_ key: String, _ value: String, _ type: String) {
+                unsafe jack_set_property(client, subject, "http://jackaudio.org/metadata/\(key)", value, type)
+            }
+            set("pretty-name", plan.prettyName, "text/plain")
+            set("port-group", plan.group, "text/plain")
+            set("order", "\(order)", "http://www.w3.org/2001/XMLSchema#int")
+            if !plan.isMIDI { set("signal-type", "AUDIO", "text/plain") }
+        }
+    }
+
+    /// JACK's lists end with a null pointer, and are the caller's to free.
+    @unsafe static func take(_ list: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
+        guard let list = unsafe list else { return [] }
+        var names: [String] = []
+        while let name = unsafe list[names.count] { unsafe names.append(String(cString: name)) }
+        unsafe jack_free(list)
+        return names
+    }
+}

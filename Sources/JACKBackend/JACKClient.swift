@@ -1,0 +1,212 @@
+internal import CJACK
+internal import Dispatch
+internal import RenderCore
+internal import Synchronization
+
+/// One connection to a server: opened, ports made, called, closed. Used by one thread at a time, that which holds the
+/// gate of ``JACKLibrary``.
+@safe final class JACKClient: @unchecked Sendable {
+    // Unchecked because it is used with the library's gate held only; what JACK's threads touch is in the cycle.
+    let client: OpaquePointer
+    let cycle: JACKCycle
+    /// The name that the server has given.
+    let name: String
+    let ports: [JACKPort]
+    /// What the callbacks reach, held until the client is closed.
+    private let held: Unmanaged<JACKCycle>
+    /// Where the server is asked for what it has to answer: one thing after the other.
+    private let questions = DispatchQueue(label: "rs-jack-questions")
+    /// Whether it has not answered.
+    private(set) var isStuck = false
+
+    /// How long an answer, and a connection, may take. Both take milliseconds, even on a busy machine.
+    static let patience = 5.0
+
+    /// Connects to a server.
+    ///
+    /// - Throws: what the server says, or that it says nothing.
+    static func open(
+        _ name: String, renderer: Renderer, load: LoadHistogram, settings: JACKSettings, startsServer: Bool
+    ) throws(JACKError) -> JACKClient {
+        leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        // A server that JACK starts itself takes seconds.
+        let opened = withPatience(
+            startsServer ? 6 * patience : patience,
+            tooLate: { (result: Result<JACKClient, JACKError>) in
+                if case .success(let client) = result { client.close() }
+                leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+            }
+        ) {
+            Result { () throws(JACKError) in
+                try JACKClient(name, renderer: renderer, load: load, settings: settings, startsServer: startsServer)
+            }
+        }
+        guard let opened else { throw .notAnswering }
+        leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+        return try opened.get()
+    }
+
+    /// Asks the server for something, and waits for its answer. `nil`: it stands still; from then on nothing is asked.
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (JACKClient) -> Answer) -> Answer? {
+        guard !isStuck else { return nil }
+        let answer = withPatience(JACKClient.patience, on: questions) { question(self) }
+        isStuck = answer == nil
+        return answer
+    }
+
+    private init(
+        _ name: String, renderer: Renderer, load: LoadHistogram, settings: JACKSettings, startsServer: Bool
+    ) throws(JACKError) {
+        var status: UInt32 = 0
+        let options = startsServer ? 0 : JackNoStartServer.rawValue
+        var opened = unsafe JACKClient.connect(name, options, settings.server, &status)
+        // PipeWire lets two programs have one name, and nobody could tell their ports apart.
+        var number = 1
+        while let client = unsafe opened, number < 100, unsafe JACKClient.hasPorts(client) {
+            unsafe jack_client_close(client)
+            unsafe opened = JACKClient.connect(
+                "\(name)-\(number < 10 ? "0" : "")\(number)", options, settings.server, &status)
+            number += 1
+        }
+        guard let client = unsafe opened else {
+            if status & UInt32(JackServerFailed.rawValue) != 0 || status == UInt32(JackFailure.rawValue) {
+                let name = settings.serverName == "default" ? "" : settings.serverName
+                throw .noServer(name: name, advice: SharedMemory.advice)
+            }
+            throw .refused(status: status)
+        }
+        unsafe self.client = client
+        self.name = unsafe jack_get_client_name(client).map { unsafe String(cString: $0) } ?? name
+        var ports: [JACKPort] = []
+        for plan in JACKPortPlan.ports(outputs: renderer.outputChannelCounts, settings) {
+            let flags = plan.isInput ? JackPortIsInput : JackPortIsOutput
+            let kind = plan.isMIDI ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
+            guard let port = unsafe jack_port_register(client, plan.name, kind, UInt(flags.rawValue), 0) else {
+                unsafe jack_client_close(client)
+                throw .portRefused(plan.name)
+            }
+            unsafe ports.append(JACKPort(plan: plan, port: port))
+        }
+        self.ports = ports
+        renderer.configure(sampleRate: unsafe Double(jack_get_sample_rate(client)))
+        cycle = unsafe JACKCycle(client, renderer: renderer, load: load, settings: settings, ports: ports)
+        unsafe held = .passRetained(cycle)
+        setCallbacks()
+        describePorts()
+    }
+
+    private static func connect(
+        _ name: String, _ options: UInt32, _ server: String?, _ status: inout UInt32
+    ) -> OpaquePointer? {
+        if let server { return unsafe cjack_client_open(name, options, server, &status) }
+        return unsafe cjack_client_open(name, options, nil, &status)
+    }
+
+    /// Whether there are ports under the name of a client that has not made any.
+    @unsafe private static func hasPorts(_ client: OpaquePointer) -> Bool {
+        guard let name = unsafe jack_get_client_name(client).map({ unsafe String(cString: $0) }) else { return false }
+        return unsafe take(jack_get_ports(client, nil, nil, 0)).contains { $0.hasPrefix("\(name):") }
+    }
+
+    /// Has the server call: from here on cycles are rendered.
+    func activate() throws(JACKError) {
+        guard let status = ask({ unsafe jack_activate($0.client) }), status == 0 else {
+            close()
+            throw isStuck ? .notAnswering : .notActivated
+        }
+    }
+
+    /// Ends the connection; afterwards nothing is called any more. Once.
+    ///
+    /// A server that stands still keeps whoever leaves it waiting: after two seconds the rest is left to a thread of its
+    /// own, and ``leaving`` counts it.
+    func close() {
+        JACKClient.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        // After what it has not answered.
+        _ = withPatience(2, on: questions) { [self] in
+            unsafe jack_deactivate(client)
+            // Where the server is dead it says -1, and is closed all the same.
+            unsafe jack_client_close(client)
+            unsafe held.release()
+            JACKClient.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+        }
+    }
+
+    /// How many connections are being opened or closed. While there are any, none may be opened.
+    static let leaving = Atomic<Int>(0)
+
+    // MARK: Callbacks
+
+    private func setCallbacks() {
+        let this = unsafe held.toOpaque()
+        unsafe jack_set_process_callback(
+            client,
+            { frames, this in
+                unsafe JACKCycle.run(this) { $0.process(frames) }
+                return 0
+            }, this)
+        unsafe jack_set_xrun_callback(
+            client,
+            { this in
+                unsafe JACKCycle.run(this) { $0.noteXrun() }
+                return 0
+            }, this)
+        unsafe jack_set_buffer_size_callback(
+            client,
+            { frames, this in
+                unsafe JACKCycle.run(this) { $0.bufferSize.store(Int(frames), ordering: .relaxed) }
+                return 0
+            }, this)
+        unsafe jack_set_sample_rate_callback(
+            client,
+            { rate, this in
+                unsafe JACKCycle.run(this) { $0.sampleRate.store(Int(rate), ordering: .relaxed) }
+                return 0
+            }, this)
+        unsafe jack_set_freewheel_callback(
+            client,
+            { isOn, this in
+                unsafe JACKCycle.run(this) { $0.noteFreewheel(isOn != 0) }
+            }, this)
+        unsafe jack_set_graph_order_callback(
+            client,
+            { this in
+                unsafe JACKCycle.run(this) { $0.graphChanged.store(true, ordering: .releasing) }
+                return 0
+            }, this)
+        unsafe jack_set_port_connect_callback(
+            client,
+            { _, _, _, this in
+                unsafe JACKCycle.run(this) { $0.graphChanged.store(true, ordering: .releasing) }
+            }, this)
+        unsafe jack_set_port_registration_callback(
+            client,
+            { _, _, this in
+                unsafe JACKCycle.run(this) { $0.graphChanged.store(true, ordering: .releasing) }
+            }, this)
+        // jackd2 calls the one that says why, where both are set; PipeWire only the other one.
+        unsafe jack_on_info_shutdown(
+            client,
+            { status, _, this in
+                unsafe JACKCycle.run(this) { $0.noteShutdown(UInt32(status.rawValue)) }
+            }, this)
+        unsafe jack_on_shutdown(
+            client,
+            { this in
+                unsafe JACKCycle.run(this) { $0.noteShutdown(UInt32(JackServerError.rawValue)) }
+            }, this)
+        unsafe jack_set_latency_callback(
+            client,
+            { mode, this in
+                unsafe JACKCycle.run(this) { $0.latencies.update(mode, $0) }
+            }, this)
+    }
+}
+
+extension JACKCycle {
+    /// What a callback's argument stands for. Without a count: whoever closes the client holds it until then.
+    @unsafe static func run(_ this: UnsafeMutableRawPointer?, _ body: (JACKCycle) -> Void) {
+        guard let this = unsafe this else { return }
+        unsafe Unmanaged<JACKCycle>.fromOpaque(this)._withUnsafeGuaranteedRef { body($0) }
+    }
+}

@@ -1,0 +1,139 @@
+internal import CJACK
+internal import RenderCore
+
+/// The MIDI ports of a connection and the events of this cycle: bytes on JACK's side, plain values on ours.
+@safe final class JACKMIDIMemory {
+    /// Events that a port can take in a cycle; those beyond are counted as lost.
+    static let capacity = 1024
+    /// Bytes of the longest system exclusive message that can be sent.
+    static let longest = 8192
+
+    private let inputPorts: UnsafeMutablePointer<OpaquePointer>
+    private let outputPorts: UnsafeMutablePointer<OpaquePointer>
+    let received: UnsafeMutablePointer<CycleSupply.Events>
+    let sent: UnsafeMutablePointer<CycleSupply.Events>
+    private let inputCount: Int
+    private let outputCount: Int
+    private let events: UnsafeMutablePointer<MIDIEvent>
+    /// Where a system exclusive message is put together, for each output, and how far it has come.
+    private let messages: UnsafeMutablePointer<UInt8>
+    private let messageLengths: UnsafeMutablePointer<Int>
+
+    init(
+        _ ports: [JACKPort], inputs: [MIDIInput], outputs: [MIDIOutput]
+    ) {
+        let ins = ports.filter { $0.plan.isInput && $0.plan.isMIDI }
+        let outs = ports.filter { !$0.plan.isInput && $0.plan.isMIDI }
+        inputCount = inputs.count
+        outputCount = outputs.count
+        unsafe inputPorts = .allocate(capacity: max(1, inputCount))
+        unsafe outputPorts = .allocate(capacity: max(1, outputCount))
+        unsafe received = .allocate(capacity: max(1, inputCount))
+        unsafe sent = .allocate(capacity: max(1, outputCount))
+        let count = (inputCount + outputCount) * Self.capacity
+        unsafe events = .allocate(capacity: max(1, count))
+        unsafe events.initialize(repeating: MIDIEvent(.clock), count: count)
+        unsafe messages = .allocate(capacity: max(1, outputCount * Self.longest))
+        unsafe messages.initialize(repeating: 0, count: outputCount * Self.longest)
+        unsafe messageLengths = .allocate(capacity: max(1, outputCount))
+        unsafe messageLengths.initialize(repeating: 0, count: outputCount)
+        for (index, input) in inputs.enumerated() {
+            unsafe (inputPorts + index).initialize(to: ins[index].port)
+            unsafe (received + index).initialize(
+                to: CycleSupply.Events(
+                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
+                    events: events + index * Self.capacity, capacity: Self.capacity))
+        }
+        for (index, output) in outputs.enumerated() {
+            unsafe (outputPorts + index).initialize(to: outs[index].port)
+            unsafe (sent + index).initialize(
+                to: CycleSupply.Events(
+                    identity: UnsafeRawPointer(Unmanaged.passUnretained(output).toOpaque()),
+                    events: events + (inputCount + index) * Self.capacity, capacity: Self.capacity))
+        }
+    }
+
+    deinit {
+        unsafe inputPorts.deallocate()
+        unsafe outputPorts.deallocate()
+        unsafe received.deallocate()
+        unsafe sent.deallocate()
+        unsafe events.deallocate()
+        unsafe messages.deallocate()
+        unsafe messageLengths.deallocate()
+    }
+
+    /// Takes what came in, before the cycle is rendered.
+    @unsafe func receive(_ frames: UInt32) {
+        for index in 0..<outputCount { unsafe sent[index].count = 0 }
+        for index in 0..<inputCount {
+            unsafe received[index].count = 0
+            guard let buffer = unsafe jack_port_get_buffer(inputPorts[index], frames) else { continue }
+            // Whole numbers of the usual kind: a range of any other is walked through with allocations in debug builds.
+            for number in unsafe 0..<Int(jack_midi_get_event_count(buffer)) {
+                var event = unsafe jack_midi_event_t()
+                guard unsafe jack_midi_event_get(&event, buffer, UInt32(number)) == 0 else { continue }
+                guard let bytes = unsafe event.buffer, unsafe event.size > 0 else { continue }
+                let frame = unsafe Int(min(event.time, frames &- 1))
+                if unsafe bytes[0] == 0xF0 {
+                    unsafe split(bytes, event.size, at: frame, into: index)
+                } else if let message = unsafe MIDIMessage(
+                    status: bytes[0], event.size > 1 ? bytes[1] : 0, event.size > 2 ? bytes[2] : 0)
+                {
+                    unsafe received[index].add(MIDIEvent(frame: frame, message))
+                }
+            }
+        }
+    }
+
+    private func split(_ bytes: UnsafeMutablePointer<UInt8>, _ size: Int, at frame: Int, into index: Int) {
+        var first = 0
+        while first < size {
+            let count = min(16, size - first)
+            var chunk = SIMD16<UInt8>(repeating: 0)
+            for i in 0..<count { chunk[i] = unsafe bytes[first + i] }
+            unsafe received[index].add(
+                MIDIEvent(
+                    frame: frame,
+                    .systemExclusive(
+                        MIDIChunk(bytes: chunk, count: count, isFirst: first == 0, isLast: first + count == size))))
+            first += count
+        }
+    }
+
+    /// Hands over what the cycle has sent.
+    @unsafe func send(_ frames: UInt32) {
+        for index in 0..<outputCount {
+            guard let buffer = unsafe jack_port_get_buffer(outputPorts[index], frames) else { continue }
+            unsafe jack_midi_clear_buffer(buffer)
+            for number in unsafe 0..<sent[index].count {
+                let event = unsafe sent[index].events[number]
+                let time = UInt32(truncatingIfNeeded: event.frame)
+                if case .systemExclusive(let chunk) = event.message {
+                    unsafe append(chunk, at: time, to: index, buffer)
+                    continue
+                }
+                let bytes = event.message.bytes
+                guard let place = unsafe jack_midi_event_reserve(buffer, time, bytes.count) else { continue }
+                unsafe place[0] = bytes.status
+                if bytes.count > 1 { unsafe place[1] = bytes.first }
+                if bytes.count > 2 { unsafe place[2] = bytes.second }
+            }
+        }
+    }
+
+    /// JACK wants a message in one piece.
+    private func append(_ chunk: MIDIChunk, at time: UInt32, to index: Int, _ buffer: UnsafeMutableRawPointer) {
+        let message = unsafe messages + index * Self.longest
+        if chunk.isFirst { unsafe messageLengths[index] = 0 }
+        for i in 0..<max(0, min(16, chunk.count)) where unsafe messageLengths[index] < Self.longest {
+            unsafe message[messageLengths[index]] = chunk.bytes[i]
+            unsafe messageLengths[index] += 1
+        }
+        guard chunk.isLast else { return }
+        let length = unsafe messageLengths[index]
+        unsafe messageLengths[index] = 0
+        guard length > 0, let place = unsafe jack_midi_event_reserve(buffer, time, length) else { return }
+        unsafe place.update(from: message, count: length)
+    }
+}

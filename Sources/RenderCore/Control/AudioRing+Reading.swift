@@ -1,0 +1,325 @@
+internal import CRender
+internal import Synchronization
+
+extension AudioRing {
+    /// Frames at the front of the ring that a consumer has looked at, and their time.
+    public struct Chunk: Sendable, Hashable {
+        /// How many frames there are: at most as many as were asked for, 0 where none wait.
+        public let frameCount: Int
+        /// When the first of them is heard; ``RenderTime/immediately`` where there is none or its time is not known.
+        public let time: RenderTime
+        let position: Int
+
+        @_noLocks @_noAllocation
+        init(frameCount: Int, stamp: RingStamp) {
+            self.frameCount = frameCount
+            time = RenderTime(sampleTime: stamp.sample, hostTime: stamp.host)
+            position = stamp.position
+        }
+    }
+
+    /// Consumer: how many frames wait, at most `frames`, and when the first is heard. They stay in the ring.
+    @_noLocks @_noAllocation
+    public func peek(frames: Int = .max) -> Chunk {
+        guard enter(consumer) else { return refusedChunk }
+        let chunk = front(frames)
+        leave(consumer)
+        return chunk
+    }
+
+    /// Consumer: like ``peek(frames:)``, but ends where the time jumps, so that one time holds for the whole chunk.
+    ///
+    /// Where blocks know their sample times, these decide; where they do not, their host times.
+    ///
+    /// - Parameters:
+    ///   - frames: How many at most.
+    ///   - tolerance: How many frames a block may be early or late and still go on from the one before.
+    ///   - wrap: The frame at which sample times start again at 0, as those of a loop do; 0 where they never do.
+    @_noLocks @_noAllocation
+    public func peekContiguous(frames: Int = .max, tolerance: Int = 0, wrappingAt wrap: Int64 = 0) -> Chunk {
+        guard enter(consumer) else { return refusedChunk }
+        var chunk = front(frames)
+        if chunk.frameCount > 0 {
+            let end = producer.stamp.load(ordering: .acquiring)
+            var number = consumer.stamp.load(ordering: .relaxed)
+            var stamp = stamps[number]
+            number &+= 1
+            while number < end && stamps[number].position < chunk.position &+ chunk.frameCount {
+                let next = stamps[number]
+                if jumps(from: advance(stamp, to: next.position), to: next, tolerance, wrap) {
+                    chunk = front(next.position &- chunk.position)
+                    break
+                }
+                stamp = next
+                number &+= 1
+            }
+        }
+        leave(consumer)
+        return chunk
+    }
+
+    /// Consumer: copies one channel of a chunk, which stays in the ring.
+    ///
+    /// - Parameters:
+    ///   - chunk: What a peek returned, of which nothing has been read since.
+    ///   - channel: The ring's channel. One that does not exist is a fault, and nothing is copied.
+    ///   - samples: Where it goes.
+    ///   - offset: The first sample that is overwritten.
+    /// - Returns: How many samples were copied; fewer than the chunk has where `samples` ends before.
+    @discardableResult
+    @_noLocks @_noAllocation
+    public func copy(
+        _ chunk: Chunk, channel: Int, into samples: inout MutableSpan<Float>, at offset: Int = 0
+    ) -> Int {
+        if chunk.frameCount == 0 { return 0 }
+        guard channel >= 0 && channel < channelCount && offset >= 0 && offset <= samples.count else {
+            countFault()
+            return 0
+        }
+        guard enter(consumer) else { return 0 }
+        let room = samples.count &- offset
+        let count = isReadable(chunk) ? (chunk.frameCount < room ? chunk.frameCount : room) : 0
+        let start = chunk.position % capacity
+        let first = count < capacity &- start ? count : capacity &- start
+        let source = unsafe memory.channels[channel]
+        if count > 0 {
+            unsafe samples.withUnsafeMutableBufferPointer {
+                let target = unsafe $0.baseAddress.unsafelyUnwrapped + offset
+                unsafe target.copySamples(from: source + start, count: first)
+                unsafe (target + first).copySamples(from: source, count: count &- first)
+            }
+        }
+        leave(consumer)
+        return count
+    }
+
+    /// Consumer: copies a chunk, which stays in the ring.
+    ///
+    /// - Parameters:
+    ///   - chunk: What a peek returned, of which nothing has been read since.
+    ///   - block: Where it goes; other widths meet by the rule of ``AudioBlock``.
+    ///   - offset: The first frame that is overwritten.
+    /// - Returns: How many frames were copied; fewer than the chunk has where the block ends before.
+    @discardableResult
+    @_noLocks @_noAllocation
+    public func copy(_ chunk: Chunk, into block: inout AudioBlock, at offset: Int = 0) -> Int {
+        if chunk.frameCount == 0 { return 0 }
+        guard offset >= 0 && offset <= block.frameCount else {
+            countFault()
+            return 0
+        }
+        guard enter(consumer) else { return 0 }
+        let room = block.frameCount &- offset
+        let count = isReadable(chunk) ? (chunk.frameCount < room ? chunk.frameCount : room) : 0
+        copyFrames(at: chunk.position, count, into: &block, at: offset)
+        leave(consumer)
+        return count
+    }
+
+    /// Consumer: takes a chunk out of the ring. One that is not at the front any more is a fault, and nothing happens.
+    @_noLocks @_noAllocation
+    public func consume(_ chunk: Chunk) {
+        guard chunk.frameCount > 0 && enter(consumer) else { return }
+        if chunk.position == consumer.position.load(ordering: .relaxed) {
+            take(waiting(chunk.frameCount))
+        } else {
+            countFault()
+        }
+        leave(consumer)
+    }
+
+    /// Consumer: drops at most `frames` frames unread; the rest of their block keeps its place in time.
+    ///
+    /// - Returns: How many were dropped.
+    @discardableResult
+    @_noLocks @_noAllocation
+    public func skip(frames: Int) -> Int {
+        guard enter(consumer) else { return 0 }
+        let count = waiting(frames)
+        take(count)
+        leave(consumer)
+        return count
+    }
+
+    /// Consumer: reads frames into a block and takes them out of the ring.
+    ///
+    /// - Parameters:
+    ///   - block: Where they go; other widths meet by the rule of ``AudioBlock``. The rest of it is not touched.
+    ///   - frames: How many at most; the block's end ends it in any case.
+    ///   - offset: The first frame that is overwritten.
+    /// - Returns: How many frames were read, and the time of the first.
+    @discardableResult
+    @_noLocks @_noAllocation
+    public func read(into block: inout AudioBlock, frames: Int = .max, at offset: Int = 0) -> Chunk {
+        guard offset >= 0 && offset <= block.frameCount else {
+            countFault()
+            return refusedChunk
+        }
+        guard enter(consumer) else { return refusedChunk }
+        let room = block.frameCount &- offset
+        let chunk = front(frames < room ? frames : room)
+        copyFrames(at: chunk.position, chunk.frameCount, into: &block, at: offset)
+        take(chunk.frameCount)
+        leave(consumer)
+        return chunk
+    }
+
+    /// Consumer: reads the frames of a sample time into a buffer, channel by channel, and takes them out of the ring. All
+    /// that a player does in most slices, in one step.
+    ///
+    /// - Parameters:
+    ///   - time: The sample time of the first.
+    ///   - frames: How many at most.
+    ///   - buffer: Where they go; channels that it lacks are left out.
+    ///   - offset: The first frame that is overwritten.
+    ///   - isPairs: Whether what the ring keeps as one channel is pairs of 16-bit integers, for two.
+    /// - Returns: How many were read: none where the next frame is of another time, and fewer where the time may jump.
+    @_noLocks @_noAllocation
+    package func read(
+        at time: Int64, frames: Int, into buffer: inout AudioBuffer, at offset: Int, isPairs: Bool = false
+    ) -> Int {
+        guard offset >= 0 && offset <= buffer.frameCount && enter(consumer) else { return 0 }
+        let room = buffer.frameCount &- offset
+        let chunk = front(frames < room ? frames : room)
+        var count = chunk.frameCount
+        if count > 0 && chunk.time.sample == time {
+            // Blocks that go on in time share a stamp: the next one begins where the time jumps, or might.
+            let next = consumer.stamp.load(ordering: .relaxed) &+ 1
+            if next < producer.stamp.load(ordering: .acquiring) {
+                let left = stamps[next].position &- chunk.position
+                if left < count { count = left }
+            }
+            if unsafe buffer.entry.pointee.kind == StackEntry.readOnly {
+                unsafe CycleMemory.makeOwn(buffer.entry, in: buffer.core)
+            }
+            let start = chunk.position % capacity
+            let first = count < capacity &- start ? count : capacity &- start
+            copyOut(start, first, to: &buffer, at: offset, isPairs)
+            if first < count { copyOut(0, count &- first, to: &buffer, at: offset &+ first, isPairs) }
+            take(count)
+        } else {
+            count = 0
+        }
+        leave(consumer)
+        return count
+    }
+
+    /// Copies frames that do not go round the end of the memory, and has the next ones fetched: they are read in a moment,
+    /// and have been written by somebody else.
+    @_noLocks @_noAllocation @inline(__always)
+    private func copyOut(_ start: Int, _ count: Int, to buffer: inout AudioBuffer, at offset: Int, _ isPairs: Bool) {
+        var channel = 0
+        while channel < channelCount && channel < buffer.channelCount {
+            let source = unsafe memory.channels[channel] + start
+            let target = unsafe buffer.memory(channel) + offset
+            if isPairs {
+                let pairs = unsafe UnsafeRawPointer(source).assumingMemoryBound(to: Int16.self)
+                if buffer.channelCount > 1 {
+                    unsafe Kernel.convert(pairs: pairs, to: target, buffer.memory(1) + offset, count)
+                } else {
+                    var i = 0
+                    while i < count {
+                        unsafe target[i] = Float(pairs[2 &* i]) * 0x1p-15
+                        i &+= 1
+                    }
+                }
+            } else {
+                unsafe target.copySamples(from: source, count: count)
+            }
+            var ahead = count
+            let end = min(count &+ (count < 256 ? count : 256), capacity &- start)
+            while ahead < end {
+                unsafe crender_prefetch(source + ahead)
+                ahead &+= 16
+            }
+            channel &+= 1
+        }
+    }
+
+    /// Consumer: drops all that waits.
+    @_noLocks @_noAllocation
+    public func clear() {
+        skip(frames: .max)
+    }
+}
+
+// MARK: - With the consumer's side in hand
+
+extension AudioRing {
+    private var refusedChunk: Chunk {
+        @_noLocks @_noAllocation get {
+            Chunk(frameCount: 0, stamp: .none)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private func waiting(_ limit: Int) -> Int {
+        let frames = availableFrames
+        return limit < 0 ? 0 : limit < frames ? limit : frames
+    }
+
+    /// The chunk at the front. Passes over stamps that do not hold any more, and gives them back to the producer.
+    @_noLocks @_noAllocation
+    private func front(_ limit: Int) -> Chunk {
+        let frames = waiting(limit)
+        let position = consumer.position.load(ordering: .relaxed)
+        let number = passStamps(to: position)
+        if frames == 0 { return refusedChunk }
+        return Chunk(frameCount: frames, stamp: advance(stamps[number], to: position))
+    }
+
+    @_noLocks @_noAllocation
+    private func take(_ frames: Int) {
+        if frames == 0 { return }
+        let position = consumer.position.load(ordering: .relaxed) &+ frames
+        consumer.position.store(position, ordering: .releasing)
+        _ = passStamps(to: position)
+    }
+
+    /// Moves on to the last stamp at or before `position`.
+    @_noLocks @_noAllocation
+    private func passStamps(to position: Int) -> Int {
+        let end = producer.stamp.load(ordering: .acquiring)
+        var number = consumer.stamp.load(ordering: .relaxed)
+        while number &+ 1 < end && stamps[number &+ 1].position <= position { number &+= 1 }
+        consumer.stamp.store(number, ordering: .releasing)
+        return number
+    }
+
+    /// Whether a chunk is still in the ring; counts the fault where not.
+    @_noLocks @_noAllocation
+    private func isReadable(_ chunk: Chunk) -> Bool {
+        let offset = chunk.position &- consumer.position.load(ordering: .relaxed)
+        if offset >= 0 && chunk.frameCount <= availableFrames &- offset { return true }
+        countFault()
+        return false
+    }
+
+    @_noLocks @_noAllocation
+    private func copyFrames(at position: Int, _ count: Int, into block: inout AudioBlock, at offset: Int) {
+        if count == 0 { return }
+        let start = position % capacity
+        let first = count < capacity &- start ? count : capacity &- start
+        block.memory.copy(from: memory, at: start, to: offset, frames: first)
+        block.memory.copy(from: memory, at: 0, to: offset &+ first, frames: count &- first)
+    }
+
+    /// Whether `next` is further from `expected` than the tolerance. A block that stops (or begins) to know its time
+    /// jumps; two that never knew do not.
+    @_noLocks @_noAllocation
+    private func jumps(from expected: RingStamp, to next: RingStamp, _ tolerance: Int, _ wrap: Int64) -> Bool {
+        let unknown = RenderTime.unknown
+        if (expected.sample == unknown) != (next.sample == unknown) { return true }
+        if next.sample != unknown {
+            let due = wrap > 0 ? expected.sample % wrap : expected.sample
+            var distance = (next.sample &- due).magnitude
+            if wrap > 0 && wrap.magnitude &- distance < distance { distance = wrap.magnitude &- distance }
+            return distance > UInt64(truncatingIfNeeded: tolerance)
+        }
+        if (expected.host == unknown) != (next.host == unknown) { return true }
+        if next.host == unknown { return false }
+        // Half a nanosecond more: host times are rounded.
+        let distance = Double((next.host &- expected.host).magnitude)
+        return distance > (Double(tolerance) * nanosecondsPerFrame + 0.5)
+    }
+}

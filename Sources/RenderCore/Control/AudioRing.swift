@@ -1,0 +1,203 @@
+internal import Synchronization
+
+/// A pipe for audio between two threads: one writes, one reads, neither ever waits, and every block keeps its time.
+///
+/// Either side may be a render thread. Blocks need not be read in the sizes in which they were written: a block read
+/// in part goes on with its time moved by as many frames. The ring is a value that is not copied; two threads share it
+/// as a `let` of a class (a module), as here, where a tap hands what it hears to the rest of the program:
+///
+///     // on the render thread
+///     var grant = ring.reserve(frames: context.frameCount, time: context.time)
+///     ring.write(samples, channel: 0, to: &grant)
+///     ring.commit(grant)
+///
+///     // anywhere else
+///     let chunk = ring.read(into: &block)         // chunk.frameCount frames, heard at chunk.time
+///
+/// **One thread on each side.** Two producers at a time (or two consumers) corrupt nothing: the call that comes second
+/// is refused, does nothing and counts in ``faultCount``.
+///
+/// What does not fit is refused as a whole, and counts in ``overflowCount``.
+///
+/// - Complexity: a write or read costs its copy and a few atomic operations; nothing loops on another thread. Reading
+///   also passes over the stamps of the blocks read, fewer than ``capacity`` / 16 + 16.
+public struct AudioRing: ~Copyable, Sendable {
+    /// How many frames can be waiting in the ring.
+    public let capacity: Int
+    /// How many channels a frame has, 1 to 64.
+    public let channelCount: Int
+    /// Frames per second: what moves the host time of a block that is read in part.
+    public var sampleRate: Double {
+        @_noLocks @_noAllocation get { Double(bitPattern: rateBits.load(ordering: .relaxed)) }
+    }
+
+    private let rateBits: Atomic<UInt64>
+    var nanosecondsPerFrame: Double { @_noLocks @_noAllocation get { 1e9 / sampleRate } }
+    let memory: ChannelMemory
+    let stamps: StampTable
+    let producer = RingSide()
+    let consumer = RingSide()
+    /// The last stamp, as the producer needs it to see whether a block goes on where the one before ended.
+    let lastStamp = LastStamp()
+    private let overflows = Atomic<Int>(0)
+    private let faults = Atomic<Int>(0)
+
+    /// An empty ring for `frames` frames.
+    ///
+    /// - Precondition: at least one frame, 1 to 64 channels, a sample rate from 1 Hz to 1 GHz.
+    public init(frames: Int, channels: Int, sampleRate: Double) {
+        precondition(frames >= 1, "AudioRing holds 1 frame or more, not \(frames)")
+        precondition(channels >= 1 && channels <= 64, "AudioRing has 1 to 64 channels, not \(channels)")
+        precondition(
+            sampleRate >= 1 && sampleRate <= 1e9, "AudioRing needs a sample rate from 1 Hz to 1 GHz, not \(sampleRate)")
+        capacity = frames
+        channelCount = channels
+        rateBits = Atomic(sampleRate.bitPattern)
+        memory = ChannelMemory(count: channels, frames: frames)
+        stamps = StampTable(count: frames / 16 + 16)
+    }
+
+    /// An empty ring for so many seconds of audio, rounded up to a frame.
+    public init(seconds: Double, channels: Int, sampleRate: Double) {
+        let frames = (seconds * sampleRate).rounded(.up)
+        precondition(frames >= 1 && frames < 1e12, "AudioRing cannot hold \(seconds) s at \(sampleRate) Hz")
+        self.init(frames: Int(frames), channels: channels, sampleRate: sampleRate)
+    }
+
+    /// Says that the rate is another, for blocks that are written from now on. Those that wait keep the time of their
+    /// first frame.
+    ///
+    /// - Precondition: from 1 Hz to 1 GHz.
+    public func setSampleRate(_ rate: Double) {
+        precondition(rate >= 1 && rate <= 1e9, "AudioRing needs a sample rate from 1 Hz to 1 GHz, not \(rate)")
+        rateBits.store(rate.bitPattern, ordering: .relaxed)
+    }
+
+    /// How many writes were refused because the ring, or its table of time stamps, was full.
+    public var overflowCount: Int {
+        @_noLocks @_noAllocation get { overflows.load(ordering: .relaxed) }
+    }
+
+    /// How many calls were refused because another thread was on the same side, or a grant or chunk was out of date.
+    public var faultCount: Int {
+        @_noLocks @_noAllocation get { faults.load(ordering: .relaxed) }
+    }
+
+    /// How many frames wait to be read. The consumer can rely on it: it only grows until it reads.
+    public var availableFrames: Int {
+        @_noLocks @_noAllocation get {
+            // The consumer's position first: asked from a third thread, the answer is then never negative.
+            let read = consumer.position.load(ordering: .acquiring)
+            let waiting = producer.position.load(ordering: .acquiring) &- read
+            return waiting < capacity ? waiting : capacity
+        }
+    }
+
+    /// How many frames can be written. The producer can rely on it: it only grows until it writes.
+    public var freeFrames: Int {
+        @_noLocks @_noAllocation get { capacity &- availableFrames }
+    }
+
+    @_noLocks @_noAllocation
+    func countOverflow() { overflows.wrappingAdd(1, ordering: .relaxed) }
+
+    @_noLocks @_noAllocation
+    func countFault() { faults.wrappingAdd(1, ordering: .relaxed) }
+
+    /// Takes a side for one call. Not a lock: where it is taken, the call gives up.
+    @_noLocks @_noAllocation
+    func enter(_ side: borrowing RingSide) -> Bool {
+        if !side.busy.exchange(true, ordering: .acquiring) { return true }
+        countFault()
+        return false
+    }
+
+    @_noLocks @_noAllocation
+    func leave(_ side: borrowing RingSide) {
+        side.busy.store(false, ordering: .releasing)
+    }
+
+    /// A stamp, moved to a later frame: counted from the block's start each time, so that errors do not add up.
+    @_noLocks @_noAllocation
+    func advance(_ stamp: RingStamp, to position: Int) -> RingStamp {
+        let frames = position &- stamp.position
+        var moved = stamp
+        moved.position = position
+        if stamp.sample != RenderTime.unknown { moved.sample &+= Int64(frames) }
+        if stamp.host != RenderTime.unknown { moved.host &+= Int64(Double(frames) * nanosecondsPerFrame + 0.5) }
+        return moved
+    }
+}
+
+/// What one side of a ring owns. Positions count frames since the ring was made; they never wrap.
+struct RingSide: ~Copyable, Sendable {
+    /// The producer's: frames written. The consumer's: frames read.
+    let position = Atomic<Int>(0)
+    /// The producer's: stamps written. The consumer's: the stamp that holds for its position.
+    let stamp = Atomic<Int>(0)
+    let busy = Atomic<Bool>(false)
+    /// Keeps the two sides on cache lines (and pairs of them) of their own.
+    private let padding = InlineArray<13, Int>(repeating: 0)
+}
+
+/// The time of a frame: it holds from there on until the next stamp.
+struct RingStamp: BitwiseCopyable {
+    var position: Int
+    var sample: Int64
+    var host: Int64
+
+    @_noLocks @_noAllocation
+    init(position: Int, sample: Int64, host: Int64) {
+        self.position = position
+        self.sample = sample
+        self.host = host
+    }
+
+    /// No frame, and no time.
+    static var none: RingStamp {
+        @_noLocks @_noAllocation get {
+            RingStamp(position: 0, sample: RenderTime.unknown, host: RenderTime.unknown)
+        }
+    }
+}
+
+/// The ring's stamps. A stamp is written before the position that publishes it, and read only while it is published.
+@safe struct StampTable: ~Copyable, Sendable {
+    let count: Int
+    private let memory: AlignedMemory<RingStamp>
+
+    init(count: Int) {
+        self.count = count
+        memory = AlignedMemory(count: count)
+    }
+
+    subscript(_ number: Int) -> RingStamp {
+        @_noLocks @_noAllocation get { unsafe memory.base[number % count] }
+    }
+
+    @_noLocks @_noAllocation
+    func set(_ number: Int, _ stamp: RingStamp) {
+        unsafe memory.base[number % count] = stamp
+    }
+}
+
+/// The producer's copy of the last stamp. Only a producer that has its side touches it, so relaxed is enough.
+struct LastStamp: ~Copyable, Sendable {
+    private let position = Atomic<Int>(0)
+    private let sample = Atomic<Int64>(0)
+    private let host = Atomic<Int64>(0)
+
+    @_noLocks @_noAllocation
+    func load() -> RingStamp {
+        RingStamp(
+            position: position.load(ordering: .relaxed), sample: sample.load(ordering: .relaxed),
+            host: host.load(ordering: .relaxed))
+    }
+
+    @_noLocks @_noAllocation
+    func store(_ stamp: RingStamp) {
+        position.store(stamp.position, ordering: .relaxed)
+        sample.store(stamp.sample, ordering: .relaxed)
+        host.store(stamp.host, ordering: .relaxed)
+    }
+}

@@ -1,0 +1,35 @@
+internal import Synchronization
+
+/// Four numbers on one cache line that several modules (and control code) read and write, without an order to anything
+/// else.
+@safe package struct SharedWords: ~Copyable, @unchecked Sendable {
+    // Unchecked because behind the pointer is nothing but atomics.
+    private let words: UnsafeMutablePointer<Atomic<UInt64>>
+
+    /// Four zeros.
+    package init() {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
+        unsafe words = memory.assumingMemoryBound(to: Atomic<UInt64>.self)
+        for word in 0..<4 { unsafe (words + word).initialize(to: Atomic(0)) }
+        // The last one counts who holds them.
+        unsafe (words + 4).initialize(to: Atomic(1))
+    }
+
+    /// The same numbers in another place.
+    package init(sharing other: borrowing SharedWords) {
+        unsafe words = other.words
+        unsafe words[4].wrappingAdd(1, ordering: .relaxed)
+    }
+
+    deinit {
+        if unsafe words[4].wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            unsafe UnsafeMutableRawPointer(words).deallocate()
+        }
+    }
+
+    /// One of them.
+    package subscript(_ word: Int) -> UInt64 {
+        @_noLocks @_noAllocation get { unsafe words[word & 3].load(ordering: .relaxed) }
+        @_noLocks @_noAllocation nonmutating set { unsafe words[word & 3].store(newValue, ordering: .relaxed) }
+    }
+}

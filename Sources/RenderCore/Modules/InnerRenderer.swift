@@ -1,0 +1,92 @@
+/// A renderer as the render thread of another one sees it: what modules hold that run a renderer of their own.
+@safe package struct InnerRenderer: ~Copyable, @unchecked Sendable {
+    // Unchecked because of the two references: what they lead to is Sendable. They are not counted, so that a value in
+    // a closure is not either.
+    let state: Unmanaged<CycleState>
+    /// It keeps `state` alive.
+    private let renderer: Unmanaged<Renderer>
+
+    package init(_ renderer: Renderer) {
+        unsafe self.renderer = .passRetained(renderer)
+        unsafe state = .passUnretained(renderer.state)
+    }
+
+    deinit { unsafe renderer.release() }
+
+    /// What it is rendered by until the end of the slice: nothing that is swapped is freed before.
+    package var reference: Reference { @_noLocks @_noAllocation get { unsafe Reference(state: state) } }
+}
+
+extension InnerRenderer {
+    /// A renderer for the time of a slice.
+    @safe package struct Reference {
+        let state: Unmanaged<CycleState>?
+
+        @_noLocks @_noAllocation
+        init(state: Unmanaged<CycleState>) { unsafe self.state = state }
+
+        /// None: it renders nothing.
+        @_noLocks @_noAllocation
+        package init() { unsafe state = nil }
+    }
+}
+
+extension InnerRenderer.Reference {
+    /// Pushes a slice of it, brought from its sample rate to the outer one's.
+    ///
+    /// - Parameters:
+    ///   - resampler: what brings it there, with the channels that are pushed.
+    ///   - step: input frames per output frame.
+    ///   - rate: the inner sample rate.
+    @_noLocks @_noAllocation
+    package func push(
+        through resampler: inout Resampler, at step: Resampler.Step, rate: Double, _ context: inout RenderContext
+    ) {
+        context.pushUninitialized(channels: resampler.channelCount)
+        let (frames, due, isOffline) = (context.frameCount, context.hostTime, context.isOffline)
+        let outerNanoseconds = 1e9 / context.sampleRate
+        let innerNanoseconds = 1e9 / rate
+        var top = context.top
+        var done = 0
+        while done < frames {
+            var needed = resampler.framesNeeded(for: frames &- done, at: step, from: done)
+            if needed > 0 {
+                // When what is rendered now will be heard: the frames that wait in the resampler come before it.
+                let wait = Double(done) * outerNanoseconds + resampler.lead * innerNanoseconds
+                needed = render(needed, into: &resampler, hostTime: due &+ Int64(wait), isOffline: isOffline)
+            }
+            let made = resampler.pull(frames &- done, at: step, into: &top, from: done)
+            // A slice is longer than the resampler has room for: then it takes turns. Neither is never.
+            if needed == 0 && made == 0 { return }
+            done &+= made
+        }
+    }
+
+    /// Renders as many frames as there is room for, and returns how many those are.
+    @_noLocks @_noAllocation
+    private func render(
+        _ frames: Int, into resampler: inout Resampler, hostTime: Int64, isOffline: Bool
+    ) -> Int {
+        let (channels, offset, length) = unsafe resampler.place(for: frames)
+        let count = resampler.channelCount
+        guard let state = unsafe self.state else { return 0 }
+        // The compiler cannot see into the inner renderer's closure, as it cannot see into the outer one's: both are
+        // the watchdog's to judge.
+        unsafe _unsafePerformance { unsafe run(state, length, channels, count, offset, hostTime, isOffline) }
+        resampler.advance(length)
+        return length
+    }
+}
+
+private func run(
+    _ state: Unmanaged<CycleState>, _ frames: Int, _ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+    _ count: Int, _ offset: Int, _ hostTime: Int64, _ isOffline: Bool
+) {
+    unsafe withUnsafeTemporaryAllocation(of: UnsafeMutablePointer<Float>.self, capacity: count) { table in
+        for channel in 0..<count { unsafe table.initializeElement(at: channel, to: channels[channel] + offset) }
+        unsafe state._withUnsafeGuaranteedRef { state in
+            unsafe state.render(
+                frames: frames, into: UnsafeBufferPointer(table), hostTime: hostTime, isOffline: isOffline)
+        }
+    }
+}

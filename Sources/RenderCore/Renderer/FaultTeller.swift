@@ -1,0 +1,48 @@
+/// Tells faults, but not each: the first of a kind at once, its like from the same module together once a second.
+///
+/// A fault that a closure makes, it makes in every cycle.
+struct FaultTeller {
+    private struct Kind: Hashable {
+        let kind: Fault.Kind
+        let operation: Fault.Operation
+        let module: String?
+        let isInsideModule: Bool
+    }
+    private struct Told {
+        var time: Int64
+        var waiting: Fault?
+    }
+    private var kinds: [Kind: Told] = [:]
+    private static let pause: Int64 = 1_000_000_000
+
+    /// Whether some have not been told yet.
+    var isWaiting: Bool { kinds.values.contains { $0.waiting != nil } }
+
+    /// Takes new faults and returns those to be told now.
+    mutating func merge(_ faults: [Fault], at now: Int64) -> [Fault] {
+        var due: [Fault] = []
+        for fault in faults {
+            let kind = Kind(
+                kind: fault.kind, operation: fault.operation, module: fault.module, isInsideModule: fault.isInsideModule
+            )
+            if var told = kinds[kind] {
+                var waiting = told.waiting ?? fault
+                if told.waiting != nil { waiting.count += fault.count }
+                told.waiting = waiting
+                kinds[kind] = told
+            } else {
+                kinds[kind] = Told(time: now)
+                due.append(fault)
+            }
+        }
+        for (kind, told) in kinds where now - told.time >= Self.pause {
+            if let fault = told.waiting {
+                due.append(fault)
+                kinds[kind] = Told(time: now)
+            } else {
+                kinds[kind] = nil
+            }
+        }
+        return due
+    }
+}

@@ -1,0 +1,121 @@
+// Output frames out of input frames.
+extension Resampler {
+    /// Gives frames out, as many as the input suffices for.
+    ///
+    /// - Parameters:
+    ///   - frames: how many are wanted.
+    ///   - step: input frames per output frame.
+    ///   - block: where they go, by the rule of ``push(_:from:frames:)``.
+    ///   - first: the first of them there, and the frame of the slice for a step that glides.
+    /// - Returns: how many were written.
+    @_noLocks @_noAllocation
+    @discardableResult
+    public mutating func pull(_ frames: Int, at step: Step, into block: inout AudioBlock, from first: Int = 0) -> Int {
+        guard first >= 0 && first <= block.frameCount else { return 0 }
+        let room = block.frameCount &- first
+        return unsafe pull(
+            frames < room ? frames : room, at: step, from: first, into: block.pointers, block.channelCount, first)
+    }
+
+    /// Gives frames out into a buffer of the stack.
+    @_noLocks @_noAllocation
+    @discardableResult
+    public mutating func pull(
+        _ frames: Int, at step: Step, into buffer: inout AudioBuffer, from first: Int = 0
+    ) -> Int {
+        guard first >= 0 && first <= buffer.frameCount else { return 0 }
+        let room = buffer.frameCount &- first
+        if unsafe buffer.entry.pointee.kind == StackEntry.readOnly {
+            unsafe CycleMemory.makeOwn(buffer.entry, in: buffer.core)
+        }
+        return unsafe pull(
+            frames < room ? frames : room, at: step, from: first, into: buffer.entry.pointee.channels,
+            buffer.channelCount, buffer.offset &+ first)
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func pull(
+        _ frames: Int, at step: Step, from first: Int, into outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+        _ outputCount: Int, _ offset: Int
+    ) -> Int {
+        var length = step.length(first, in: steps)
+        var distance = Distance(length)
+        var place = tables.place(of: length)
+        var done = 0
+        while done < frames && position.whole &+ lookAhead < filled {
+            if !step.glide.isFlat {
+                length = step.length(first &+ done, in: steps)
+                distance = Distance(length)
+                place = tables.place(of: length)
+            }
+            if tables.count == 0 {
+                var channel = 0
+                while channel < channelCount && channel < outputCount {
+                    unsafe outputs[channel][offset &+ done] = line.pointers[channel][position.whole]
+                    channel &+= 1
+                }
+            } else {
+                unsafe filter(place.index, 1 - place.next, isFirst: true, outputs, outputCount, offset &+ done)
+                if place.next != 0 {
+                    unsafe filter(
+                        place.index &+ 1, place.next, isFirst: false, outputs, outputCount, offset &+ done)
+                }
+            }
+            position += distance
+            done &+= 1
+        }
+        // Mono goes to every channel.
+        var channel = channelCount < outputCount ? channelCount : outputCount
+        while channel < outputCount && done > 0 {
+            let output = unsafe outputs[channel] + offset
+            if channelCount == 1 {
+                unsafe output.copySamples(from: outputs[0] + offset, count: done)
+            } else {
+                unsafe output.clearSamples(count: done)
+            }
+            channel &+= 1
+        }
+        return done
+    }
+
+    /// The frame at the position through one table, with a gain: written, or added to what another table gave.
+    @_noLocks @_noAllocation @inline(__always)
+    private func filter(
+        _ index: Int, _ gain: Float, isFirst: Bool, _ outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+        _ outputCount: Int, _ frame: Int
+    ) {
+        let table = tables.view(index)
+        let groups = table.halfLength &>> 2
+        let bits = UInt64(table.partBits)
+        let part = Int(truncatingIfNeeded: position.fraction &>> (64 &- bits))
+        // Where in its part: -1…1, to 24 bits.
+        let rest = Int32(truncatingIfNeeded: (position.fraction &<< bits) &>> 32) ^ .min
+        let x = Float(rest) * 0x1p-31
+        let row = unsafe table.coefficients + part &* groups &* 32
+        let start = position.whole &- table.halfLength &+ 1
+        let count = channelCount < outputCount ? channelCount : outputCount
+        if count == 2 {
+            let (left, right) = unsafe Kernel.resample(
+                row, groups, x, line.pointers[0] + start, line.pointers[1] + start)
+            unsafe write(left * gain, isFirst: isFirst, to: outputs[0] + frame)
+            unsafe write(right * gain, isFirst: isFirst, to: outputs[1] + frame)
+            return
+        }
+        if count > 2 { unsafe Kernel.taps(row, groups, x, into: self.row.base) }
+        var channel = 0
+        while channel < count {
+            let samples = unsafe line.pointers[channel] + start
+            let sum =
+                count == 1
+                ? unsafe Kernel.resample(row, groups, x, samples)
+                : unsafe Kernel.weigh(self.row.base, groups, samples)
+            unsafe write(sum * gain, isFirst: isFirst, to: outputs[channel] + frame)
+            channel &+= 1
+        }
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    private func write(_ value: Float, isFirst: Bool, to sample: UnsafeMutablePointer<Float>) {
+        unsafe sample.pointee = isFirst ? value : sample.pointee + value
+    }
+}

@@ -1,0 +1,339 @@
+/// The memory of second-order filters, for any number of channels, one filter or several in a row: what a module holds
+/// in a ``RenderState``.
+///
+///     private let filter = RenderState(StateVariableFilter())
+///     …
+///     let coefficients = FilterCoefficients(.lowPass, frequency: 1_000, sampleRate: context.sampleRate)
+///     filter.with(&context) { filter, context in
+///         var top = context.top
+///         filter.process(&top, with: coefficients)
+///     }
+///
+/// The state is two integrators a channel, in double precision. `u² + w²` never grows by itself, whatever the
+/// coefficients do from one frame to the next: with no input the trapezoidal rule makes it fall by
+/// `gk (u + u')²` a frame. So any modulation is stable, at audio rate too.
+///
+/// With coefficients that stay, eight frames are computed at once; while they change, frame by frame and four channels at
+/// a time. Which frames are computed how depends on when the coefficients changed and not on how the frames come: so
+/// however they are cut, and however many channels there are, each gets the same bits.
+@safe public struct StateVariableFilter: ~Copyable, Sendable {
+    /// Filters in a row.
+    public let stageCount: Int
+    /// Channels there is a memory for, a multiple of 4.
+    let channelLimit: Int
+    /// `u` of all channels, then `w` of all channels; stage after stage.
+    var memory: RenderMemory<Double>
+    /// Channels of the last buffer, for each stage; 0 after a reset.
+    var heard: RenderMemory<Int>
+    private var rest: RenderMemory<RestingFilter>
+    /// 44 for each stage, see ``Kernel/filter(_:_:_:_:_:_:_:)``.
+    private var numbers: RenderMemory<Double>
+    /// The frames of a block that is not complete: eight for each channel; stage after stage.
+    private var pending: RenderMemory<Float>
+    private var isClear = true
+
+    /// Frames before it is worth making the numbers for blocks, which takes as long as some thirty frames.
+    private static var patience: Int { @_noLocks @_noAllocation get { 16 } }
+
+    /// Memory that has heard nothing.
+    ///
+    /// - Parameters:
+    ///   - stages: filters in a row, each with its own coefficients.
+    ///   - channels: how many a buffer can have; what is beyond passes as it is.
+    /// - Precondition: there is at least one of both.
+    public init(stages: Int = 1, channels: Int = 64) {
+        precondition(stages > 0 && channels > 0, "StateVariableFilter: \(stages) stages, \(channels) channels")
+        stageCount = stages
+        channelLimit = (channels + 3) / 4 * 4
+        memory = RenderMemory(repeating: 0, count: stages * 2 * channelLimit)
+        heard = RenderMemory(repeating: 0, count: stages)
+        let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
+        rest = RenderMemory(repeating: RestingFilter(coefficients: nothing), count: stages)
+        numbers = RenderMemory(repeating: 0, count: stages * 44)
+        pending = RenderMemory(repeating: 0, count: stages * channelLimit * 8)
+    }
+
+    /// Forgets what was heard. Costs nothing where there is nothing to forget.
+    @_noLocks @_noAllocation
+    public mutating func reset() {
+        if isClear { return }
+        isClear = true
+        for i in 0..<memory.count { unsafe memory.memory.base[i] = 0 }
+        for i in 0..<stageCount {
+            unsafe heard.memory.base[i] = 0
+            unsafe rest.memory.base[i].age = -1
+            unsafe rest.memory.base[i].pendingCount = 0
+        }
+    }
+
+    /// Filters frames of a buffer, all alike.
+    ///
+    /// - Parameters:
+    ///   - buffer: What is filtered.
+    ///   - first: The first frame.
+    ///   - count: How many; all that follow if nothing is said.
+    ///   - stage: Which of the filters.
+    ///   - coefficients: What is done to these frames.
+    @_noLocks @_noAllocation
+    public mutating func process(
+        _ buffer: inout AudioBuffer, from first: Int = 0, count: Int = .max, stage: Int = 0,
+        with coefficients: FilterCoefficients
+    ) {
+        guard stage >= 0 && stage < stageCount, first >= 0 && first <= buffer.frameCount else { return }
+        let count = min(count, buffer.frameCount &- first)
+        let channels = begin(&buffer, stage)
+        if unsafe rest.memory.base[stage].age < 0 || !(rest.memory.base[stage].coefficients == coefficients) {
+            complete(stage)
+            unsafe rest.memory.base[stage].coefficients = coefficients
+            unsafe rest.memory.base[stage].age = 0
+        }
+        let age = unsafe rest.memory.base[stage].age
+        let young = min(count, StateVariableFilter.patience &- age)
+        if young > 0 {
+            unsafe rest.memory.base[stage].age = age &+ young
+            if age &+ young == StateVariableFilter.patience {
+                unsafe coefficients.blockNumbers(numbers.memory.base + stage &* 44)
+            }
+            walk(&buffer, channels, from: first, count: young, stage, coefficients)
+        }
+        if count > young { leap(&buffer, channels, from: first &+ young, count: count &- young, stage) }
+    }
+
+    /// Filters frames of a buffer, each with its own coefficients: while something glides.
+    ///
+    /// - Parameters:
+    ///   - buffer: What is filtered.
+    ///   - first: The first frame.
+    ///   - count: How many: at most as many as there are coefficients.
+    ///   - stage: Which of the filters.
+    ///   - coefficients: What is done to the first of these frames, the second, and so on.
+    @_noLocks @_noAllocation
+    public mutating func process(
+        _ buffer: inout AudioBuffer, from first: Int, count: Int, stage: Int = 0,
+        with coefficients: borrowing RenderMemory<FilterCoefficients>
+    ) {
+        guard stage >= 0 && stage < stageCount, first >= 0 && first <= buffer.frameCount else { return }
+        let count = min(count, min(coefficients.count, buffer.frameCount &- first))
+        let channels = begin(&buffer, stage)
+        complete(stage)
+        unsafe rest.memory.base[stage].age = -1
+        if channels == 1 {
+            var (u, w) = (self[stage, 0], self[stage, channelLimit])
+            let samples = unsafe buffer.memory(0) + first
+            for i in 0..<count {
+                unsafe samples[i] = Float(coefficients.memory.base[i].next(Double(samples[i]), &u, &w))
+            }
+            keep(u, w, stage)
+            return
+        }
+        var channel = 0
+        while channel < channels {
+            let four = Four(&buffer, channel, channels, offset: first)
+            let memory = unsafe lanes(stage, channel)
+            var (u, w) = unsafe (memory.u.four, memory.w.four)
+            for i in 0..<count {
+                four.store(unsafe coefficients.memory.base[i].next(four.load(i), &u, &w), i)
+                // Written in each frame, so that the compiler packs channel with channel and not u with w: 1.3 times as fast.
+                unsafe memory.u.four = u
+                unsafe memory.w.four = w
+            }
+            keep(stage, channel)
+            channel &+= 4
+        }
+    }
+
+    /// Frame by frame, all alike.
+    @_noLocks @_noAllocation
+    private mutating func walk(
+        _ buffer: inout AudioBuffer, _ channels: Int, from first: Int, count: Int, _ stage: Int,
+        _ coefficients: FilterCoefficients
+    ) {
+        if channels == 1 {
+            var (u, w) = (self[stage, 0], self[stage, channelLimit])
+            let samples = unsafe buffer.memory(0) + first
+            for i in 0..<count { unsafe samples[i] = Float(coefficients.next(Double(samples[i]), &u, &w)) }
+            keep(u, w, stage)
+            return
+        }
+        var channel = 0
+        while channel < channels {
+            let four = Four(&buffer, channel, channels, offset: first)
+            let memory = unsafe lanes(stage, channel)
+            var (u, w) = unsafe (memory.u.four, memory.w.four)
+            for i in 0..<count {
+                four.store(coefficients.next(four.load(i), &u, &w), i)
+                unsafe memory.u.four = u
+                unsafe memory.w.four = w
+            }
+            keep(stage, channel)
+            channel &+= 4
+        }
+    }
+
+    /// By blocks of eight frames.
+    @_noLocks @_noAllocation
+    private mutating func leap(
+        _ buffer: inout AudioBuffer, _ channels: Int, from first: Int, count: Int, _ stage: Int
+    ) {
+        let before = unsafe rest.memory.base[stage].pendingCount
+        let numbers = unsafe self.numbers.memory.base + stage &* 44
+        let pending = unsafe self.pending.memory.base + stage &* channelLimit &* 8
+        var filtered = 0
+        while channels &- filtered >= 8 {
+            let memory = unsafe lanes(stage, filtered)
+            unsafe Kernel.filterEight(
+                numbers, memory.u, memory.w, pending + filtered &* 8, before, buffer.entry.pointee.channels + filtered,
+                buffer.offset &+ first, count)
+            filtered &+= 8
+        }
+        for channel in filtered..<channels {
+            let memory = unsafe lanes(stage, channel)
+            unsafe Kernel.filter(
+                numbers, memory.u, memory.w, pending + channel &* 8, before, buffer.memory(channel) + first, count)
+        }
+        for channel in 0..<channels {
+            let memory = unsafe lanes(stage, channel)
+            unsafe memory.u.pointee = StateVariableFilter.ended(memory.u.pointee)
+            unsafe memory.w.pointee = StateVariableFilter.ended(memory.w.pointee)
+        }
+        unsafe rest.memory.base[stage].pendingCount = (before &+ count) & 7
+    }
+
+    /// Brings the state from the beginning of the block to the frames that were heard.
+    @_noLocks @_noAllocation
+    private mutating func complete(_ stage: Int) {
+        let count = unsafe rest.memory.base[stage].pendingCount
+        guard count > 0 else { return }
+        unsafe rest.memory.base[stage].pendingCount = 0
+        let coefficients = unsafe rest.memory.base[stage].coefficients
+        let channels = unsafe heard.memory.base[stage]
+        for channel in 0..<channels {
+            let memory = unsafe lanes(stage, channel)
+            let frames = unsafe pending.memory.base + (stage &* channelLimit &+ channel) &* 8
+            for i in 0..<count {
+                _ = unsafe coefficients.next(Double(frames[i]), &memory.u.pointee, &memory.w.pointee)
+            }
+        }
+        pad(stage, channels)
+    }
+
+    /// Makes the buffer one's own, and the memory that of as many channels: one that was mono goes on in all of them,
+    /// otherwise new ones begin in silence. Returns how many channels are filtered.
+    @_noLocks @_noAllocation
+    private mutating func begin(_ buffer: inout AudioBuffer, _ stage: Int) -> Int {
+        let channels = min(buffer.channelCount, channelLimit)
+        if unsafe buffer.entry.pointee.kind == StackEntry.readOnly {
+            unsafe CycleMemory.makeOwn(buffer.entry, in: buffer.core)
+        }
+        let before = unsafe heard.memory.base[stage]
+        isClear = false
+        if before == channels { return channels }
+        complete(stage)
+        unsafe rest.memory.base[stage].age = -1
+        unsafe heard.memory.base[stage] = channels
+        for half in 0..<2 {
+            let start = unsafe memory.memory.base + (stage &* 2 &+ half) &* channelLimit
+            for channel in min(before, channels)..<channels { unsafe start[channel] = before == 1 ? start[0] : 0 }
+        }
+        pad(stage, channels)
+        return channels
+    }
+
+    /// What `Four` computes more than once must be alike from the start.
+    @_noLocks @_noAllocation
+    private mutating func pad(_ stage: Int, _ channels: Int) {
+        let padded = (channels &+ 3) / 4 &* 4
+        for half in 0..<2 {
+            let start = unsafe memory.memory.base + (stage &* 2 &+ half) &* channelLimit
+            for lane in channels..<padded { unsafe start[lane] = start[channels &- 1] }
+        }
+    }
+
+    /// One number of a stage: `u` of a channel, or `w` from the limit of channels on.
+    private subscript(_ stage: Int, _ lane: Int) -> Double {
+        @_noLocks @_noAllocation get { unsafe memory.memory.base[stage &* 2 &* channelLimit &+ lane] }
+    }
+
+    /// Where the numbers of four channels are.
+    @_noLocks @_noAllocation
+    private func lanes(
+        _ stage: Int, _ channel: Int
+    ) -> (u: UnsafeMutablePointer<Double>, w: UnsafeMutablePointer<Double>) {
+        let u = unsafe memory.memory.base + (stage &* 2 &* channelLimit &+ channel)
+        return unsafe (u, u + channelLimit)
+    }
+
+    /// Writes the state of a mono buffer back.
+    @_noLocks @_noAllocation
+    private mutating func keep(_ u: Double, _ w: Double, _ stage: Int) {
+        let start = stage &* 2 &* channelLimit
+        unsafe memory.memory.base[start] = StateVariableFilter.ended(u)
+        unsafe memory.memory.base[start &+ channelLimit] = StateVariableFilter.ended(w)
+    }
+
+    /// Looks through the state of four channels.
+    @_noLocks @_noAllocation
+    private mutating func keep(_ stage: Int, _ channel: Int) {
+        let memory = unsafe lanes(stage, channel)
+        for i in 0..<4 {
+            unsafe memory.u[i] = StateVariableFilter.ended(memory.u[i])
+            unsafe memory.w[i] = StateVariableFilter.ended(memory.w[i])
+        }
+    }
+
+    /// What has faded below 1e-60 becomes zero: no `Float` shows it any more, and a silence costs no arithmetic on
+    /// denormal numbers.
+    @_noLocks @_noAllocation
+    private static func ended(_ value: Double) -> Double { abs(value) < 1e-60 ? 0 : value }
+}
+
+/// What is known of a filter whose coefficients stay.
+@usableFromInline struct RestingFilter: Sendable, BitwiseCopyable {
+    var coefficients: FilterCoefficients
+    /// Frames since they came, as far as that matters; -1 while they change.
+    var age = -1
+    /// Frames of the block at hand. The state is that of its beginning.
+    var pendingCount = 0
+}
+
+extension UnsafeMutablePointer<Double> {
+    /// Four neighbouring numbers.
+    fileprivate var four: SIMD4<Double> {
+        @inline(__always) @_noLocks @_noAllocation get {
+            unsafe UnsafeRawPointer(self).loadUnaligned(as: SIMD4<Double>.self)
+        }
+        @inline(__always) @_noLocks @_noAllocation nonmutating set {
+            unsafe UnsafeMutableRawPointer(self).storeBytes(of: newValue, as: SIMD4<Double>.self)
+        }
+    }
+}
+
+/// Four neighbouring channels of a buffer. What does not exist is the last that does, computed more than once alike.
+@safe private struct Four: ~Copyable {
+    private let a: UnsafeMutablePointer<Float>
+    private let b: UnsafeMutablePointer<Float>
+    private let c: UnsafeMutablePointer<Float>
+    private let d: UnsafeMutablePointer<Float>
+
+    @_noLocks @_noAllocation
+    init(_ buffer: inout AudioBuffer, _ channel: Int, _ channels: Int, offset: Int) {
+        let last = channels &- 1
+        unsafe a = buffer.memory(channel) + offset
+        unsafe b = buffer.memory(min(channel &+ 1, last)) + offset
+        unsafe c = buffer.memory(min(channel &+ 2, last)) + offset
+        unsafe d = buffer.memory(min(channel &+ 3, last)) + offset
+    }
+
+    @inline(__always) @_noLocks @_noAllocation
+    func load(_ i: Int) -> SIMD4<Double> {
+        unsafe SIMD4(Double(a[i]), Double(b[i]), Double(c[i]), Double(d[i]))
+    }
+
+    @inline(__always) @_noLocks @_noAllocation
+    func store(_ value: SIMD4<Double>, _ i: Int) {
+        unsafe a[i] = Float(value[0])
+        unsafe b[i] = Float(value[1])
+        unsafe c[i] = Float(value[2])
+        unsafe d[i] = Float(value[3])
+    }
+}

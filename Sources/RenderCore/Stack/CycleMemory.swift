@@ -1,0 +1,227 @@
+internal import Synchronization
+
+/// What one render loop of one renderer needs on the render thread, besides the context itself. It never moves.
+@safe @usableFromInline struct CycleMemory: ~Copyable {
+    // The stack.
+    @usableFromInline let entries: UnsafeMutablePointer<StackEntry>
+    @usableFromInline let entryCount: Int
+    @usableFromInline let slotCount: Int
+    @usableFromInline let channelLimit: Int
+    @usableFromInline let stride: Int
+    @usableFromInline let sinks: UnsafeMutablePointer<StackEntry>
+
+    // The renderer.
+    @usableFromInline let owner: UInt
+    let sampleRate: Double
+    let frameLimit: Int
+    let faults: Unmanaged<FaultLog>
+    let tokens: Tokens.Table
+    /// Modules that the table lacks, on their way to the control side.
+    let newcomers: Unmanaged<Newcomers>
+    /// The number of the closure, which stays when its modules or its settings change.
+    let body: Int
+    /// Set in a dry run only.
+    var dryRun: Unmanaged<DryRun>?
+    /// In a dry run: the path of what the module that was met last leaves.
+    @usableFromInline var resultPath: Int32 = 0
+    /// What the driver has brought into this cycle; `nil` outside of one.
+    var supply: UnsafeMutablePointer<CycleSupply>?
+
+    // The modules.
+    @usableFromInline var records: UnsafeMutablePointer<ModuleRecord>
+    var recordCount = 0
+    /// Record numbers by the hash of the module's address; -1 where there is none.
+    @usableFromInline var buckets: UnsafeMutablePointer<Int32>
+    @usableFromInline var bucketMask = 0
+    /// The closure's own record: its token is the renderer's.
+    let closure: UnsafeMutablePointer<ModuleRecord>
+    /// Who is at work: the record of a module, or the closure's.
+    @usableFromInline var current: UnsafeMutablePointer<ModuleRecord>
+    /// The module that ended last: faults of the closure itself come after it.
+    @usableFromInline var last: UnsafeMutablePointer<ModuleRecord>
+    /// What keeps ``RenderContext/run(_:)`` from its short way; 0 is nothing. See ``failed``, ``isSlow``.
+    @usableFromInline var attention: UInt8 = 0
+    /// In a dry run, where there are no records: the number of the module at work, and of the one that ended last.
+    var dryModule: Int32 = -1
+    var dryLast: Int32 = -1
+    /// Whether a module made a sample that is not finite, since that was last asked.
+    var foundNotFinite = false
+    /// The frame that this slice begins with.
+    var sampleTime: Int64 = 0
+    /// Where in the outermost renderer's slice this one begins.
+    var pass = RenderPass.none
+
+    // The outputs, in this cycle.
+    var buses: UnsafeMutablePointer<OutputBus>
+    var busCount = 0
+    var outputOffset = 0
+
+    // What a context changes here is static and takes the pointer: a method that changes the memory would, to the
+    // compiler's eyes, let the context escape; one that does not would copy all of it.
+
+    /// Whether a fault was raised since the running module began.
+    var failed: Bool { @_noLocks @_noAllocation get { attention & 1 != 0 } }
+
+    @_noLocks @_noAllocation
+    static func setFailed(_ failed: Bool, in core: UnsafeMutablePointer<CycleMemory>) {
+        unsafe core.pointee.attention = core.pointee.attention & ~1 | (failed ? 1 : 0)
+    }
+
+    /// Says whether there is more to do than to call the modules.
+    @_noLocks @_noAllocation
+    static func setSlow(_ isSlow: Bool, in core: UnsafeMutablePointer<CycleMemory>) {
+        unsafe core.pointee.attention = core.pointee.attention & ~2 | (isSlow ? 2 : 0)
+    }
+
+    /// Forgets the slice before.
+    @_noLocks @_noAllocation
+    static func begin(_ core: UnsafeMutablePointer<CycleMemory>, outputOffset: Int, sampleTime: Int64) {
+        unsafe core.pointee.outputOffset = outputOffset
+        unsafe core.pointee.sampleTime = sampleTime
+        unsafe forgetModules(core)
+    }
+
+    /// The closure is at work, and no module has been yet.
+    @_noLocks @_noAllocation
+    static func forgetModules(_ core: UnsafeMutablePointer<CycleMemory>) {
+        unsafe core.pointee.current = core.pointee.closure
+        unsafe core.pointee.last = core.pointee.closure
+        unsafe core.pointee.dryModule = -1
+        unsafe core.pointee.dryLast = -1
+        unsafe setFailed(false, in: core)
+    }
+
+    /// Deals channels out to the outputs, in order, until there are no more.
+    func setOutputs(_ channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>) {
+        let table = unsafe channels.baseAddress ?? UnsafePointer(sinks[0].channels)
+        var first = 0
+        var index = 0
+        while index < busCount {
+            let count = unsafe min(buses[index].fullCount, channels.count &- first)
+            unsafe buses[index].channels = table + first
+            unsafe buses[index].channelCount = count
+            first &+= count
+            index &+= 1
+        }
+    }
+
+    /// Gives an entry the slot's own memory, with whatever is in it.
+    @_noLocks @_noAllocation
+    static func makeOwnUninitialized(
+        _ entry: UnsafeMutablePointer<StackEntry>, in core: UnsafeMutablePointer<CycleMemory>
+    ) {
+        guard let home = unsafe entry.pointee.home else { return }
+        let (channelLimit, stride) = unsafe (core.pointee.channelLimit, core.pointee.stride)
+        // Also where it was silence: it may have been external before that.
+        if unsafe entry.pointee.kind != StackEntry.own {
+            var channel = 0
+            while channel < channelLimit {
+                unsafe entry.pointee.channels[channel] = home + channel &* stride
+                channel &+= 1
+            }
+        }
+        unsafe entry.pointee.kind = StackEntry.own
+    }
+
+    /// Gives an entry the slot's own memory, with what it shows now.
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never)
+    static func makeOwn(
+        _ entry: UnsafeMutablePointer<StackEntry>, in core: UnsafeMutablePointer<CycleMemory>
+    ) {
+        guard let home = unsafe entry.pointee.home else { return }
+        let stride = unsafe core.pointee.stride
+        let from = unsafe Int(entry.pointee.validFrom)
+        let frames = unsafe Int(entry.pointee.validTo) &- from
+        var channel = 0
+        while unsafe channel < entry.pointee.channelCount {
+            unsafe (home + (channel &* stride &+ from)).copySamples(
+                from: entry.pointee.channels[channel] + from, count: frames)
+            channel &+= 1
+        }
+        unsafe makeOwnUninitialized(entry, in: core)
+    }
+
+    /// Gives a buffer of the stack's own more channels, over its whole length: copies of a mono one, else silence.
+    @_noLocks @_noAllocation
+    static func widen(
+        _ entry: UnsafeMutablePointer<StackEntry>, to channels: Int, in core: UnsafeMutablePointer<CycleMemory>
+    ) {
+        let frameLimit = unsafe core.pointee.frameLimit
+        var channel = unsafe entry.pointee.channelCount
+        let isMono = channel == 1
+        while channel < channels {
+            if isMono {
+                unsafe entry.pointee.channels[channel].copySamples(from: entry.pointee.channels[0], count: frameLimit)
+            } else {
+                unsafe entry.pointee.channels[channel].clearSamples(count: frameLimit)
+            }
+            channel &+= 1
+        }
+        if unsafe entry.pointee.channelCount < channels { unsafe entry.pointee.channelCount = channels }
+    }
+
+    /// Memory for a channel that a buffer does not have.
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never)
+    mutating func missingChannel(_ channel: Int, of count: Int) -> UnsafeMutablePointer<Float> {
+        report(.wrongChannels, .channel, wanted: channel, found: count, at: sampleTime)
+        let stand = unsafe sinks[StackEntry.sinkCount - 1].channels[0]
+        unsafe stand.clearSamples(count: frameLimit)
+        return unsafe stand
+    }
+
+    /// Counts a fault and puts it where the control side finds it.
+    @_noLocks @_noAllocation
+    mutating func report(
+        _ kind: Fault.Kind, _ operation: Fault.Operation, wanted: Int, found: Int, at sampleTime: Int64
+    ) {
+        let isDry = unsafe dryRun != nil
+        let isInside = unsafe isDry ? dryModule >= 0 : current != closure
+        if isInside { attention |= 1 }
+        let module = unsafe isDry ? (isInside ? dryModule : dryLast) : (isInside ? current : last).pointee.nameNumber
+        let record = FaultRecord(
+            kind: kind, operation: operation, isInside: isInside, module: module, wanted: wanted, found: found,
+            sampleTime: sampleTime)
+        // A dry run is on the control side: it may allocate. The log is a ring of atomics; a reference without a count.
+        let (faults, dryRun) = unsafe (faults, dryRun)
+        unsafe _unsafePerformance { unsafe deliver(record, faults, dryRun) }
+    }
+
+    /// The record of a module, or the one without a token that ends the table.
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never)
+    static func find(
+        _ identity: UnsafeRawPointer, in core: UnsafeMutablePointer<CycleMemory>
+    ) -> UnsafeMutablePointer<ModuleRecord> {
+        let (records, buckets, mask) = unsafe (core.pointee.records, core.pointee.buckets, core.pointee.bucketMask)
+        var bucket = hash(UInt(bitPattern: identity)) & mask
+        while true {
+            let index = unsafe Int(buckets[bucket])
+            if index < 0 { return unsafe records + core.pointee.recordCount }
+            if unsafe records[index].identity == identity { return unsafe records + index }
+            bucket = (bucket &+ 1) & mask
+        }
+    }
+
+    /// Spreads addresses, whose low bits are alike, over the buckets.
+    @_noLocks @_noAllocation
+    static func hash(_ address: UInt) -> Int {
+        Int(truncatingIfNeeded: (address &* 0x9E37_79B9_7F4A_7C15) &>> 20)
+    }
+
+    /// Keeps the longest time that the running module has taken.
+    @_noLocks @_noAllocation
+    func noteTime(_ nanoseconds: Int64) {
+        let longest = unsafe current.pointee.longest.load(ordering: .relaxed)
+        if nanoseconds > longest { unsafe current.pointee.longest.store(nanoseconds, ordering: .relaxed) }
+    }
+}
+
+private func deliver(_ record: FaultRecord, _ faults: Unmanaged<FaultLog>, _ dryRun: Unmanaged<DryRun>?) {
+    if let dryRun = unsafe dryRun {
+        unsafe dryRun._withUnsafeGuaranteedRef { $0.note(record) }
+    } else {
+        unsafe faults._withUnsafeGuaranteedRef { $0.add(record) }
+    }
+}

@@ -1,0 +1,169 @@
+// Buffers whose memory is somebody else's, and parts of a slice.
+
+extension RenderContext {
+    /// Pushes a block's samples without copying them, runs `body`, and lets go of them again.
+    ///
+    /// The block is never written: an edit takes a copy first. What is left on the stack afterwards is copied too.
+    ///
+    ///     loop.with(&context) { loop, context in
+    ///         context.withExternal(loop, from: position) { context in context.mix(2) }
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - block: at most as many channels as a buffer can have.
+    ///   - first: the first frame to show. The block must go on for at least a slice from there; else the buffer is
+    ///     silent, and that is a fault.
+    ///   - body: finds the block on top.
+    @inlinable @_transparent
+    public mutating func withExternal(
+        _ block: borrowing AudioBlock, from first: Int = 0, _ body: (inout RenderContext) -> Void
+    ) {
+        unsafe pushExternal(
+            UnsafePointer(block.pointers), channels: block.channelCount, from: first, of: block.frameCount,
+            isReadOnly: true)
+        body(&self)
+        unsafe detach(UnsafePointer(block.pointers), from: first)
+    }
+
+    /// The same with a block that may be written: edits go straight into it.
+    @inlinable @_transparent
+    public mutating func withExternal(
+        editing block: inout AudioBlock, from first: Int = 0, _ body: (inout RenderContext) -> Void
+    ) {
+        unsafe pushExternal(
+            UnsafePointer(block.pointers), channels: block.channelCount, from: first, of: block.frameCount,
+            isReadOnly: false)
+        body(&self)
+        unsafe detach(UnsafePointer(block.pointers), from: first)
+    }
+
+    /// Pushes memory of which each channel is somewhere. It must stay until the slice has ended.
+    @_noLocks @_noAllocation
+    @unsafe @usableFromInline
+    package mutating func pushExternal(
+        _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, channels count: Int, from first: Int, of frames: Int,
+        isReadOnly: Bool
+    ) {
+        guard first >= 0, first <= frames, frames &- first >= frameCount else {
+            fault(.badCycle, .external, wanted: frameCount, found: frames &- first)
+            pushSilence(channels: count)
+            return
+        }
+        guard claim(channels: count, for: .external) else { return }
+        let entry = unsafe entries + (depth &- 1)
+        unsafe entry.pointee.kind = isReadOnly ? StackEntry.readOnly : StackEntry.external
+        unsafe entry.pointee.validFrom = Int32(truncatingIfNeeded: offset)
+        unsafe entry.pointee.validTo = Int32(truncatingIfNeeded: offset &+ frameCount)
+        var channel = 0
+        while channel < count {
+            // Everything on the stack begins `offset` frames into its memory: see `subBlock`.
+            unsafe entry.pointee.channels[channel] = channels[channel] + (first &- offset)
+            channel &+= 1
+        }
+    }
+
+    /// Copies what is still on the stack of a block that goes away.
+    @_noLocks @_noAllocation
+    @unsafe @usableFromInline
+    mutating func detach(
+        _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, from first: Int
+    ) {
+        var position = 0
+        let end = depth < entryCount ? depth : entryCount
+        while position < end {
+            let entry = unsafe entries + position
+            if unsafe entry.pointee.kind == StackEntry.readOnly || entry.pointee.kind == StackEntry.external,
+                unsafe entry.pointee.channels[0] == channels[0] + (first &- offset)
+            {
+                unsafe CycleMemory.makeOwn(entry, in: core)
+            }
+            position &+= 1
+        }
+    }
+
+    /// Renders a part of the slice as if it were one: time, length and outputs are those of the part.
+    ///
+    ///     context.subBlock(offset: 0, length: cut) { context in context.run(synth); context.output(); context.pop() }
+    ///     context.subBlock(offset: cut, length: context.frameCount - cut) { … }
+    ///
+    /// Buffers that are on the stack show the same part. What `body` pushes it also pops: the stack is as deep
+    /// afterwards as before, and if not that is a fault. A part of no frames runs nothing; one that does not lie inside of
+    /// the slice is a fault and runs nothing.
+    ///
+    /// - Parameters:
+    ///   - first: the first frame of the part, counted from the start of this slice.
+    ///   - length: how many frames.
+    ///   - body: renders the part.
+    @inlinable @_transparent
+    public mutating func subBlock(offset first: Int, length: Int, _ body: (inout RenderContext) -> Void) {
+        if let saved = enterSubBlock(first, length) {
+            body(&self)
+            leaveSubBlock(saved)
+        }
+    }
+
+    @usableFromInline struct Part: BitwiseCopyable {
+        let offset: Int
+        let frameCount: Int
+        let sampleTime: Int64
+        let hostTime: Int64
+        let depth: Int
+        let level: Int32
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline mutating func enterSubBlock(_ first: Int, _ length: Int) -> Part? {
+        guard first >= 0, length >= 0, first <= frameCount, length <= frameCount &- first else {
+            fault(.badArgument, .subBlock, wanted: first, found: frameCount)
+            return nil
+        }
+        if length == 0 { return nil }
+        let saved = Part(
+            offset: offset, frameCount: frameCount, sampleTime: sampleTime, hostTime: hostTime, depth: depth,
+            level: level)
+        level &+= 1
+        offset &+= first
+        frameCount = length
+        sampleTime &+= Int64(first)
+        hostTime &+= RenderTime.nearest(Double(first) * 1e9 / sampleRate)
+        return saved
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline mutating func leaveSubBlock(_ saved: Part) {
+        if depth != saved.depth {
+            fault(.unbalanced, .subBlock, wanted: saved.depth, found: depth)
+            if depth > saved.depth { depth = saved.depth }
+        }
+        let (start, count) = (offset &- saved.offset, frameCount)
+        level = saved.level
+        offset = saved.offset
+        frameCount = saved.frameCount
+        sampleTime = saved.sampleTime
+        hostTime = saved.hostTime
+        silenceStrangers(start, count)
+        while depth < saved.depth { pushSilence(channels: 1) }
+    }
+
+    /// What a part has pushed and left in the place of a buffer around it has no samples outside of the part.
+    @_noLocks @_noAllocation
+    mutating func silenceStrangers(_ start: Int, _ count: Int) {
+        var position = 0
+        let end = depth < entryCount ? depth : entryCount
+        while position < end {
+            let entry = unsafe entries + position
+            if unsafe entry.pointee.level > level, unsafe entry.pointee.kind != StackEntry.silent {
+                fault(.unbalanced, .subBlock, wanted: depth, found: depth)
+                unsafe entry.pointee.level = level
+                var channel = 0
+                while unsafe channel < entry.pointee.channelCount {
+                    let samples = unsafe entry.pointee.channels[channel] + offset
+                    unsafe samples.clearSamples(count: start)
+                    unsafe (samples + (start &+ count)).clearSamples(count: frameCount &- start &- count)
+                    channel &+= 1
+                }
+            }
+            position &+= 1
+        }
+    }
+}

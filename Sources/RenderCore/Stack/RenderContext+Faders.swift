@@ -1,0 +1,150 @@
+// Volume, balance and pan of the buffer on top, gliding or at rest.
+
+extension RenderContext {
+    /// Multiplies the top by a factor that may glide.
+    ///
+    ///     context.gain(volume.glide(context))
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) public mutating func gain(_ gain: Glide) {
+        if gain.isFlat { scaleTop(by: gain.end) } else { glideTop(along: gain) }
+    }
+
+    /// Multiplies the top by a parameter: what `gain(level.glide(context))` does, a little faster.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) public mutating func gain(_ level: borrowing Parameter) {
+        if let level = level.atRest(self) { scaleTop(by: level) } else { gain(level.glide(self)) }
+    }
+
+    /// First what is often so.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) mutating func scaleTop(by gain: Float) {
+        let position = depth &- 1
+        if position >= floor && position < entryCount && gain != 1 {
+            let entry = unsafe entries + position
+            if unsafe entry.pointee.shape == StackEntry.monoOwn {
+                return unsafe StackKernel.scale(entry.pointee.channels[0] + offset, gain, frameCount)
+            }
+        }
+        scaleAny(by: gain)
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) mutating func scaleAny(by gain: Float) {
+        guard require(1, for: .gain), let entry = unsafe realEntry(0) else { return }
+        // An edit, also where the factor is 1.
+        if unsafe entry.pointee.kind == StackEntry.readOnly { unsafe CycleMemory.makeOwn(entry, in: core) }
+        if gain != 1 { unsafe scale(entry, by: gain) }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline mutating func glideTop(along gain: Glide) {
+        guard require(1, for: .gain) else { return }
+        var top = self.top
+        var channel = 0
+        while channel < top.channelCount {
+            var samples = top[channel]
+            gain.apply(to: &samples)
+            channel &+= 1
+        }
+    }
+
+    /// Multiplies the top by a factor.
+    @_noLocks @_noAllocation
+    public mutating func gain(_ gain: Float) { scaleTop(by: gain) }
+
+    /// Volume and balance: to the side, the other side gets quieter; the near side stays as it is.
+    ///
+    /// Mono becomes stereo where the balance is not in the middle; more than two channels take the volume alone.
+    ///
+    /// - Parameters:
+    ///   - volume: an amplitude factor.
+    ///   - balance: -1 (left) to 1 (right).
+    @_noLocks @_noAllocation
+    public mutating func fade(volume: Glide, balance: Glide) {
+        guard require(1, for: .gain) else { return }
+        gain(volume)
+        if balance.isFlat && balance.end == 0 || channelCount() > 2 { return }
+        guard widenTop() else { return }
+        var top = self.top
+        var left = top[0]
+        for i in left.indices { left[i] *= 1 - max(0, balance[i]) }
+        var right = top[1]
+        for i in right.indices { right[i] *= 1 + min(0, balance[i]) }
+    }
+
+    /// Pans with equal power: in the middle both sides get 0.707, so that what moves keeps its loudness.
+    ///
+    /// Mono becomes stereo; of two channels each is weighted; more than two are a ``Fault``.
+    ///
+    /// - Parameter position: -1 (left) to 1 (right).
+    @_noLocks @_noAllocation
+    public mutating func pan(_ position: Glide) {
+        guard require(1, for: .gain) else { return }
+        if position.isFlat { return weigh(PanGains(position.end)) }
+        guard widenTop() else { return }
+        var top = self.top
+        var left = top[0]
+        for i in left.indices { left[i] *= RenderMath.sin(turns: 0.25 - (1 + max(-1, min(1, position[i]))) * 0.125) }
+        var right = top[1]
+        for i in right.indices { right[i] *= RenderMath.sin(turns: (1 + max(-1, min(1, position[i]))) * 0.125) }
+    }
+
+    /// A gain for each side. Mono becomes stereo.
+    @_noLocks @_noAllocation
+    package mutating func weigh(_ gains: PanGains) {
+        guard require(1, for: .gain) else { return }
+        let (left, right) = (gains.left, gains.right)
+        let wasMono = channelCount() == 1
+        guard widenTop(copying: false), let entry = unsafe realEntry(0) else { return }
+        if unsafe entry.pointee.kind == StackEntry.readOnly { unsafe CycleMemory.makeOwn(entry, in: core) }
+        let one = unsafe entry.pointee.channels[0] + offset
+        let two = unsafe entry.pointee.channels[1] + offset
+        if wasMono {
+            unsafe Kernel.spread(one, two, (left, right), frameCount)
+        } else {
+            unsafe Kernel.scale(one, left, frameCount)
+            unsafe Kernel.scale(two, right, frameCount)
+        }
+    }
+
+    /// Makes a mono top stereo. `false`, and a fault, where it is neither.
+    ///
+    /// - Parameter copying: whether the frames of this slice get into the new channel.
+    @_noLocks @_noAllocation
+    mutating func widenTop(copying: Bool = true) -> Bool {
+        guard let entry = unsafe realEntry(0) else { return false }
+        let channels = unsafe entry.pointee.channelCount
+        if channels == 2 { return true }
+        guard channels == 1 && channelLimit >= 2 else {
+            fault(.wrongChannels, .pan, wanted: 2, found: channels == 1 ? channelLimit : channels)
+            return false
+        }
+        // External memory has no second channel: take the stack's own.
+        if unsafe entry.pointee.kind != StackEntry.own { unsafe CycleMemory.makeOwn(entry, in: core) }
+        if unsafe entry.pointee.level != 0 || level != 0 || offset != 0 {
+            // What lies outside of this part of the slice is somebody's too.
+            unsafe CycleMemory.widen(entry, to: 2, in: core)
+        } else {
+            if copying {
+                unsafe entry.pointee.channels[1].copySamples(from: entry.pointee.channels[0], count: frameCount)
+            }
+            unsafe entry.pointee.channelCount = 2
+        }
+        return true
+    }
+}
+
+/// What a pan at rest makes of a position.
+package struct PanGains: Sendable, BitwiseCopyable {
+    /// From -1 (left) to 1 (right).
+    package let position: Float
+    let left, right: Float
+
+    @_noLocks @_noAllocation
+    package init(_ position: Float) {
+        let turn = (1 + max(-1, min(1, position))) * 0.125
+        self.position = position
+        left = RenderMath.sin(turns: 0.25 - turn)
+        right = RenderMath.sin(turns: turn)
+    }
+}

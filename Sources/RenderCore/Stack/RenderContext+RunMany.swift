@@ -1,0 +1,175 @@
+public import Synchronization
+
+// Running many modules: what a loop over them does, without what a loop costs. A `for` loop holds on to each element that it
+// looks at and lets go of it, by atomic instructions that cost as much as a small module; these borrow the elements. And
+// what `run` puts away before a module and back behind it is put away once for a row of them.
+
+extension RenderContext {
+    /// Runs modules of one kind, one after the other.
+    ///
+    ///     context.run(equalizers)          // an array of ParametricEQ: each edits the top
+    @inlinable public mutating func run<M: Module>(_ modules: [M]) {
+        let modules = modules.span
+        var index = 0
+        while index < modules.count {
+            index = runInTurn(modules, from: index)
+            if index < modules.count {
+                unsafe modules.unmanaged(at: index)._withUnsafeGuaranteedRef { run($0) }
+                index &+= 1
+            }
+        }
+    }
+
+    /// Runs generators of one kind and adds what each pushes to the buffer on top.
+    ///
+    ///     context.push(channels: 2)
+    ///     context.add(voices)              // what `run(voice)` and `mix(2)` do for each
+    @inlinable public mutating func add<M: Module>(_ generators: [M]) {
+        let generators = generators.span
+        var index = 0
+        while index < generators.count {
+            index = addInTurn(generators, from: index)
+            if index < generators.count {
+                unsafe generators.unmanaged(at: index)._withUnsafeGuaranteedRef { run($0) }
+                mix(2)
+                index &+= 1
+            }
+        }
+    }
+
+    /// Does something with each element of an array: of voices, say, of which each has its modules.
+    ///
+    ///     context.forEach(voices) { context, voice in
+    ///         context.run(voice.tone)
+    ///         context.run(voice.filter)
+    ///         context.mix(2)
+    ///     }
+    @inlinable public mutating func forEach<Element>(
+        _ elements: [Element], _ body: (inout RenderContext, Element) -> Void
+    ) {
+        borrow(elements.span, body)
+    }
+
+    /// What may not be copied is borrowed, also where it could be copied: that is the whole trick.
+    @inlinable @inline(__always)
+    mutating func borrow<Element: ~Copyable>(
+        _ elements: borrowing Span<Element>, _ body: (inout RenderContext, borrowing Element) -> Void
+    ) {
+        for index in elements.indices { body(&self, elements[index]) }
+    }
+
+    /// Runs modules as long as each is the one that is expected, and nothing is out of the ordinary. Returns the first that
+    /// was not run.
+    @inlinable @inline(__always)
+    mutating func runInTurn<M: Module>(_ modules: borrowing Span<M>, from first: Int) -> Int {
+        if unsafe core.pointee.attention != 0 { return first }
+        let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
+        var index = first
+        // Kept here, where an effect leaves it as it is: what follows from it is then worked out once.
+        var depth = self.depth
+        while index < modules.count {
+            let module = unsafe modules.unmanaged(at: index)
+            let record = unsafe cursor
+            let effect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect }
+            guard unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque()),
+                !Checks.areOn || depth &- frame.floor >= effect.pops
+            else { break }
+            // As it is: written here, the compiler knows it in what it inlines.
+            self.depth = depth
+            unsafe process(module, record, at: depth &- effect.pops)
+            depth = depth &- effect.pops &+ effect.pushes
+            if unsafe Checks.areOn
+                && (core.pointee.attention != 0 || self.depth != depth || !endsFinite(effect.results))
+            {
+                putRight(depth, effect.results)
+            }
+            index &+= 1
+        }
+        if index > first { leave(frame) }
+        return index
+    }
+
+    /// The same for generators, each of which is added to the buffer below.
+    @inlinable @inline(__always)
+    mutating func addInTurn<M: Module>(_ generators: borrowing Span<M>, from first: Int) -> Int {
+        guard unsafe core.pointee.attention == 0, let sum = unsafe realEntry(0),
+            unsafe sum.pointee.kind == StackEntry.own && sum.pointee.level == level && depth < entryCount
+        else { return first }
+        let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
+        let depth = self.depth
+        var index = first
+        while index < generators.count {
+            let module = unsafe generators.unmanaged(at: index)
+            let record = unsafe cursor
+            let effect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect }
+            guard unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque()),
+                effect.pops == 0 && effect.pushes == 1
+            else { break }
+            unsafe process(module, record, at: depth)
+            index &+= 1
+            if unsafe Checks.areOn && (core.pointee.attention != 0 || self.depth != depth &+ 1) || !addTop(to: sum) {
+                // Not as declared, no numbers, wider than the sum, or somebody else's memory.
+                if unsafe core.pointee.attention != 0 || self.depth != depth &+ 1 || !endsFinite(effect.results) {
+                    putRight(depth &+ 1, effect.results)
+                }
+                leave(frame)
+                mix(2)
+                return index
+            }
+        }
+        if index > first { leave(frame) }
+        return index
+    }
+
+    /// Lets a module that may run do so.
+    @inlinable @inline(__always)
+    mutating func process<M: Module>(
+        _ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>, at floor: Int
+    ) {
+        unsafe cursor = record + 1
+        self.floor = floor
+        unsafe core.pointee.current = record
+        unsafe module._withUnsafeGuaranteedRef { $0.process(&self) }
+    }
+
+    /// Adds the top to a buffer of the stack's own, right below it, and pops it. `false`: it is not that simple, or ends in
+    /// what is no number.
+    @_noLocks @_noAllocation
+    @usableFromInline mutating func addTop(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
+        let top = unsafe sum + 1
+        let (channels, sums) = unsafe (top.pointee.channelCount, sum.pointee.channelCount)
+        guard unsafe top.pointee.kind == StackEntry.own && top.pointee.level == level && channels <= sums else {
+            return false
+        }
+        if sums == 1 {
+            let samples = unsafe top.pointee.channels[0] + offset
+            if unsafe !RenderContext.isNumber(samples[frameCount &- 1]) { return false }
+            depth &-= 1
+            unsafe sum.pointee.takeTime(of: top)
+            unsafe Kernel.add(samples, to: sum.pointee.channels[0] + offset, frameCount)
+        } else {
+            if !endsFinite(1) { return false }
+            depth &-= 1
+            if channels == sums { unsafe sum.pointee.takeTime(of: top) }
+            unsafe addWide(top, to: sum, channels, sums)
+        }
+        return true
+    }
+}
+
+extension StackEffect {
+    /// How many buffers on top are the module's own work.
+    @inlinable @inline(__always) var results: Int {
+        @_noLocks @_noAllocation get { isReadOnly ? 0 : pushes }
+    }
+}
+
+extension Span where Element: AnyObject {
+    /// An element, without a reference to it.
+    @inlinable @inline(__always) func unmanaged(at index: Int) -> Unmanaged<Element> {
+        unsafe withUnsafeBufferPointer { elements in
+            unsafe UnsafeRawPointer(elements.baseAddress.unsafelyUnwrapped + index)
+                .assumingMemoryBound(to: Unmanaged<Element>.self).pointee
+        }
+    }
+}

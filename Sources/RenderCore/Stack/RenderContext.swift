@@ -1,0 +1,132 @@
+public import Synchronization
+
+/// What a render closure sees of its cycle: the buffer stack, the time, the outputs.
+///
+/// A context exists only while a renderer calls the closure. It cannot be copied, kept, sent away or made by anybody but
+/// a renderer: that is what makes everything reached through it safe without a lock.
+///
+///     let renderer = try Renderer { context in
+///         context.run(oscillator)      // pushes a buffer
+///         context.run(filter)          // edits the top
+///         context.output()             // adds the top to the output
+///     }
+///
+/// **When something is missing.** No stack operation crashes. One that does not find what it needs (an empty stack, a
+/// full one, a wrong index) counts as a ``Fault``, is reported with the name of the module, and leaves silence where its
+/// result should be.
+@safe public struct RenderContext: ~Copyable, ~Escapable {
+    /// What the context rarely needs, and what outlives the slice.
+    @usableFromInline let core: UnsafeMutablePointer<CycleMemory>
+    @usableFromInline let entries: UnsafeMutablePointer<StackEntry>
+    /// Entries there are, with and without a slot.
+    @usableFromInline let entryCount: Int
+    @usableFromInline let channelLimit: Int
+
+    /// Buffers on the stack, those below the reach of the running module included.
+    @usableFromInline var depth = 0
+    /// How much of the stack the running module cannot reach.
+    @usableFromInline var floor = 0
+    /// Where in its buffers this context begins; not 0 inside ``subBlock(offset:length:_:)`` only.
+    @usableFromInline var offset = 0
+    /// How many ``subBlock(offset:length:_:)`` this is inside of.
+    @usableFromInline var level: Int32 = 0
+    /// The module that is expected to run next.
+    @usableFromInline var cursor: UnsafeMutablePointer<ModuleRecord>
+    @usableFromInline var mode: Mode
+
+    /// Frames to render now: at least 1, at most the layout's, and different from call to call.
+    public internal(set) var frameCount: Int
+    /// ``sampleRate``, as parameters compare it.
+    @usableFromInline let rateBits: UInt64
+    /// The first frame of this slice on the renderer's own clock, which starts at 0 and never wraps.
+    public internal(set) var sampleTime: Int64
+    /// When the first frame of this slice is due, in nanoseconds of ``HostClock``.
+    public internal(set) var hostTime: Int64
+
+    @_lifetime(immortal)
+    @_noLocks @_noAllocation
+    init(
+        _ core: UnsafeMutablePointer<CycleMemory>, mode: Mode, frames: Int, sampleTime: Int64, hostTime: Int64
+    ) {
+        unsafe self.core = core
+        unsafe entries = core.pointee.entries
+        entryCount = unsafe core.pointee.entryCount
+        channelLimit = unsafe core.pointee.channelLimit
+        unsafe cursor = core.pointee.records
+        self.mode = mode
+        unsafe CycleMemory.setSlow(mode.slowsModules, in: core)
+        frameCount = frames
+        rateBits = unsafe core.pointee.sampleRate.bitPattern
+        self.sampleTime = sampleTime
+        self.hostTime = hostTime
+    }
+
+    /// Who may touch a ``RenderState`` now: the running module, else the renderer itself.
+    @usableFromInline var owner: UInt {
+        @_noLocks @_noAllocation @inlinable get {
+            unsafe core.pointee.current.pointee.token.load(ordering: .relaxed)
+        }
+    }
+
+    /// Frames per second.
+    @inlinable public var sampleRate: Double {
+        @_noLocks @_noAllocation get { Double(bitPattern: rateBits) }
+    }
+
+    /// When the first frame of this slice is due, on both clocks.
+    public var time: RenderTime {
+        @_noLocks @_noAllocation get { RenderTime(sampleTime: sampleTime, hostTime: hostTime) }
+    }
+
+    /// How many buffers the closure (or the running module) finds on the stack.
+    @inlinable public var bufferCount: Int {
+        @_noLocks @_noAllocation get { depth &- floor }
+    }
+
+    /// Whether the closure is run only to see which modules it has. Modules do not process then and nobody hears it.
+    @inlinable public var isDryRun: Bool {
+        @_noLocks @_noAllocation get { mode.has(.dry) }
+    }
+
+    /// Whether nobody waits for the result: it is rendered to memory or a file as fast as it goes.
+    @inlinable public var isOffline: Bool {
+        @_noLocks @_noAllocation get { mode.has(.offline) }
+    }
+
+    /// What is out of the ordinary in a slice. Zero on the fast path.
+    @usableFromInline struct Mode: Sendable {
+        @usableFromInline var bits: UInt8
+        @_noLocks @_noAllocation @inlinable init(bits: UInt8) { self.bits = bits }
+
+        @usableFromInline enum Bit: UInt8 {
+            case dry = 1
+            case offline = 2
+            /// Every module's buffers are searched for samples that are not finite.
+            case inspecting = 4
+            /// Every module's time is taken.
+            case timing = 8
+        }
+        @_noLocks @_noAllocation
+        @inlinable func has(_ bit: Bit) -> Bool { bits & bit.rawValue != 0 }
+        @_noLocks @_noAllocation
+        mutating func add(_ bit: Bit) { bits |= bit.rawValue }
+        static var plain: Mode { @_noLocks @_noAllocation get { Mode(bits: 0) } }
+        static var dry: Mode { Mode(bits: Bit.dry.rawValue) }
+        static var offline: Mode { Mode(bits: Bit.offline.rawValue) }
+        /// Whether `context.run` has more to do than to call the module.
+        @inlinable var slowsModules: Bool {
+            @_noLocks @_noAllocation get { bits & ~2 != 0 }
+        }
+    }
+
+    /// Makes the context what it was at the start of the slice.
+    @_noLocks @_noAllocation
+    mutating func cleanUp() {
+        depth = 0
+        floor = 0
+        offset = 0
+        level = 0
+        unsafe cursor = core.pointee.records
+        unsafe CycleMemory.forgetModules(core)
+    }
+}

@@ -1,0 +1,29 @@
+/// How large a renderer's stack is. It is allocated once and never grows.
+public struct StackLayout: Sendable, Hashable {
+    /// How many buffers can be on the stack at once: 1…1024.
+    public var slots: Int
+    /// How many channels a buffer can have at most: 1…64.
+    public var channels: Int
+    /// The longest slice in frames: 1…65,536. Longer cycles are rendered in slices of this length.
+    public var frames: Int
+
+    /// A layout. The default takes about 1 MB; its slices stay in the processor's first-level cache.
+    ///
+    /// - Parameters:
+    ///   - slots: buffers on the stack, 1…1024.
+    ///   - channels: channels in a buffer, 1…64.
+    ///   - frames: frames in a slice, 1…65,536.
+    /// - Precondition: all three are in range.
+    public init(slots: Int = 64, channels: Int = 8, frames: Int = 512) {
+        precondition((1...1024).contains(slots), "StackLayout: \(slots) slots; it must be 1…1024")
+        precondition((1...64).contains(channels), "StackLayout: \(channels) channels; it must be 1…64")
+        precondition((1...65_536).contains(frames), "StackLayout: \(frames) frames; it must be 1…65,536")
+        self.slots = slots
+        self.channels = channels
+        self.frames = frames
+    }
+
+    /// Frames between two channels: whole cache lines, and one more than a power of two would need, so that the
+    /// channels of a buffer do not fall into the same set of the cache.
+    var stride: Int { (frames + 15) / 16 * 16 + 16 }
+}

@@ -1,0 +1,48 @@
+/// The memory of one stack: a slab of slots × channels × frames and the entries that point into it.
+///
+/// Positions below the depth are in use; those above hold the slots that are free, the one popped last first. Behind
+/// them come as many entries without a slot, for what is pushed when the stack is full.
+@safe final class StackMemory {
+    let layout: StackLayout
+    let entries: UnsafeMutablePointer<StackEntry>
+    /// Memory that stands in for a buffer that is not there: one for each view that can be open at once.
+    let sinks: UnsafeMutablePointer<StackEntry>
+    private let slab: UnsafeMutableRawPointer
+    private let tables: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+
+    init(_ layout: StackLayout) {
+        self.layout = layout
+        let (slots, channels, stride) = (layout.slots, layout.channels, layout.stride)
+        let owners = slots + StackEntry.sinkCount
+        let bytes = owners * channels * stride * MemoryLayout<Float>.stride
+        unsafe slab = .allocate(byteCount: bytes, alignment: 64)
+        let floats = unsafe slab.bindMemory(to: Float.self, capacity: owners * channels * stride)
+        unsafe floats.initialize(repeating: 0, count: owners * channels * stride)
+
+        unsafe tables = .allocate(capacity: (owners + slots) * channels)
+        unsafe entries = .allocate(capacity: 2 * slots)
+        unsafe sinks = .allocate(capacity: StackEntry.sinkCount)
+        // An entry without a slot still has a table, because external memory may be pushed where no slot is left.
+        for index in 0..<(owners + slots) {
+            let table = unsafe tables + index * channels
+            let home = unsafe index < owners ? floats + index * channels * stride : nil
+            let first = unsafe home ?? floats
+            for channel in 0..<channels { unsafe (table + channel).initialize(to: first + channel * stride) }
+            let entry = unsafe StackEntry(
+                channels: table, home: home,
+                shape: StackEntry.shape(1, home == nil ? StackEntry.silent : StackEntry.own))
+            switch index {
+            case 0..<slots: unsafe (entries + index).initialize(to: entry)
+            case slots..<owners: unsafe (sinks + (index - slots)).initialize(to: entry)
+            default: unsafe (entries + (index - StackEntry.sinkCount)).initialize(to: entry)
+            }
+        }
+    }
+
+    deinit {
+        unsafe entries.deallocate()
+        unsafe sinks.deallocate()
+        unsafe tables.deallocate()
+        unsafe slab.deallocate()
+    }
+}

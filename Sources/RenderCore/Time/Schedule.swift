@@ -1,0 +1,100 @@
+internal import Synchronization
+
+/// Jobs that wait for their time on the render thread: a heap of a fixed size, the earliest first, equal ones in the
+/// order in which they came.
+@safe struct Schedule: ~Copyable {
+    @safe private struct Item {
+        var time: Int64
+        var order: Int64
+        var job: Unmanaged<Job>
+    }
+    private let items: UnsafeMutablePointer<Item>
+    private(set) var count = 0
+    private var order: Int64 = 0
+    private var probe = 0
+
+    /// As many as the inbox has places, so that it is never full.
+    init() { unsafe items = .allocate(capacity: Inbox.capacity) }
+
+    deinit {
+        for index in 0..<count { unsafe items[index].job.release() }
+        unsafe items.deallocate()
+    }
+
+    /// When the earliest is due.
+    var firstTime: Int64? { @_noLocks @_noAllocation get { count > 0 ? unsafe items[0].time : nil } }
+
+    @_noLocks @_noAllocation
+    mutating func insert(_ job: Unmanaged<Job>, at time: Int64) {
+        order &+= 1
+        count &+= 1
+        unsafe place(Item(time: time, order: order, job: job), at: count &- 1)
+    }
+
+    @_noLocks @_noAllocation
+    mutating func takeFirst() -> Unmanaged<Job> { unsafe remove(at: 0) }
+
+    /// Looks at one of them, another one each time, and takes it out if it was called off. So what is called off long
+    /// before its time makes room for others.
+    mutating func takeCancelled() -> Unmanaged<Job>? {
+        guard count > 0 else { return nil }
+        probe = probe &+ 1 < count ? probe &+ 1 : 0
+        let isCancelled = unsafe items[probe].job._withUnsafeGuaranteedRef {
+            $0.state.load(ordering: .relaxed) == Job.State.cancelled
+        }
+        return isCancelled ? unsafe remove(at: probe) : nil
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func remove(at position: Int) -> Unmanaged<Job> {
+        let job = unsafe items[position].job
+        count &-= 1
+        if position < count { unsafe place(items[count], at: position) }
+        return unsafe job
+    }
+
+    /// Puts an item where its position is free: there, further up or further down.
+    @_noLocks @_noAllocation
+    private mutating func place(_ item: Item, at free: Int) {
+        var position = free
+        while position > 0, unsafe isEarlier(item, items[(position &- 1) / 2]) {
+            unsafe items[position] = items[(position &- 1) / 2]
+            position = (position &- 1) / 2
+        }
+        while true {
+            var child = 2 &* position &+ 1
+            if child >= count { break }
+            if child &+ 1 < count, unsafe isEarlier(items[child &+ 1], items[child]) { child &+= 1 }
+            if unsafe !isEarlier(items[child], item) { break }
+            unsafe items[position] = items[child]
+            position = child
+        }
+        unsafe items[position] = item
+    }
+
+    @_noLocks @_noAllocation
+    private func isEarlier(_ a: Item, _ b: Item) -> Bool {
+        a.time < b.time || (a.time == b.time && a.order < b.order)
+    }
+}
+
+/// Something that was scheduled: it can be called off as long as it has not happened.
+public struct ScheduledEvent: Sendable, CustomStringConvertible {
+    let job: Job
+
+    /// When it happens, and whether it has.
+    public var description: String {
+        let state = job.state.load(ordering: .acquiring)
+        let word =
+            state == Job.State.waiting ? "scheduled for" : state == Job.State.taken ? "done at" : "called off from"
+        return "\(word) \(job.time)"
+    }
+
+    /// Calls it off. `false`: too late, it has happened or is happening, or it was called off before.
+    @discardableResult
+    public func cancel() -> Bool {
+        job.state.compareExchange(
+            expected: Job.State.waiting, desired: Job.State.cancelled, ordering: .acquiringAndReleasing
+        ).exchanged
+    }
+}

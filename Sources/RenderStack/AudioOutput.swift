@@ -1,0 +1,151 @@
+internal import Glibc
+
+/// Plays a renderer on whatever this machine has: a JACK server if one runs, else a sound card, else the clock alone.
+///
+///     let output = try AudioOutput(renderer)
+///     try output.start()
+///     print(output.choice)            // "JACK: a server is running."
+///
+/// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `alsa`, `alsa:DEVICE` or `clock`. What was chosen
+/// and why is ``choice``, and the first event that a listener gets.
+public final class AudioOutput: RenderOutput {
+    /// The output that was chosen.
+    public let output: any RenderOutput
+    /// What was chosen and why: a sentence.
+    public let choice: String
+
+    /// Chooses an output, and leaves it stopped.
+    ///
+    /// - Parameters:
+    ///   - renderer: what it drives.
+    ///   - name: what other programs see.
+    ///   - midiInputs: where events come in, if the output has such ports.
+    ///   - midiOutputs: where events go out.
+    /// - Throws: where `RENDERSTACK_OUTPUT` names an output that is not there.
+    public convenience init(
+        _ renderer: Renderer, name: String = "RenderStack", midiInputs: [MIDIInput] = [], midiOutputs: [MIDIOutput] = []
+    ) throws {
+        try self.init(
+            renderer, name: name, midiInputs: midiInputs, midiOutputs: midiOutputs, machine: Machine.asItIs)
+    }
+
+    /// What there is to choose from.
+    struct Machine {
+        /// What `RENDERSTACK_OUTPUT` says.
+        var wanted: String?
+        /// Whether a JACK server runs.
+        var hasServer: () -> Bool = { false }
+        /// The name of a sound card that can be played on now, or why there is none.
+        var card: () -> (name: String?, why: String) = { (nil, "there is no sound card.") }
+
+        /// This machine.
+        static var asItIs: Machine {
+            var machine = Machine(wanted: unsafe getenv("RENDERSTACK_OUTPUT").map { unsafe String(cString: $0) })
+            #if JACK
+                machine.hasServer = { JACKOutput.isServerRunning() }
+            #endif
+            #if ALSA
+                machine.card = { card(among: ALSADevice.all) }
+            #endif
+            return machine
+        }
+
+        #if ALSA
+            /// Where there is hardware, the default device if that can be opened, else the first card that can.
+            static func card(among devices: [ALSADevice]) -> (name: String?, why: String) {
+                let cards = devices.filter { $0.isHardware && $0.canPlay }.map(\.name)
+                if cards.isEmpty { return (nil, "there is no sound card.") }
+                var why = ""
+                for name in ["default"] + cards {
+                    do throws(ALSAError) {
+                        _ = try ALSADevice.abilities(of: name)
+                        return (name, "no JACK server is running.")
+                    } catch {
+                        why = "\(error)"
+                    }
+                }
+                return (nil, "no sound card can be opened. \(why)")
+            }
+        #endif
+    }
+
+    init(
+        _ renderer: Renderer, name: String, midiInputs: [MIDIInput], midiOutputs: [MIDIOutput], machine: Machine
+    ) throws {
+        let asked = "as RENDERSTACK_OUTPUT says."
+        let wanted = machine.wanted ?? ""
+        #if JACK
+            let hasServer = wanted.isEmpty && machine.hasServer()
+            if wanted.lowercased() == "jack" || hasServer {
+                output = JACKOutput(renderer, name: name, midiInputs: midiInputs, midiOutputs: midiOutputs)
+                choice = hasServer ? "JACK: a server is running." : "JACK, \(asked)"
+                return
+            }
+        #endif
+        var why = "no JACK server is running."
+        #if ALSA
+            func card(_ device: String) -> ALSAOutput {
+                ALSAOutput(
+                    renderer, device: device, midiInputs: midiInputs, midiOutputs: midiOutputs, midiName: name)
+            }
+            if wanted.lowercased() == "alsa" || wanted.lowercased().hasPrefix("alsa:"), wanted.count != 5 {
+                let device = wanted.count > 5 ? String(wanted.dropFirst(5)) : "default"
+                output = card(device)
+                choice = "The sound device \"\(device)\", \(asked)"
+                return
+            }
+            if wanted.isEmpty {
+                let found = machine.card()
+                if let device = found.name {
+                    output = card(device)
+                    choice = "The sound device \"\(device)\": \(found.why)"
+                    return
+                }
+                why = "no JACK server is running, and \(found.why)"
+            }
+        #endif
+        guard wanted.isEmpty || wanted.lowercased() == "clock" else {
+            throw OutputError(
+                "RENDERSTACK_OUTPUT says \"\(wanted)\"; it may say \(Self.known.joined(separator: ", ")).")
+        }
+        output = ClockOutput(renderer)
+        choice = wanted.isEmpty ? "The clock alone, nobody hears it: \(why)" : "The clock alone, \(asked)"
+    }
+
+    /// What the environment may say.
+    private static var known: [String] {
+        var names: [String] = []
+        #if JACK
+            names.append("`jack`")
+        #endif
+        #if ALSA
+            names += ["`alsa`", "`alsa:DEVICE`"]
+        #endif
+        return names + ["`clock`"]
+    }
+
+    /// Begins to render.
+    public func start() throws { try output.start() }
+
+    /// Ends after the cycle that is being rendered.
+    public func stop() { output.stop() }
+
+    /// What it is doing.
+    public var state: OutputState { output.state }
+
+    /// How it has been doing since it was started.
+    public var statistics: OutputStatistics { output.statistics }
+
+    /// What it tells. The first thing is what was chosen and why.
+    public var events: AsyncStream<OutputEvent> {
+        let (events, choice) = (output.events, choice)
+        return AsyncStream { continuation in
+            continuation.yield(.notice(choice))
+            let task = Task {
+                for await event in events { continuation.yield(event) }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+// `import RenderStack` is all that a user writes.
+@_exported public import AudioFiles
+@_exported public import Generators
+@_exported public import Loudness
+@_exported public import Processors
+@_exported public import RenderCore
+@_exported public import Taps
+
+#if ALSA
+    @_exported public import ALSABackend
+#endif
+#if JACK
+    @_exported public import JACKBackend
+#endif

@@ -1,0 +1,120 @@
+import Glibc
+import RenderStack
+import Synchronization
+import TestSupport
+import Testing
+
+extension JACKTests {
+    /// JACK's own programs as peers: one records us, one leads us.
+    @Suite struct PeerTests {
+        @Test("jack_rec records our frames, each exactly, in order but for cycles that a busy machine misses")
+        func recorder() async throws {
+            let server = try DummyServer(period: 256)
+            let counter = FrameCounter()
+            let renderer = try Renderer(channels: 1) { context in
+                context.run(counter)
+                context.output()
+            }
+            let output = JACKOutput(renderer, name: "count", server: server.name, connect: .none)
+            try output.start()
+            let file = "/tmp/rs-record-\(getpid()).wav"
+            defer { unlink(file) }
+            try server.run("jack_rec", "-f", file, "-d", "2", "-b", "24", "count:out_1")
+            output.stop()
+            let recorded = try await AudioBlock.load(path: file).array(0)
+            #expect(recorded.count == 96_000)
+            // Before the connection there is silence; no frame of ours is that.
+            let heard = recorded.drop { $0 == 0 }
+            try #require(heard.count > 48_000)
+            var last: Int?
+            var jumps = 0
+            for sample in heard {
+                let frame = Double(sample - 0x1p-18) * 0x1p17
+                try #require(frame == frame.rounded() && (0..<65_536).contains(frame), "\(sample) is no frame of ours")
+                if let last, Int(frame) != (last + 1) & 0xFFFF {
+                    // A cycle that was missed, or heard twice.
+                    jumps += 1
+                    try #require(Int(frame) % 256 == 0 && last % 256 == 255, "\(frame) after \(last)")
+                }
+                last = Int(frame)
+            }
+            #expect(jumps < heard.count / 256)
+            #expect(renderer.faultCount == 0)
+        }
+
+        @Test("jack_transport locates and starts, and a file begins on that very frame; the driver waits for the disk")
+        func transport() async throws {
+            let server = try DummyServer(period: 256)
+            // Longer than what a player reads ahead, and with a sound that the disk alone can know.
+            var noise: UInt64 = 5
+            let sound = (0..<1_000_000).map { _ in
+                noise = noise &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return Float(Int32(truncatingIfNeeded: noise >> 32) >> 9) / 8_388_608
+            }
+            let file = "/tmp/rs-player-\(getpid()).wav"
+            defer { unlink(file) }
+            var writer = try AudioFileWriter(path: file, sampleRate: 48_000, channels: 1)
+            try writer.write(AudioBlock([sound]))
+            try writer.finish()
+
+            let (player, late, tap) = (try FilePlayer(path: file), Late(1000), RingTap(seconds: 25, channels: 1))
+            let began = Began()
+            let renderer = try Renderer(channels: 1) { context in
+                if context.transport.isRolling || context.isDryRun {
+                    context.run(player)
+                } else {
+                    context.push(channels: 1)
+                }
+                context.run(late)
+                if context.transport.isRolling || context.isDryRun {
+                    context.run(tap)
+                    began.note(context)
+                }
+                context.output()
+            }
+            let output = JACKOutput(renderer, name: "roll", server: server.name, connect: .none)
+            try output.start()
+            let events = Events(output)
+            try output.setFreewheel(true)
+            #expect(await becomesTrue { events.all.contains(.freewheel(true)) })
+            player.play()
+            let led = try server.begin("sh", ["-c", "printf 'locate 96000\\nplay\\n' | jack_transport"]).wait()
+            #expect(led.status == 0, "\(led.text)")
+            #expect(await becomesTrue { tap.ring.freeFrames < 256 })
+            try output.stopTransport()
+            try output.setFreewheel(false)
+            #expect(await becomesTrue { events.all.contains(.freewheel(false)) })
+            output.stop()
+            let heard = tap.takeAll()
+            #expect(began.transportFrame == 96_000)
+            #expect(heard.first == began.sampleTime)
+            try #require(heard.channels[0].count > 1_100_000)
+            #expect(Array(heard.channels[0].prefix(1_001_000)) == [Float](repeating: 0, count: 1000) + sound)
+            #expect(heard.channels[0].dropFirst(1_001_000).allSatisfy { $0 == 0 })
+            #expect(renderer.faultCount == 0)
+
+            // The same, offline.
+            let (again, lateAgain) = (try FilePlayer(path: file), Late(1000))
+            let offline = try Renderer(channels: 1) { context in
+                context.run(again)
+                context.run(lateAgain)
+                context.output()
+            }
+            again.play()
+            #expect(offline.renderOffline(frames: heard.channels[0].count).array(0) == heard.channels[0])
+        }
+
+        /// Where the first slice was that rolled.
+        final class Began: Sendable {
+            private let times = Atomic<Int64>(-1)
+            private let frames = Atomic<Int64>(-1)
+            func note(_ context: borrowing RenderContext) {
+                guard !context.isDryRun, times.load(ordering: .relaxed) < 0 else { return }
+                frames.store(context.transport.frame, ordering: .relaxed)
+                times.store(context.sampleTime, ordering: .releasing)
+            }
+            var sampleTime: Int64 { times.load(ordering: .acquiring) }
+            var transportFrame: Int64 { frames.load(ordering: .relaxed) }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Glibc
+import RenderStack
+import TestSupport
+import Testing
+
+/// All tests of JACK: one after the other, because libjack keeps state for the whole process.
+@Suite("JACK", .serialized) struct JACKTests {}
+
+extension JACKTests {
+    /// The text of a file; empty where there is none.
+    static func contents(of path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        while true {
+            let byte = getc(file)
+            if byte == EOF { return String(decoding: bytes, as: UTF8.self) }
+            bytes.append(UInt8(truncatingIfNeeded: byte))
+        }
+    }
+}
+
+extension RingTap {
+    /// All that it has heard, a channel at a time, and the frame of the first.
+    func takeAll() -> (first: Int64, channels: [[Float]]) {
+        var block = AudioBlock(channels: ring.channelCount, frames: ring.availableFrames)
+        var done = 0
+        var first: Int64?
+        while done < block.frameCount {
+            let chunk = ring.read(into: &block, frames: block.frameCount - done, at: done)
+            if chunk.frameCount == 0 { break }
+            if first == nil { first = chunk.time.sampleTime }
+            done += chunk.frameCount
+        }
+        return (first ?? -1, (0..<ring.channelCount).map { Array(block.array($0).prefix(done)) })
+    }
+}

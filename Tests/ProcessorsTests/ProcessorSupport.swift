@@ -1,0 +1,118 @@
+import Foundation
+import RenderStack
+import TestSupport
+import Testing
+
+/// Plays samples once, then silence.
+final class Playback: Generator {
+    private struct Line: ~Copyable, Sendable {
+        var samples: RenderMemory<Float>
+        let channels: Int
+        let frames: Int
+        var position = 0
+
+        init(_ input: [[Float]]) {
+            channels = input.count
+            frames = input[0].count
+            samples = RenderMemory(repeating: 0, count: channels * frames)
+            var all = samples.span
+            for (i, sample) in input.joined().enumerated() { all[i] = sample }
+        }
+    }
+    private let line: RenderState<Line>
+    private let channels: Int
+
+    init(_ input: [[Float]]) {
+        line = RenderState(Line(input))
+        channels = input.count
+    }
+
+    @_noLocks @_noAllocation
+    func process(_ context: inout RenderContext) {
+        context.push(channels: channels)
+        line.with(&context) { line, context in
+            let (channels, frames, position) = (line.channels, line.frames, line.position)
+            let count = min(frames - position, context.frameCount)
+            line.position += count
+            var top = context.top
+            for channel in 0..<channels {
+                var samples = top[channel]
+                for i in 0..<count { samples[i] = line.samples[channel * frames + position + i] }
+            }
+        }
+    }
+}
+
+/// A renderer that plays samples through an effect.
+func renderer(
+    _ input: [[Float]], through effect: some Effect, sampleRate: Double = 48_000, channels: Int? = nil
+) throws -> Renderer {
+    let source = Playback(input)
+    let layout = StackLayout(slots: 8, channels: max(8, input.count), frames: 512)
+    return try Renderer(sampleRate: sampleRate, channels: channels ?? input.count, layout: layout) { context in
+        context.run(source)
+        context.run(effect)
+        context.output()
+    }
+}
+
+/// What an effect makes of samples.
+func play(
+    _ input: [[Float]], through effect: some Effect, sampleRate: Double = 48_000, frames: Int? = nil,
+    cycles: [Int] = [512], channels: Int? = nil
+) throws -> [[Float]] {
+    let renderer = try renderer(input, through: effect, sampleRate: sampleRate, channels: channels)
+    return render(renderer, frames: frames ?? input[0].count, cycles: cycles)
+}
+
+/// White noise, always the same.
+func noise(_ count: Int, seed: UInt64 = 1, level: Float = 0.5) -> [Float] {
+    var state = seed
+    return (0..<count).map { _ in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (Float(UInt32(truncatingIfNeeded: state &>> 40)) / 0x1p23 - 1) * level
+    }
+}
+
+/// A sine of exact phase.
+func sine(_ count: Int, frequency: Double, sampleRate: Double = 48_000, level: Double = 0.5) -> [Float] {
+    (0..<count).map { Float(level * sin(2 * .pi * frequency * Double($0) / sampleRate)) }
+}
+
+/// One sample of 1, then silence.
+func impulse(_ count: Int) -> [Float] { [1] + [Float](repeating: 0, count: count - 1) }
+
+/// Runs a program of Python with numpy and scipy on samples, and returns the lines that it prints.
+///
+/// The program finds its samples in `data`, a list of float32 arrays, and `json` in `settings`.
+func python(_ program: String, data: [[Float]], settings: String = "null") throws -> [String] {
+    let folder = FileManager.default.temporaryDirectory.path + "/filters-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for (number, samples) in data.enumerated() {
+        let bytes = samples.flatMap { sample in
+            (0..<4).map { UInt8(truncatingIfNeeded: sample.bitPattern >> (8 * UInt32($0))) }
+        }
+        try Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/\(number)"))
+    }
+    let head = """
+        import json, sys
+        import numpy as np
+        from scipy import optimize, signal
+        data = [np.fromfile(f"\(folder)/{i}", dtype="<f4") for i in range(\(data.count))]
+        settings = json.loads(open("\(folder)/settings").read())
+
+        """
+    try settings.write(toFile: folder + "/settings", atomically: false, encoding: .utf8)
+    try (head + program).write(toFile: folder + "/program.py", atomically: false, encoding: .utf8)
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+    process.arguments = [folder + "/program.py"]
+    process.standardOutput = pipe
+    try process.run()
+    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "python3 failed: it needs numpy and scipy")
+    return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+}

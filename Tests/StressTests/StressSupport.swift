@@ -1,0 +1,80 @@
+import Glibc
+import Synchronization
+
+@testable import RenderCore
+
+/// How long to go on: RENDERSTACK_STRESS_SECONDS, 2 if nothing is said.
+var stressSeconds: Double { getenv("RENDERSTACK_STRESS_SECONDS").flatMap { Double(String(cString: $0)) } ?? 2 }
+
+/// Counts what is made and what is freed.
+final class Lives: Sendable {
+    let made = Atomic<Int>(0)
+    let freed = Atomic<Int>(0)
+    var alive: Int { made.load(ordering: .acquiring) - freed.load(ordering: .acquiring) }
+    func begin() { made.wrappingAdd(1, ordering: .relaxed) }
+    func end() { freed.wrappingAdd(1, ordering: .releasing) }
+}
+
+/// A part of something else that is counted.
+final class Life: Sendable {
+    private let lives: Lives
+    init(_ lives: Lives) {
+        self.lives = lives
+        lives.begin()
+    }
+    deinit { lives.end() }
+}
+
+/// Threads that repeat something until the time is over.
+final class Crew: @unchecked Sendable {
+    // Unchecked because the threads are added and joined by one thread.
+    private let isOver = Atomic<Bool>(false)
+    private var threads: [pthread_t] = []
+    private let end: ContinuousClock.Instant
+
+    init(seconds: Double) { end = .now + .seconds(seconds) }
+
+    private final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Adds a thread that calls `body` with numbers 0, 1, 2… and random numbers.
+    func add(_ body: @escaping @Sendable (Int, inout SystemRandomNumberGenerator) -> Void) {
+        let end = end
+        let box = Unmanaged.passRetained(
+            Body {
+                var random = SystemRandomNumberGenerator()
+                var number = 0
+                while ContinuousClock.now < end {
+                    body(number, &random)
+                    number += 1
+                }
+            }
+        ).toOpaque()
+        var thread = pthread_t()
+        let error = pthread_create(
+            &thread, nil,
+            { argument in
+                Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
+                return nil
+            }, box)
+        precondition(error == 0)
+        threads.append(thread)
+    }
+
+    func join() {
+        for thread in threads { pthread_join(thread, nil) }
+        threads = []
+    }
+}
+
+/// Waits until something is so. `false` after a very long while.
+func becomesTrue(_ condition: () -> Bool) async -> Bool {
+    let end = ContinuousClock.now + .seconds(60)
+    while !condition() {
+        if ContinuousClock.now > end { return false }
+        try? await Task.sleep(for: .milliseconds(5))
+    }
+    return true
+}

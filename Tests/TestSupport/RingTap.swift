@@ -1,0 +1,43 @@
+public import RenderStack
+
+/// Copies what it hears into a ring, from which control code takes it in its own time. Reads the top.
+///
+///     let tap = RingTap(seconds: 2, channels: 2)
+///     …
+///     context.run(tap)
+///     …
+///     let chunk = tap.ring.read(into: &block)         // in one task of yours, a few times a second
+///
+/// What finds the ring full is left out and counted: `ring.overflowCount`. A buffer with fewer
+/// channels than the ring is mono to all of them, or leaves the others silent.
+public final class RingTap: Tap {
+    /// What was heard and not yet taken.
+    public let ring: AudioRing
+
+    /// A tap.
+    ///
+    /// - Parameters:
+    ///   - seconds: how much the ring holds.
+    ///   - channels: channels of the ring.
+    ///   - sampleRate: that of the renderer, for the time stamps.
+    public init(seconds: Double, channels: Int = 2, sampleRate: Double = 48_000) {
+        ring = AudioRing(seconds: seconds, channels: channels, sampleRate: sampleRate)
+    }
+
+    /// Copies the top into the ring.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        var grant = ring.reserve(frames: context.frameCount, time: context.time)
+        let channels = context.channelCount()
+        var channel = 0
+        while channel < ring.channelCount {
+            if channels == 1 {
+                ring.write(context.samples(0), channel: channel, to: &grant)
+            } else if channel < channels {
+                ring.write(context.samples(channel), channel: channel, to: &grant)
+            }
+            channel &+= 1
+        }
+        ring.commit(grant)
+    }
+}

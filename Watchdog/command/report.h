@@ -1,0 +1,42 @@
+// Everything that the reports say, gathered once.
+
+#ifndef COMMAND_REPORT_H
+#define COMMAND_REPORT_H
+
+#include "buffer.h"
+#include "cycles.h"
+#include "findings.h"
+#include "run.h"
+
+struct report {
+    const struct options *options;
+    const struct run *run;
+    struct place_list places;             // calls, system calls and hangs; notes only if they are shown
+    struct place_list faults, preemptions;
+    uint64_t found[4];                    // recorded and not suppressed, by tier, without faults and preemptions
+    uint64_t judged[4];                   // the same with page faults: what --fail-on looks at
+    uint64_t suppressed, lost[4], notes_not_shown, skipped, torn, cycles_lost;
+    uint64_t cycles, misses;
+    uint64_t fault_count, preemption_count, hang_count;
+    bool loaded, refused, watching, halted;
+    int status;                           // what the command exits with
+    const char *verdict;                  // why it is not the program's own, or NULL
+    const char **messages;                // the library's sentences and the command's own
+    int message_count;
+};
+
+extern const char *const tier_names[4];   // "", "blocks", "may-block", "note"
+
+struct report make_report(const struct options *options, const struct run *run);
+
+void write_text(const struct report *report, bool color, int width, struct buffer *out);
+void write_json(const struct report *report, struct buffer *out);
+void write_html(const struct report *report, struct buffer *out);
+void write_live(struct finding *finding, uint64_t count);      // a line on standard error
+void use_live_color(bool color);
+
+bool save(const char *path, const struct buffer *text);        // "-" is standard output
+
+const char *near_path(const char *path);  // shortened when it is under the current folder
+
+#endif

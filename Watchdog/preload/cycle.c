@@ -1,0 +1,241 @@
+// Where a thread's cycles begin and end.
+
+#include "preload.h"
+#include "system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+
+__thread struct rtw_self rtw_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+struct rtw_watched rtw_watched[RTW_WATCHED];
+
+static pthread_key_t at_exit;
+static _Atomic int key_state;   // 0 none, 1 being made, 2 made
+_Atomic uint32_t rtw_thread_number;
+
+static void stack_limits(struct rtw_self *self) {
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+        self->stack_low = (uint64_t)(uintptr_t)low;
+        self->stack_high = self->stack_low + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+// In a forked child: its parent's cycles, threads and dispatch are not its own.
+void rtw_forget_threads(void) {
+    struct rtw_self *self = &rtw_self;
+    *self = (struct rtw_self){.stack_low = self->stack_low, .stack_high = self->stack_high};
+    atomic_store(&rtw_thread_number, 0);
+}
+
+static void thread_exits(void *unused) {
+    (void)unused;
+    rtw_leave_thread();
+}
+
+void rtw_leave_thread(void) {
+    struct rtw_self *self = &rtw_self;
+    if (!self->registered) return;
+    self->depth = self->depth ? 1 : 0;
+    rtw_end();
+    self->mode = 0;
+    rtw_dispatch_off(self);
+    struct rtw_watched *watched = self->watched;
+    self->watched = NULL;
+    self->registered = 0;
+    if (watched && *rtw_alive) atomic_store(&watched->exited, 1);
+}
+
+static void notice_exit(struct rtw_self *self) {
+    int none = 0;
+    if (atomic_compare_exchange_strong(&key_state, &none, 1))
+        atomic_store(&key_state, pthread_key_create(&at_exit, thread_exits) == 0 ? 2 : 3);
+    if (atomic_load(&key_state) == 2) pthread_setspecific(at_exit, self);
+}
+
+// A thread that nobody named has the name of the one that made it: the program's.
+static bool is_program_name(const char *name) {
+    char program[24] = "";
+    long file = rtw_system4(SYS_openat, AT_FDCWD, "/proc/self/comm", O_RDONLY | O_CLOEXEC, 0);
+    long length = file < 0 ? 0 : rtw_system3(SYS_read, file, program, sizeof program - 1);
+    if (file >= 0) rtw_system1(SYS_close, file);
+    if (length > 0 && program[length - 1] == '\n') program[length - 1] = 0;
+    return !name[0] || rtw_equal(name, program);
+}
+
+// Once on each audio thread, before its first cycle: here the library may allocate, lock and ask the kernel.
+static void enlist(struct rtw_self *self, const char *what, uint32_t how) {
+    self->registered = 1;
+    stack_limits(self);
+    rtw_calibrate();
+    uint32_t index = atomic_fetch_add(&rtw_thread_number, 1);
+    bool room = index < RTWATCH_THREADS - 1;
+    if (index == 0) rtw_fill_channel();
+    if (!room) index = RTWATCH_THREADS - 1;
+    struct rtw_watched *watched = &rtw_watched[index];
+    struct rtwatch_thread *thread = &rtw_channel->threads[index];
+    int32_t tid = (int32_t)rtw_system0(SYS_gettid);
+    char name[24] = "";
+    rtw_system5(SYS_prctl, 16, name, 0, 0, 0);
+    thread->tid = tid;
+    thread->how = how;
+    rtw_copy(thread->name, !room ? "(more threads)" : what && is_program_name(name) ? what : name, 24);
+    watched->index = index;
+    watched->stack_high = self->stack_high;
+    self->watched = watched;
+    self->how = (uint8_t)how;
+    if (rtw_channel->thread_count < index + 1) rtw_channel->thread_count = index + 1;
+    if (!room) rtw_say("more audio threads than can be told apart: the last ones share one entry");
+    rtw_find_modules();
+    notice_exit(self);
+    rtw_monitor_start();
+    if (rtw_options.perf && room) rtw_perf_open(watched, tid);
+    if (rtw_options.syscalls) rtw_dispatch_on(self);
+    thread->features |= (self->dispatch ? RTWATCH_HAS_SYSCALLS : 0) | rtw_perf_features(watched);
+    __atomic_fetch_or(&rtw_channel->features, thread->features, __ATOMIC_RELAXED);
+    atomic_store(&watched->exited, 0);
+    atomic_store(&watched->tid, tid);
+}
+
+void rtw_begin(const char *what, uint64_t period, uint32_t how) {
+    struct rtw_self *self = &rtw_self;
+    if (self->depth++ || unlikely(!*rtw_alive)) return;
+    if (unlikely(!self->registered)) {
+        if (!rtw_watching()) {
+            self->depth--;
+            return;
+        }
+        int before = errno;
+        self->depth = 0;
+        enlist(self, what, how);
+        self->depth = 1;
+        errno = before;
+    }
+    struct rtw_watched *watched = self->watched;
+    struct rtwatch_thread *thread = &rtw_channel->threads[watched->index];
+    self->cycle = __atomic_fetch_add(&thread->cycles, 1, __ATOMIC_RELAXED);
+    self->period = period;
+    thread->period = period;
+    self->violations = 0;
+    self->inside = self->jump_tier = 0;
+    rtw_counters_begin(self);
+    atomic_store_explicit(&watched->cycle, self->cycle, memory_order_relaxed);
+    atomic_store_explicit(&watched->period, period, memory_order_relaxed);
+    atomic_store_explicit(&watched->call_pc, 0, memory_order_relaxed);
+    self->start = rtw_now();
+    atomic_store_explicit(&watched->start, self->start, memory_order_release);
+    if (self->permits) return;
+    self->mode |= MODE_CYCLE;
+    if (self->dispatch) self->selector = SELECTOR_BLOCK;
+}
+
+static void note_cycle(struct rtw_self *self, uint64_t took) {
+    struct rtwatch_channel *channel = rtw_channel;
+    struct rtwatch_thread *thread = &channel->threads[self->watched->index];
+    uint64_t number = __atomic_fetch_add(&channel->cycles_written, 1, __ATOMIC_RELAXED);
+    struct rtwatch_cycle *cycle = &channel->cycles[number % RTWATCH_CYCLES];
+    __atomic_store_n(&cycle->duration, 0, __ATOMIC_RELEASE);
+    cycle->start = self->start;
+    cycle->period = self->period;
+    cycle->number = self->cycle;
+    cycle->thread = self->watched->index;
+    cycle->violations = self->violations;
+    __atomic_store_n(&cycle->duration, took ? took : 1, __ATOMIC_RELEASE);
+    thread->total += took;
+    if (took > thread->longest) thread->longest = took;
+}
+
+void rtw_end(void) {
+    struct rtw_self *self = &rtw_self;
+    if (!self->depth || --self->depth) return;
+    self->mode &= (uint8_t)~MODE_CYCLE;
+    self->selector = SELECTOR_ALLOW;
+    if (unlikely(!*rtw_alive) || !self->watched) return;
+    uint64_t now = rtw_now(), took = now > self->start ? now - self->start : 0;
+    atomic_store_explicit(&self->watched->start, 0, memory_order_release);
+    rtw_counters_end(self);
+    if (self->period && took > self->period) {
+        struct rtw_event late = {.kind = RTWATCH_DEADLINE, .tier = RTWATCH_NOTE, .argument = took};
+        rtw_record(self, &late);
+    }
+    note_cycle(self, took);
+}
+
+// The functions of rtwatch.h.
+
+// A thread that was found by its waits and turns out to mark its cycles itself is believed.
+EXPORTED void rtwatch_enter(const char *what, unsigned long long period_ns) {
+    struct rtw_self *self = &rtw_self;
+    if (unlikely(self->how >= 4) && self->watched && *rtw_alive) {
+        if (self->depth) rtw_end();
+        self->how = 1;
+        self->named = 0;
+        rtw_channel->threads[self->watched->index].how = 1;
+    }
+    rtw_begin(what, period_ns, 1);
+}
+
+EXPORTED void rtwatch_exit(void) { rtw_end(); }
+
+EXPORTED void rtwatch_permit_begin(void) {
+    struct rtw_self *self = &rtw_self;
+    self->permits++;
+    self->mode &= (uint8_t)~MODE_CYCLE;
+    self->selector = SELECTOR_ALLOW;
+}
+
+EXPORTED void rtwatch_permit_end(void) {
+    struct rtw_self *self = &rtw_self;
+    if (!self->permits || --self->permits || !self->depth || !self->registered || !*rtw_alive) return;
+    self->mode |= MODE_CYCLE;
+    if (self->dispatch && !self->inside) self->selector = SELECTOR_BLOCK;
+}
+
+EXPORTED int rtwatch_is_present(void) { return rtw_watching(); }
+
+EXPORTED unsigned long long rtwatch_violations(int tier) {
+    const uint64_t *counts = rtw_self.counts;
+    return tier == 0 ? counts[1] + counts[2] : tier >= 1 && tier <= 3 ? counts[tier] : 0;
+}
+
+// Stays as it is until the thread asks again.
+static const char *name_of(int32_t what) {
+    static __thread char text[32] __attribute__((tls_model("initial-exec")));
+    if (what > 0) {
+        const char *name = rtw_symbols[what - 1].name;
+        bool inner = name[0] == '_' && name[1] == '_' && name[2] == 'l' && name[6] == '_';   // __libc_malloc
+        return inner ? name + 7 : name;
+    }
+    rtw_copy(text, "system call ", sizeof text);
+    char digits[12];
+    int n = 0;
+    uint32_t value = (uint32_t)~what;
+    do digits[n++] = (char)('0' + value % 10);
+    while (value /= 10);
+    char *at = text + rtw_length(text);
+    while (n) *at++ = digits[--n];
+    *at = 0;
+    return text;
+}
+
+EXPORTED const char *rtwatch_latest(void) {
+    return rtw_self.called_count ? name_of(rtw_self.called[rtw_self.latest].what) : "";
+}
+
+EXPORTED int rtwatch_found(int n, const char **function, int *tier, unsigned long long *count) {
+    const struct rtw_self *self = &rtw_self;
+    uint32_t kept = self->called_count < RTW_CALLED ? self->called_count : RTW_CALLED;
+    if (n < 0 || (uint32_t)n >= kept) return 0;
+    const struct rtw_called *called = &self->called[n];
+    if (function) *function = name_of(called->what);
+    if (tier) *tier = (int)called->tier;
+    if (count) *count = called->count;
+    return 1;
+}
+
+EXPORTED void rtwatch_forget(void) { rtw_self.called_count = rtw_self.latest = 0; }

@@ -1,0 +1,227 @@
+// What the files of the preload library share. Nothing here may be called by a program; the exported functions are
+// those of symbols.h, rtwatch.h, jack.c, alsa.c and signals.c.
+
+#ifndef PRELOAD_H
+#define PRELOAD_H
+
+#include "../protocol.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+// The intercepted functions, numbered as the trampolines are.
+enum rtw_symbol {
+#define SYMBOL(name, tier, family, how, judge) SYMBOL_##name,
+#include "symbols.h"
+#undef SYMBOL
+    SYMBOL_COUNT
+};
+enum rtw_how { HOW_CALL, HOW_USER, HOW_JUMP, HOW_WAIT, HOW_DLSYM = HOW_JUMP };
+enum rtw_judge { JUDGE_ALWAYS, JUDGE_POINTER, JUDGE_PTHREAD_ONCE, JUDGE_SWIFT_ONCE, JUDGE_DISPATCH_ONCE, JUDGE_BLOCK };
+struct rtw_symbol_entry { char name[54]; uint8_t tier, family, how, judge; };
+extern const struct rtw_symbol_entry rtw_symbols[SYMBOL_COUNT];
+extern void *rtw_real[SYMBOL_COUNT];
+extern uint8_t rtw_tiers[SYMBOL_COUNT];   // as in the table; 0 where switched off
+enum { OWNER_UNKNOWN, OWNER_KNOWN, OWNER_OTHER };   // other: not libc's, and not judged
+extern uint8_t rtw_owner[SYMBOL_COUNT];
+extern uint8_t rtw_waits;                 // wait-functions are to be looked at on every thread
+
+// The registers of a call as the trampoline saved them, and what rtw_leave() needs. (The trampoline knows the layout.)
+struct rtw_frame {
+    uint64_t start;               // time of the call; 0 when nothing is to be recorded at its end
+    uint64_t *outer_slot;
+    uint64_t record;              // number of the record + 1, 0 if it was lost
+    uint8_t outer_tier, outer_selector, inside, waiting;
+    uint32_t number;              // a copy of `symbol`, whose place the trampoline uses for the function's address
+    uint64_t cycle;
+    uint64_t symbol, r10, r9, r8, rcx, rdx, rsi, rdi, rax;   // symbol: r11
+    uint64_t rbp, ret;
+};
+_Static_assert(offsetof(struct rtw_frame, symbol) == 40 + 8 * 0 + 0, "the trampoline saves r11 here");
+
+enum { RTW_CALLED = 16 };     // different calls that a thread keeps for rtwatch_found()
+enum { MODE_CYCLE = 1 };      // in a judged cycle
+enum { SELECTOR_ALLOW = 0, SELECTOR_BLOCK = 1 };
+
+// One thread's own state, in the initial-exec model. `mode` stands first: the trampolines test it.
+struct rtw_self {
+    uint8_t mode;
+    volatile uint8_t selector;    // the kernel reads it at each system call
+    uint8_t inside;               // tier of the intercepted call that is running, 0 none
+    uint8_t jump_tier;            // the same for calls jumped to; valid while their return address is in place
+    uint8_t dispatch;             // Syscall User Dispatch is on
+    uint8_t registered, vforked, how, named, busy;   // busy: in the library's own dealings
+    uint32_t depth, permits;
+    uint64_t *inside_slot;        // where the return address of the running call is
+    uint64_t inside_return;
+    uint64_t *jump_slot;
+    uint64_t jump_return;
+    uint64_t stack_high;          // end of this thread's stack
+    uint64_t stack_low;
+    struct rtw_watched *watched;
+    uint64_t cycle, start, period;
+    uint32_t violations;          // of this cycle
+    uint64_t counts[4];           // of this thread
+    struct rtw_called { int32_t what; uint32_t tier; uint64_t count; } called[RTW_CALLED];   // symbol or ~system call
+    uint32_t called_count, latest;                          // latest: its place in called[]
+    uint64_t pace_site, other_site; uint32_t other_count;   // thread=NAME
+    uint64_t faults, major_faults, switches;                // where perf events are refused
+    uint64_t alsa_writes;
+};
+extern __thread struct rtw_self rtw_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// What the monitor thread sees of an audio thread.
+struct rtw_watched {
+    _Atomic int32_t tid;
+    uint32_t index;               // in channel->threads
+    _Atomic uint64_t start;       // of the running cycle, 0 between cycles
+    _Atomic uint64_t cycle, period, hung;   // hung: number + 1 of the last cycle that was reported as hanging
+    _Atomic uint64_t call_pc, call_cfa, call_rbp;   // the call or system call that it is in, 0 none
+    _Atomic uint32_t call_symbol;
+    _Atomic uint32_t exited, asked;
+    uint64_t stack_high;
+    struct rtw_perf *perf;        // page faults and switches, null where the kernel refused
+};
+#define RTW_WATCHED RTWATCH_THREADS
+extern struct rtw_watched rtw_watched[RTW_WATCHED];
+
+struct rtw_options {
+    uint8_t halt, stop, tier, syscalls, perf, jack, alsa, swift, follow;
+    uint64_t skip, hang;
+    char threads[8][16];
+    int thread_count;
+    char off[512];
+};
+extern struct rtw_options rtw_options;
+extern struct rtwatch_channel *rtw_channel;   // never null: a page of zeros stands in while nothing is watched
+extern uint32_t *rtw_alive;                   // 1 in the process that is watched, wiped to 0 in a forked child
+
+// channel.c
+void rtw_start(void);
+void rtw_say(const char *sentence);           // to the user, through the channel; once each
+bool rtw_watching(void);
+void rtw_fill_channel(void);
+
+// modules.c
+void rtw_find_modules(void);
+extern uint64_t rtw_text_start, rtw_text_end; // this library's own code
+bool rtw_sanitizer(void);                     // refused, and said
+void rtw_forget_code(void);                   // a library was unloaded
+extern uint32_t rtw_permanent_modules;        // how many of the channel's modules were there at the start
+void rtw_walks_others_stacks(void);           // the calling thread does: what it walks may have been unmapped since
+
+// resolve.c
+void *rtw_resolve(uint32_t symbol);
+void *rtw_find(const char *name, bool behind_us);
+struct link_map *rtw_own_map(void);
+bool rtw_program_defines(const char *name);
+
+// clock.c
+uint64_t rtw_now(void);
+void rtw_calibrate(void);
+uint64_t rtw_from_tsc(uint64_t tsc);
+
+// cycle.c
+void rtw_begin(const char *what, uint64_t period, uint32_t how);
+void rtw_end(void);
+void rtw_leave_thread(void);
+void rtw_forget_threads(void);
+extern _Atomic uint32_t rtw_thread_number;    // audio threads so far
+
+// record.c
+struct rtw_event { uint8_t kind, tier; uint16_t symbol; uint64_t argument, pc, cfa, rbp, time; bool exact; };
+uint64_t rtw_record(struct rtw_self *self, struct rtw_event *event);
+bool rtw_folded(struct rtw_self *self, uint8_t tier, uint64_t pc, uint64_t *slot, uint64_t rbp);
+struct rtwatch_record *rtw_reserve(uint8_t tier, uint64_t *number);
+void rtw_publish(struct rtwatch_record *record, uint64_t number);
+void rtw_halt(uint8_t tier);
+bool rtw_vforked_child(struct rtw_self *self);
+void rtw_count_name(uint16_t symbol);
+
+// judge.c
+uint8_t rtw_judge(uint32_t symbol, const struct rtw_frame *frame);
+
+// stack.c: a window of readable stack; `bias` is added to an address to read it (for copies)
+struct rtw_window { uint64_t low, high; intptr_t bias; };
+uint32_t rtw_walk(uint64_t pc, uint64_t cfa, uint64_t rbp, bool exact, struct rtw_window window,
+                  uint64_t frames[RTWATCH_STACK_DEPTH], uint32_t *left_out, uint64_t *signal_at);
+struct rtw_window rtw_stack_window(const struct rtw_self *self, uint64_t at);
+extern _Atomic uint64_t rtw_restorer;         // where libc's signal restorer is, once known
+
+// unwind.c: one step by the call frame information; cfa_offset, rbp_offset, ra_offset
+struct rtw_rule { uint8_t base; uint8_t flags; int32_t cfa; int16_t rbp, ra; };
+enum { BASE_NONE, BASE_RSP, BASE_RBP, BASE_NOT_GUESSED };   // the last: as none, and no guess helps
+enum { RULE_RBP_SAVED = 1, RULE_END = 2, RULE_SIGNAL = 4, RULE_PLAIN = 8 };   // plain: frame pointer, as all have it
+struct rtw_rule rtw_rule_at(uint64_t pc);
+void rtw_keep_rule(uint64_t pc, struct rtw_rule rule);
+bool rtw_code_stays(uint64_t pc);             // for certain; on an audio thread all that is on its stack does
+
+// guess.c
+struct rtw_rule rtw_guess_rule(uint64_t pc, uint64_t cfa, uint64_t rbp, const struct rtw_window *window);
+enum { RTW_KNOWN = 8192 };
+struct rtw_known { _Atomic uint64_t pc, rule; };
+extern struct rtw_known rtw_known[RTW_KNOWN];
+static inline uint64_t rtw_known_index(uint64_t pc) { return (pc ^ pc >> 13) & (RTW_KNOWN - 1); }
+static inline bool rtw_is_plain(uint64_t pc) {
+    const struct rtw_known *known = &rtw_known[rtw_known_index(pc)];
+    return atomic_load_explicit(&known->pc, memory_order_acquire) == pc &&
+           atomic_load_explicit(&known->rule, memory_order_relaxed) & RULE_PLAIN;
+}
+
+// dispatch.c
+void rtw_dispatch_on(struct rtw_self *self);
+void rtw_dispatch_off(struct rtw_self *self);
+void rtw_dispatch_prepare(void);
+void rtw_dispatch_check(void);
+uint64_t rtw_stub_origin(uint64_t pc);        // where a system call was made that now stands in a stub, else 0
+
+// signals.c
+void rtw_signals_prepare(void);
+void rtw_foreign_sigsys(int signal, void *info, void *context);
+long rtw_program_sigsys(const void *kernel_action, void *old_kernel_action);
+extern _Atomic uint32_t rtw_handlers;         // how many handlers the program has installed
+
+// perf.c
+void rtw_perf_open(struct rtw_watched *watched, int32_t tid);
+void rtw_perf_drain(struct rtw_watched *watched);
+void rtw_perf_close(struct rtw_watched *watched);
+uint32_t rtw_perf_features(const struct rtw_watched *watched);
+void rtw_counters_begin(struct rtw_self *self);
+void rtw_counters_end(struct rtw_self *self);
+
+// monitor.c
+void rtw_monitor_start(void);
+void rtw_monitor_stop(void);
+void rtw_monitor_forget(void);
+extern int rtw_hang_signal;
+
+// waits.c
+bool rtw_wait_begins(struct rtw_self *self, uint32_t symbol, struct rtw_frame *frame);
+void rtw_wait_ended(uint32_t symbol, struct rtw_frame *frame, int64_t result);
+bool rtw_alsa_ready(uint32_t symbol, const struct rtw_frame *frame);
+uint64_t rtw_alsa_period(void);
+extern uint64_t rtw_alsa_start, rtw_alsa_end;   // libasound
+bool rtw_alsa_waits(uint32_t symbol, const struct rtw_frame *frame);
+
+// fork.c
+void rtw_process_prepare(void);
+
+// Own copies: the library calls nothing of libc on an audio thread.
+static inline size_t rtw_length(const char *s) { size_t n = 0; while (s[n]) n++; return n; }
+static inline bool rtw_equal(const char *a, const char *b) {
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+static inline void rtw_copy(char *to, const char *from, size_t size) {
+    size_t i = 0;
+    for (; i + 1 < size && from[i]; i++) to[i] = from[i];
+    to[i] = 0;
+}
+
+#endif

@@ -1,0 +1,37 @@
+// Opens and closes a library again and again, for the command's tests: times. The library's constructor and destructor
+// are audio cycles, so that the watchdog meets its first one while the loader holds its lock; another thread has cycles,
+// too.
+#include "../../rtwatch.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+static volatile int going = 1;
+
+static void *audio(void *unused)
+{
+    while (going) {
+        rtwatch_cycle_begin("beside", 1000000);
+        free(malloc(16));
+        rtwatch_cycle_end();
+        nanosleep(&(struct timespec){0, 200000}, NULL);
+    }
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    int times = argc > 1 ? atoi(argv[1]) : 10;
+    for (int i = 0; i < times; i++) {
+        void *library = dlopen("./plugin.so", RTLD_NOW);
+        if (!library) return 1;
+        if (i == 0) pthread_create(&thread, NULL, audio, NULL);
+        dlclose(library);
+    }
+    going = 0;
+    pthread_join(thread, NULL);
+    return 0;
+}

@@ -1,0 +1,139 @@
+// An "audio thread" with faults of several kinds, for the command's tests. Arguments: cycles, microseconds a cycle has,
+// and words: allocate, print, lock, wake, clock, late, stall, hang, raw, inline, deep, fault, unmarked, crash, forever, deaf,
+// fork, clean, status=N.
+#define _GNU_SOURCE
+#include "../../rtwatch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int count, arguments_count;
+static long period;
+static char **words;
+static volatile sig_atomic_t ended;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static volatile int *volatile nowhere = (volatile int *)8;
+static volatile float sink;
+static volatile char fresh[20 << 16];   // pages that nobody has touched
+
+static int has(const char *word)
+{
+    for (int i = 3; i < arguments_count; i++)
+        if (!strcmp(words[i], word)) return 1;
+    return 0;
+}
+
+__attribute__((noinline)) static void allocate_buffer(int size)
+{
+    char *volatile buffer = malloc((size_t)size);      // line: allocate
+    buffer[0] = 1;
+    free(buffer);                                      // line: free
+}
+
+__attribute__((noinline)) static void log_level(int cycle)
+{
+    printf("level %d\n", cycle);                       // line: print
+    fflush(stdout);
+}
+
+// A system call without libc.
+__attribute__((noinline)) static void inline_call(void)
+{
+#ifdef __x86_64__
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "0"(SYS_getppid) : "rcx", "r11", "memory");   // line: inline
+#else
+    syscall(SYS_getppid);
+#endif
+}
+
+static inline __attribute__((always_inline)) void take_lock(void)
+{
+    pthread_mutex_lock(&mutex);                        // line: lock
+    pthread_mutex_unlock(&mutex);
+}
+
+__attribute__((noinline)) static void spin(long nanoseconds)
+{
+    struct timespec from, at;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do {
+        for (int i = 0; i < 20000; i++) sink += 1;
+        clock_gettime(CLOCK_MONOTONIC, &at);
+    } while ((at.tv_sec - from.tv_sec) * 1000000000l + at.tv_nsec - from.tv_nsec < nanoseconds);
+}
+
+// Named like the Swift runtime's, so that it is never the place.
+__attribute__((noinline)) static void swift_descend(int depth)
+{
+    if (depth) swift_descend(depth - 1);
+    else free(malloc(16));
+    sink += 1;
+}
+
+__attribute__((noinline)) static void render(int cycle)
+{
+    for (int i = 0; i < 20000; i++) sink += (float)i;
+    if (has("allocate")) allocate_buffer(64);
+    if (has("print") && cycle % 10 == 0) log_level(cycle);
+    if (has("lock")) take_lock();
+    if (has("late") && cycle % 50 == 49) spin(period * 1500);
+    if (has("stall") && cycle == 10) spin(60000000);
+    if (has("deep")) swift_descend(70);                // line: deep
+    if (has("fault") && cycle < 20) fresh[cycle << 16] = 1;   // line: fault
+    if (has("raw")) syscall(SYS_getpid);
+    if (has("hang") && cycle == 20) spin(3000000000l);
+    if (has("inline")) inline_call();
+    if (has("wake")) pthread_cond_signal(&condition);
+    if (has("clock")) clock_gettime(CLOCK_MONOTONIC, &(struct timespec){0});
+    if (has("crash") && cycle == 30) *nowhere = 1;
+}
+
+static void *audio(void *argument)
+{
+    struct timespec pause = {0, period * 1000};
+    (void)argument;
+    pthread_setname_np(pthread_self(), "audio");
+    for (int cycle = 0; (cycle < count || has("forever")) && !ended; cycle++) {
+        if (has("forever") && cycle == 50) puts("started"), fflush(stdout);
+        if (!has("unmarked")) rtwatch_cycle_begin("render", (unsigned long long)period * 1000);
+        render(cycle);
+        if (!has("unmarked")) rtwatch_cycle_end();
+        nanosleep(&pause, NULL);
+    }
+    // A second Ctrl-C would be counted.
+    if (ended) usleep(200000);
+    return NULL;
+}
+
+static void end(int signal) { (void)signal; ended++; }
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    int status = 0;
+    count = argc > 1 ? atoi(argv[1]) : 100;
+    period = argc > 2 ? atol(argv[2]) : 1000;
+    arguments_count = argc;
+    words = argv;
+    for (int i = 3; i < argc; i++) sscanf(argv[i], "status=%d", &status);
+    if (has("forever")) signal(SIGINT, has("deaf") ? SIG_IGN : end);
+    if (has("deaf")) signal(SIGTERM, SIG_IGN);
+    if (has("fork") && !fork()) {
+        audio(NULL);
+        _exit(0);
+    }
+    pthread_create(&thread, NULL, audio, NULL);
+    pthread_join(thread, NULL);
+    if (has("fork")) wait(NULL);
+    if (ended) printf("ended by Ctrl-C, signals: %d\n", (int)ended);
+    return status;
+}

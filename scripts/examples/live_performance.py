@@ -1,0 +1,63 @@
+"""Two loops through their effects, recorded, and played back."""
+
+import signal
+import subprocess
+import time
+
+from listening import RATE, Typist, level, read, same_frames
+
+
+def check(example):
+    folder = example.folder
+    # A file gets the performance, and behind it the recording, which is the same once more.
+    example.run("--output", "file:both.wav", "--seconds", 8, "--save", "taken.wav", says=f"{16 * RATE} frames")
+    both, taken = read(folder / "both.wav"), read(folder / "taken.wav")
+    sound = tuple(side[:8 * RATE] for side in both)
+    assert sound == taken, "the recording is not what was put out"
+    assert tuple(side[8 * RATE:] for side in both) == taken, "what is played back is not the recording"
+    # The drums' hiss comes through while the filter is open, from 2 to 4 s, and hardly before: the filter is turned
+    # on its frame. 250 ms into a beat, on the left, where the piano has nothing so high.
+    closed = max(level(sound[0][36_000:37_500], frequency) for frequency in range(9_000, 11_000, 100))
+    opened = max(level(sound[0][132_000:133_500], frequency) for frequency in range(9_000, 11_000, 100))
+    assert opened > closed + 20, f"{closed} dB closed, {opened} dB open"
+    # Live it is the same, and is then heard again.
+    text = example.run("--output", "clock", "--seconds", 2, "--save", "live.wav", says="And once more:")
+    assert text.count("cycles") == 2, text
+    for live, offline in zip(read(folder / "live.wav"), sound):
+        same_frames(live, offline)
+    # Keys turn knobs: the drums' fader, all the way down, leaves the piano.
+    example.run("--output", "clock", "--seconds", 2, "--save", "down.wav", stdin="c" * 20 + "v" * 20)
+    quiet = read(folder / "down.wav")[0][48_000:]
+    assert max(map(abs, quiet)) < 1e-6, "both faders are down, and something is heard"
+    is_seen(example)
+    is_cut_whole(example)
+    example.run("one.wav", status=2, says="it takes 2")
+    example.run("one.wav", "two.wav", status=1, says="one.wav")
+
+
+def is_seen(example):
+    """The knobs on a screen."""
+    typist = Typist(example.path, "--output=clock", "--save=seen.wav", "--seconds=60", cwd=example.folder)
+    typist.waits_for(lambda screen: "800 Hz" in screen[2] and "-3.0 dB" in screen[3], "the knobs")
+    typist.type("aaac")
+    # 800 Hz, three times a fifth more.
+    typist.waits_for(lambda screen: "1382 Hz" in screen[2] and "-3.0 dB" not in screen[3], "the knobs, turned")
+    typist.type("\x03")
+    time.sleep(0.5)
+    typist.type("\x03")
+    text = typist.ends(0)
+    assert "And once more:" in text and "seen.wav" in text, text
+
+
+def is_cut_whole(example):
+    """Ctrl-C while a file is written: the file and the recording are whole, and there is nothing behind them."""
+    process = subprocess.Popen(
+        [example.path, "--output=file:cut.wav", "--save=cut-take.wav", "--seconds=90000"], cwd=example.folder,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out = process.communicate(timeout=60)[0]
+    assert process.returncode == 0 and "Ended early" in out, out
+    cut, taken = read(example.folder / "cut.wav"), read(example.folder / "cut-take.wav")
+    assert cut == taken and len(cut[0]) > RATE

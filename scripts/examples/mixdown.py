@@ -1,0 +1,128 @@
+"""A session becomes a file: each track in its place, the whole as loud as was asked for, and no peak too high."""
+
+import math
+import signal
+import subprocess
+import time
+
+from listening import RATE, level, read, write
+
+# There is nothing live about it, so nothing of what is checked of live programs.
+IS_LIVE = False
+
+
+# ITU-R BS.1770-4 at 48 kHz: its two filters, its gates, and peaks between the samples, at eight times the rate.
+MEASURE = """
+import sys, numpy
+from scipy import io, signal
+rate, x = io.wavfile.read(sys.argv[1])
+x = x.astype(float)
+y = signal.lfilter([1.53512485958697, -2.69169618940638, 1.19839281085285], [1, -1.69065929318241, 0.73248077421585], x, 0)
+y = signal.lfilter([1, -2, 1], [1, -1.99004745483398, 0.99007225036621], y, 0)
+blocks = numpy.array([(y[i:i + 19200] ** 2).mean(0).sum() for i in range(0, len(y) - 19199, 4800)])
+loud = lambda power: -0.691 + 10 * numpy.log10(power + 1e-30)
+heard = blocks[loud(blocks) > -70]
+heard = heard[loud(heard) > loud(heard.mean()) - 10]
+print(loud(heard.mean()), 20 * numpy.log10(abs(signal.resample_poly(x, 8, 1, 0)).max()))
+"""
+
+
+def loudness(path):
+    """Integrated loudness and true peak, by other arithmetic than the program's."""
+    return tuple(map(float, subprocess.run(
+        ["/usr/bin/python3", "-c", MEASURE, path], capture_output=True, text=True, check=True).stdout.split()))
+
+
+def check(example):
+    folder = example.folder
+    # By ITU-R BS.1770 a sine of 997 Hz in both of two channels has as many LUFS as decibels of full scale.
+    write(folder / "tone.wav", [0.05 * math.sin(2 * math.pi * 997 * i / RATE) for i in range(3 * RATE)])
+    (folder / "one.session").write_text("# a tone\n\ntrack Tone tone.wav gain -3\n")
+    for target in (-16, -23):
+        example.run("one.session", "--loudness", target, "--output", "file:tone-mix.wav", says=f"{target}.0 LUFS")
+        left, right = read(folder / "tone-mix.wav")
+        assert len(left) == 3 * RATE and left == right
+        found = level(left[24_000:120_000], 997)
+        assert abs(found - target) < 0.02, f"{found} dB, not {target}"
+    (folder / "late.session").write_text("track Tone tone.wav start 1.5\n")
+    example.run("late.session", "--output", "file:late.wav", says="216000 frames")
+    left = read(folder / "late.wav")[0]
+    assert not any(left[:72_001]) and left[72_001] != 0, "it starts after 1.5 s"
+    peaks_are_kept(example)
+    # Stems: together they are the mix, limited as it is.
+    example.run("--stems", "stems", says="stems/Bass.wav")
+    names = sorted(path.name for path in (folder / "stems").iterdir())
+    assert names == ["Bass.wav", "Drums.wav", "Mix.wav", "Piano.wav"], names
+    stems = [read(folder / f"stems/{name}.wav") for name in ("Mix", "Drums", "Bass", "Piano")]
+    for mix, *parts in zip(*(stem[0] for stem in stems)):
+        assert abs(mix - sum(parts)) < 1e-6, "the stems do not add up to the mix"
+    text = example.run(says="mix.wav: 216000 frames")
+    assert "-16.0 LUFS" in text and "peaks limited" in text, text
+    assert read(folder / "mix.wav") == stems[0], "the mix alone is the mix among the stems"
+    found, peak = loudness(folder / "mix.wav")
+    assert abs(found + 16) < 0.06 and peak <= -0.98, f"{found} LUFS, {peak} dBTP"
+    nothing_half_is_left(example)
+    # Mistakes.
+    example.run("--output", "clock", status=2, says="it must be file:PATH")
+    example.run("--save", "a.wav", status=2, says="there is no option --save")
+    example.run("missing.session", status=1, says="missing.session cannot be read")
+    for text, says in (
+        ("trick A tone.wav", "line 1: it must be"), ("track A tone.wav pan 7", "pan 7: it must be"),
+        ("track A nothing.wav", "nothing.wav"), ("# none", "0 tracks"),
+    ):
+        (folder / "wrong.session").write_text(text + "\n")
+        example.run("wrong.session", status=1, says=says)
+    subprocess.run(["sox", "-n", "-r", "48000", "silence.wav", "trim", "0", "2"], cwd=folder, check=True)
+    (folder / "silent.session").write_text("track A silence.wav\n")
+    example.run("silent.session", status=1, says="is silent")
+
+
+def peaks_are_kept(example):
+    """Clicks above a soft tone, and a tone whose peaks lie between the samples."""
+    folder = example.folder
+    tone = [0.05 * math.sin(2 * math.pi * 997 * i / RATE) for i in range(4 * RATE)]
+    # Now and then a click: at -20 LUFS it would reach 2 dB, at -8 LUFS 14 dB.
+    for start in range(RATE // 2, 4 * RATE, RATE):
+        for i in range(48):
+            tone[start + i] += 0.6 * math.sin(math.pi * i / 48)
+    write(folder / "clicks.wav", tone)
+    (folder / "clicks.session").write_text("track Clicks clicks.wav\n")
+    text = example.run("clicks.session", "--loudness", "-20", "--output", "file:clicks-mix.wav", says="-20.0 LUFS")
+    assert "peaks limited" in text, text
+    found, peak = loudness(folder / "clicks-mix.wav")
+    assert abs(found + 20) < 0.06 and peak <= -0.98, f"{found} LUFS, {peak} dBTP"
+    # Away from the clicks nothing is turned: 25 ms before one the tone is as loud as half-way between two.
+    left = read(folder / "clicks-mix.wav")[0]
+    before, between = level(left[66_000:70_800], 997), level(left[48_000:52_800], 997)
+    assert abs(before - between) < 0.01, f"{before} and {between} dB"
+    # Louder than that is refused, and said.
+    text = example.run("clicks.session", "--loudness", "-8", "--output", "file:loud.wav", says="turned down too much")
+    assert loudness(folder / "loud.wav")[1] <= -0.98, loudness(folder / "loud.wav")
+    # A quarter of the rate, between the samples: each is 3 dB below the peak.
+    write(folder / "between.wav", [0.5 * math.sin(math.pi * (i / 2 + 0.25)) for i in range(2 * RATE)])
+    (folder / "between.session").write_text("track Between between.wav\n")
+    example.run("between.session", "--loudness", "-5", "--output", "file:between-mix.wav")
+    left = read(folder / "between-mix.wav")[0]
+    assert max(map(abs, left[RATE // 2:RATE])) < 10 ** (-4 / 20), "the samples alone are under the ceiling"
+    assert loudness(folder / "between-mix.wav")[1] <= -0.98, loudness(folder / "between-mix.wav")
+
+
+def nothing_half_is_left(example):
+    """Ctrl-C while it works: no file has its name, and an older one is as it was."""
+    folder = example.folder
+    (folder / "long.session").write_text("track Tone tone.wav\ntrack Later tone.wav start 2000\n")
+    (folder / "old.wav").write_bytes(b"as it was")
+    before = {path.name for path in folder.iterdir()}
+    for arguments in (("--output", "file:old.wav"), ("--stems", "parts")):
+        process = subprocess.Popen(
+            [example.path, "long.session", *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        # Once it writes: what it writes is hidden.
+        end = time.monotonic() + 100
+        while process.poll() is None and {path.name for path in folder.iterdir()} == before and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out = process.communicate(timeout=60)[0]
+        assert process.returncode == 0 and "Ended early" in out, out
+        assert {path.name for path in folder.iterdir()} == before, "something is left"
+    assert (folder / "old.wav").read_bytes() == b"as it was"
