@@ -112,14 +112,19 @@ internal import Synchronization
         }
     }
 
-    /// Asks how late the device is. A system call: after the hand-over.
+    /// Asks how late the device is. System calls: after the hand-over.
+    ///
+    /// It may move between two questions, by a whole period: an answer counts if it has not. Where it moves each time, what
+    /// was known stays.
     func measureDelay() {
-        var delay: snd_pcm_sframes_t = 0
-        guard unsafe snd_pcm_delay(pcm, &delay) == 0 else { return }
-        let frames = unsafe snd_pcm_avail_update(pcm)
-        guard frames >= 0 else { return }
-        let inMemory = isCapture ? Int(frames) : bufferSize - Int(frames)
-        extraDelay = max(0, Int(delay) - inMemory)
+        for _ in 0..<4 {
+            var delay: snd_pcm_sframes_t = 0
+            let before = unsafe snd_pcm_avail_update(pcm)
+            guard before >= 0, unsafe snd_pcm_delay(pcm, &delay) == 0 else { return }
+            guard unsafe snd_pcm_avail_update(pcm) == before else { continue }
+            extraDelay = max(0, Int(delay) - (isCapture ? Int(before) : bufferSize - Int(before)))
+            return
+        }
     }
 
     // MARK: Polling

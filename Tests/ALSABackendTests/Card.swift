@@ -131,6 +131,12 @@ final class Card: Sendable {
         Plugin.function("rscard_set_delay", Set.self)(card, frames)
     }
 
+    /// Has so many frames move just after the next question for the delay was answered.
+    func moveWhenAsked(_ frames: Int) {
+        typealias Set = @convention(c) (UnsafeMutableRawPointer, Int) -> Void
+        Plugin.function("rscard_move_when_asked", Set.self)(card, frames)
+    }
+
     @discardableResult func move(_ frames: Int) -> Int {
         typealias Move = @convention(c) (UnsafeMutableRawPointer, Int) -> Int
         return Plugin.function("rscard_move", Move.self)(card, frames)

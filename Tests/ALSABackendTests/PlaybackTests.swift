@@ -139,6 +139,26 @@ extension ALSATests {
             }
         }
 
+        @Test(
+            "OU-05: a card that moves while it is asked how late it is is no later for that", arguments: [false, true])
+        func movesWhenAsked(isCapture: Bool) throws {
+            let card = try Card("card2", isCapture: isCapture)
+            card.setDelay(100)
+            defer { card.setDelay(0) }
+            let settings = ALSASettings(
+                device: "card2", inputDevice: nil, inputs: [], period: 64, periods: 4, isDithered: false, priority: 0,
+                lossPolicy: .wait, compensatesLatency: true)
+            let stream = try ALSAStream("card2", isCapture: isCapture, rate: 48_000, channels: 2, settings: settings)
+            #expect(stream.prepare() == 0)
+            if !isCapture { #expect(stream.fillWithSilence() == 0) }
+            #expect(stream.start() == 0)
+            for _ in 0..<3 {
+                card.moveWhenAsked(64)
+                stream.measureDelay()
+                #expect(stream.extraDelay == 100)
+            }
+        }
+
         @Test("A device that is not there, busy, or unsuitable: a sentence says what to do, and nothing runs")
         func refused() throws {
             let card = try Card("card3")

@@ -278,6 +278,8 @@ static int card_delay(snd_pcm_ioplug_t *io, snd_pcm_sframes_t *delay) {
     move_by_clock(card);
     *delay = (snd_pcm_sframes_t)(card->is_capture ? rscard_available(card) : rscard_queued(card)) + card->extra_delay;
     int error = card->fault == FAULT_GONE ? -ENODEV : card->fault == FAULT_XRUN ? -EPIPE : 0;
+    rscard_advance(card, (uint64_t)card->moves_when_asked);
+    card->moves_when_asked = 0;
     pthread_mutex_unlock(&card->lock);
     return error;
 }

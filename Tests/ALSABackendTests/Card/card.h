@@ -54,6 +54,7 @@ struct card {
     int lies_left;
     unsigned opens, prepares, starts, resumes, polls;
     long extra_delay;
+    long moves_when_asked;  // frames that move just after the next question for the delay
     // All that was played, or that is to be captured next, in the card's own format, interleaved.
     uint8_t *memory;
     size_t frame_bytes, played, room;

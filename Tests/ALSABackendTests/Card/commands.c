@@ -35,6 +35,13 @@ void rscard_set_delay(struct card *card, long frames) {
     pthread_mutex_unlock(&card->lock);
 }
 
+// The next question for the delay is answered just before so many frames move.
+void rscard_move_when_asked(struct card *card, long frames) {
+    pthread_mutex_lock(&card->lock);
+    card->moves_when_asked = frames;
+    pthread_mutex_unlock(&card->lock);
+}
+
 // Moves frames; returns how many were moved.
 long rscard_move(struct card *card, long frames) {
     pthread_mutex_lock(&card->lock);
