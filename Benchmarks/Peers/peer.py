@@ -52,6 +52,8 @@ def wait(child, limit):
 
 def wav(path):
     """The samples of a WAV file as (frames, channels), also where the program did not finish the header."""
+    if not os.path.exists(path):
+        raise Failure(f"{os.path.basename(path)} was not written: run again")
     with open(path, "rb") as file:
         data = file.read()
     at, form = 12, None
