@@ -5,14 +5,11 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     /// A sound and its next frame; the number 0 stands for none.
     struct Place: BitwiseCopyable, Sendable {
         var number: Int
-        /// Where it was in the list when it was looked for last.
-        var index: Int
         var frame: Int
 
         @_noLocks @_noAllocation
-        init(number: Int = 0, index: Int = 0, frame: Int = 0) {
+        init(number: Int = 0, frame: Int = 0) {
             self.number = number
-            self.index = index
             self.frame = frame
         }
     }
@@ -20,13 +17,11 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     /// A sound that is to begin.
     struct Cue: BitwiseCopyable, Sendable {
         let number: Int
-        let index: Int
         let frame: Int
 
         @_noLocks @_noAllocation
-        init(number: Int = 0, index: Int = 0, frame: Int = .max) {
+        init(number: Int = 0, frame: Int = .max) {
             self.number = number
-            self.index = index
             self.frame = frame
         }
 
@@ -61,10 +56,6 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     var tail = Place()
     var tailLeft = 0
     var tailLength = 0
-
-    /// How often a sound is looked for: between a look and the next the control side may put a shorter list in the place of
-    /// this one, in which the sound has another index.
-    static var looks: Int { @_noLocks @_noAllocation get { 8 } }
 
     @_noLocks @_noAllocation
     init() {}

@@ -22,8 +22,8 @@ internal import Synchronization
 /// Everything but the parameter may be called from any thread but the render thread, with the engine running or not,
 /// and inside `Renderer.transaction`: players that are started there start on the same frame.
 ///
-/// - Complexity: in each slice O(*n*) of the sounds that are scheduled if one of them interrupts, else O(1). Scheduling
-///   one is O(*n*) too: this is made for hundreds.
+/// - Complexity: in each slice O(*n*) of the sounds that are scheduled if one of them interrupts, else of those that have
+///   ended within some milliseconds. Scheduling one is O(*n*) too: this is made for hundreds.
 public final class BufferPlayer: Generator {
     /// Frames in which a sound fades out that is stopped, paused or interrupted, while what follows begins on its frame;
     /// and in which one that goes on after a pause fades in. 0 for none: a clean cut.
@@ -179,23 +179,17 @@ public final class BufferPlayer: Generator {
         let past = playback.current.number != 0 ? playback.current.number : playback.done
         let interruption = newestInterruption.load(ordering: .relaxed)
         if newest.load(ordering: .relaxed) <= past { return outlook }
-        let count = entries.count(&context)
-        var index = 0
-        while index < count {
-            entries.with(index, &context) { entry, context in
-                if entry.number > past {
-                    let start = entry.start(context, notBefore: frame)
-                    let found = BufferPlayback.Cue(number: entry.number, index: index, frame: start)
-                    if outlook.next.number == 0 { outlook.next = found }
-                    switch entry.interruption {
-                    case .none: break
-                    case .atOnce: if start <= outlook.cut.frame { outlook.cut = found }
-                    case .atLoop: if start <= outlook.turn.frame { outlook.turn = found }
-                    }
-                }
+        entries.search(&context) { entry, context in
+            if entry.number <= past { return false }
+            let start = entry.start(context, notBefore: frame)
+            let found = BufferPlayback.Cue(number: entry.number, frame: start)
+            if outlook.next.number == 0 { outlook.next = found }
+            switch entry.interruption {
+            case .none: break
+            case .atOnce: if start <= outlook.cut.frame { outlook.cut = found }
+            case .atLoop: if start <= outlook.turn.frame { outlook.turn = found }
             }
-            if outlook.next.number != 0 && interruption <= past { break }
-            index &+= 1
+            return interruption <= past
         }
         return outlook
     }
@@ -203,21 +197,15 @@ public final class BufferPlayer: Generator {
     @_noLocks @_noAllocation
     private func begin(_ cue: BufferPlayback.Cue, _ playback: inout BufferPlayback, _ context: inout RenderContext) {
         playback.done = cue.number &- 1
-        playback.current = BufferPlayback.Place(number: cue.number, index: cue.index, frame: 0)
+        playback.current = BufferPlayback.Place(number: cue.number)
         playback.fadeIn = 0
         playback.length = 0
         playback.loops = false
-        var isFound = false
-        var looks = 0
-        while !isFound && looks < BufferPlayback.looks {
-            entries.with(find(playback.current, &context), &context) { entry, context in
-                if entry.number == cue.number {
-                    playback.length = entry.frameCount
-                    playback.loops = entry.loops
-                    isFound = true
-                }
-            }
-            looks &+= 1
+        entries.search(&context) { entry, context in
+            if entry.number != cue.number { return false }
+            playback.length = entry.frameCount
+            playback.loops = entry.loops
+            return true
         }
     }
 
@@ -226,35 +214,13 @@ public final class BufferPlayer: Generator {
     private func finish(_ playback: inout BufferPlayback, _ context: inout RenderContext, at frame: Int) {
         let end = context.isOffline ? 0 : context.hostTime &+ Int64(Double(frame) * 1e9 / context.sampleRate)
         let place = playback.current
-        var isFound = false
-        var looks = 0
-        while !isFound && looks < BufferPlayback.looks {
-            entries.with(find(place, &context), &context) { entry, context in
-                if entry.number == place.number {
-                    entry.end[0] = UInt64(bitPattern: end > 0 ? end : 1)
-                    isFound = true
-                }
-            }
-            looks &+= 1
+        entries.search(&context) { entry, context in
+            if entry.number != place.number { return false }
+            entry.end[0] = UInt64(bitPattern: end > 0 ? end : 1)
+            return true
         }
         playback.done = place.number
         playback.current = BufferPlayback.Place()
-    }
-
-    /// Where a sound is in the list now.
-    @_noLocks @_noAllocation
-    private func find(_ place: BufferPlayback.Place, _ context: inout RenderContext) -> Int {
-        var isHere = false
-        entries.with(place.index, &context) { entry, context in isHere = entry.number == place.number }
-        if isHere { return place.index }
-        var found = -1
-        var index = 0
-        let count = entries.count(&context)
-        while index < count && found < 0 {
-            entries.with(index, &context) { entry, context in if entry.number == place.number { found = index } }
-            index &+= 1
-        }
-        return found
     }
 
     @_noLocks @_noAllocation
@@ -262,17 +228,10 @@ public final class BufferPlayer: Generator {
         _ playback: inout BufferPlayback, _ context: inout RenderContext, at frame: Int, frames: Int
     ) {
         let place = playback.current
-        var isFound = false
-        var looks = 0
-        while !isFound && looks < BufferPlayback.looks {
-            playback.current.index = find(place, &context)
-            entries.with(playback.current.index, &context) { entry, context in
-                if entry.number == place.number {
-                    entry.write(place.frame, frames, into: &context, at: frame)
-                    isFound = true
-                }
-            }
-            looks &+= 1
+        entries.search(&context) { entry, context in
+            if entry.number != place.number { return false }
+            entry.write(place.frame, frames, into: &context, at: frame)
+            return true
         }
         if playback.fadeIn > 0 {
             let faded = playback.fadeIn < frames ? playback.fadeIn : frames
@@ -303,22 +262,15 @@ public final class BufferPlayer: Generator {
             let (place, left, length) = (playback.tail, playback.tailLeft, playback.tailLength)
             var added = 0
             var loops = false
-            var isFound = false
-            var looks = 0
-            while !isFound && looks < BufferPlayback.looks {
-                playback.tail.index = find(place, &context)
-                entries.with(playback.tail.index, &context) { entry, context in
-                    if entry.number == place.number {
-                        if entry.frameCount &- place.frame < count { count = entry.frameCount &- place.frame }
-                        if count > 0 {
-                            entry.add(place.frame, count, into: &context, at: frame &+ done, left: left, of: length)
-                            added = count
-                        }
-                        loops = entry.loops && entry.frameCount > 0
-                        isFound = true
-                    }
+            entries.search(&context) { entry, context in
+                if entry.number != place.number { return false }
+                if entry.frameCount &- place.frame < count { count = entry.frameCount &- place.frame }
+                if count > 0 {
+                    entry.add(place.frame, count, into: &context, at: frame &+ done, left: left, of: length)
+                    added = count
                 }
-                looks &+= 1
+                loops = entry.loops && entry.frameCount > 0
+                return true
             }
             done &+= added
             playback.tail.frame &+= added

@@ -107,23 +107,26 @@ struct Playback: Sendable {
         }
     }
 
-    /// Whether a command is still to be done.
-    var isToldSomething: Bool {
+    /// Whether there is more to do than to play on: a command, or the end of what was heard before.
+    var isBusy: Bool {
         @_noLocks @_noAllocation get {
             start.isWaiting || seek.isWaiting || stop.isWaiting || pause.isWaiting || resume.isWaiting
+                || leaving.stream != nil
         }
     }
+
+    /// Frames of the longest fade.
+    static var longestFade: Int { @_noLocks @_noAllocation get { 65_536 } }
 
     /// For how many frames nothing is needed but what has come of the stream that plays. None near the end of a file, where what
     /// follows on it has to be known, and where something is to be done.
     func supply(_ context: borrowing RenderContext, lastCommand number: Int) -> Int {
-        if number != lastCommand || isToldSomething || leaving.stream != nil { return 0 }
+        if number != lastCommand || isBusy { return 0 }
         // A tenth of a second is what a new stream begins with: see `makeStream`.
         if Double(context.frameCount) > context.sampleRate / 10 { return 0 }
         let most = context.sampleRate < 8_000 ? context.frameCount : 1 << 20
         guard let stream = voice.stream else { return most }
-        // The longest fade.
-        let rest = end(of: voice) &- voice.frame &- 65_536
+        let rest = end(of: voice) &- voice.frame &- Int64(Playback.longestFade)
         return Int(max(0, min(Int64(most), min(rest, stream.supply(from: voice.frame)))))
     }
 
@@ -168,14 +171,11 @@ extension Playback {
         case .playing: break
         case .idle, .pausing, .paused, .stopping: return
         }
-        if isToldSomething || leaving.stream != nil || voice.isLate || voice.fadeLeft >= 0 || voice.age < voice.fadeIn {
-            return
-        }
+        if isBusy || voice.isLate || voice.fadeLeft >= 0 || voice.age < voice.fadeIn { return }
         guard let geometry = voice.stream?.geometry else { return }
         let pass = geometry.end(ofPass: geometry.passesEnded(at: voice.frame &- 1) &+ 1)
         let end = end(of: voice)
-        // The longest fade.
-        steadyEnd = (pass < end ? pass : end) &- 65_536
+        steadyEnd = (pass < end ? pass : end) &- Int64(Playback.longestFade)
     }
 
     /// Renders the next frames of what is heard.

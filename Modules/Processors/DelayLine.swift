@@ -184,20 +184,12 @@ public struct DelayLine: ~Copyable, Sendable {
         if index < 0 { index &+= ring.length }
         let part = min(count &- unknown, ring.length &- index)
         for i in 0..<unknown { target[start &+ i] = 0 }
-        copy(&samples, from: ring.first &+ index, into: &target, at: start &+ unknown, count: part)
-        let done = unknown &+ part
-        copy(&samples, from: ring.first, into: &target, at: start &+ done, count: count &- done)
-    }
-
-    @_noLocks @_noAllocation
-    private static func copy(
-        _ source: inout RenderMemory<Float>, from first: Int, into target: inout RenderMemory<Float>, at start: Int,
-        count: Int
-    ) {
-        var span = source.span
+        var past = samples.span
         var output = target.span
-        let input = span.samples
-        for i in 0..<count { output[start &+ i] = input[first &+ i] }
+        let input = past.samples
+        let (first, done) = (ring.first &+ index, unknown &+ part)
+        Signal.copy(input, from: first, into: &output, at: start &+ unknown, count: part)
+        Signal.copy(input, from: ring.first, into: &output, at: start &+ done, count: count &- done)
     }
 
     /// Sums of neighbouring samples, the oldest with the last weight.

@@ -1,20 +1,45 @@
 public import RenderStack
 internal import Synchronization
 
-/// What an output has told, in order.
+/// What an output has told, in order: who asks gets all that was told before.
 public final class Events: Sendable {
     private let events = Mutex<[OutputEvent]>([])
+    private let executor = CatchingUp()
     private let subscription = Mutex<Subscription?>(nil)
 
     /// Listens from now on.
     public init(_ output: some RenderOutput) {
-        let subscription = output.by({ $0() }) { [weak self] event in self?.events.withLock { $0.append(event) } }
+        let subscription = output.on(executor) { [weak self] event in self?.events.withLock { $0.append(event) } }
         self.subscription.withLock { $0 = subscription }
     }
 
     /// Everything so far.
-    public var all: [OutputEvent] { events.withLock { $0 } }
+    public var all: [OutputEvent] {
+        executor.catchUp()
+        return events.withLock { $0 }
+    }
 
     /// How many of a kind there were.
     public func count(_ isCounted: (OutputEvent) -> Bool) -> Int { all.count(where: isCounted) }
+}
+
+/// Runs what waits in the background, and at once for who cannot wait until the machine comes round to it.
+private final class CatchingUp: TaskExecutor {
+    private let waiting = Mutex<[UnownedJob]>([])
+    private let turn = Mutex(())
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        waiting.withLock { $0.append(job) }
+        Task.detached { self.catchUp() }
+    }
+
+    /// Returns when nothing waits, and nothing that waited before is still under way.
+    func catchUp() {
+        turn.withLock { _ in
+            while let job = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+                unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+            }
+        }
+    }
 }

@@ -217,11 +217,7 @@ extension AudioRing {
                 if buffer.channelCount > 1 {
                     unsafe Kernel.convert(pairs: pairs, to: target, buffer.memory(1) + offset, count)
                 } else {
-                    var i = 0
-                    while i < count {
-                        unsafe target[i] = Float(pairs[2 &* i]) * 0x1p-15
-                        i &+= 1
-                    }
+                    unsafe AudioRing.convertLeft(pairs, to: target, count)
                 }
             } else {
                 unsafe target.copySamples(from: source, count: count)
@@ -233,6 +229,18 @@ extension AudioRing {
                 ahead &+= 16
             }
             channel &+= 1
+        }
+    }
+
+    /// The first of each pair, for a buffer of one channel. Kept apart: inlined, it would cost those that have two.
+    @_noLocks @_noAllocation @inline(never)
+    private static func convertLeft(
+        _ pairs: UnsafePointer<Int16>, to target: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        var i = 0
+        while i < count {
+            unsafe target[i] = Float(pairs[2 &* i]) * 0x1p-15
+            i &+= 1
         }
     }
 

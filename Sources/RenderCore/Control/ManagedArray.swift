@@ -166,6 +166,27 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         }
     }
 
+    /// Every entry's state in place, in order, until `body` returns `true`. It goes through one list, also where control code
+    /// puts another in its place meanwhile. On the render thread.
+    ///
+    ///     voices.search(&context) { voice, context in
+    ///         guard voice.note == note else { return false }
+    ///         voice.release()
+    ///         return true
+    ///     }
+    @inlinable @_transparent
+    public func search(_ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Bool) {
+        if enter(context) {
+            let list = unsafe self.list.node
+            var index = 0
+            while unsafe index < list.pointee.value.count {
+                if unsafe body(&list.pointee.value.values[index].pointee, &context) { break }
+                index &+= 1
+            }
+            leave(context)
+        }
+    }
+
     /// One entry's state in place; `body` does not run if there are not so many. On the render thread.
     @inlinable @_transparent
     public func with(

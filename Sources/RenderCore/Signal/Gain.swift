@@ -48,6 +48,18 @@ extension Signal {
         if let target = unsafe output.address() { unsafe Kernel.copy(source.base, to: target, count) }
     }
 
+    /// Copies samples from a place in one channel to a place in another.
+    ///
+    /// - Precondition: both places have so many.
+    @_noLocks @_noAllocation
+    package static func copy(
+        _ source: borrowing Samples, from first: Int, into output: inout MutableSpan<Float>, at start: Int, count: Int
+    ) {
+        precondition(count >= 0 && first >= 0 && first <= source.count &- count)
+        precondition(start >= 0 && start <= output.count &- count)
+        if let target = unsafe output.address() { unsafe Kernel.copy(source.base + first, to: target + start, count) }
+    }
+
     /// Copies the first `count` samples at most.
     @_noLocks @_noAllocation
     static func copy(_ source: borrowing Samples, first count: Int, into output: inout MutableSpan<Float>) {

@@ -244,8 +244,7 @@ extension RenderContext {
     /// Makes the entry one that has no memory. A slot that it has stays with it until it is pushed anew.
     @_noLocks @_noAllocation
     func dropToSilence(_ position: Int) {
-        unsafe entries[position].kind = StackEntry.silent
-        unsafe entries[position].channelCount = 1
+        unsafe entries[position].shape = StackEntry.shape(1, StackEntry.silent)
         unsafe entries[position].path = 0
         unsafe entries[position].sampleTime = sampleTime
         unsafe entries[position].hostTime = hostTime

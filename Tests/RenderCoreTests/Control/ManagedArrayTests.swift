@@ -147,6 +147,27 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
+    @Test("A search ends where it is told to, and sees one list while others take its place")
+    func search() throws {
+        let voices = ManagedArray<Int, Voice>()
+        let lives = Lives()
+        let seen = Record<Int>()
+        let renderer = try Renderer(channels: 1) { context in
+            guard !context.isDryRun else { return }
+            voices.search(&context) { voice, _ in
+                seen.add(voice.key)
+                // Without the first: what follows moves up.
+                voices.update(Array(voices.keys.dropFirst())) { key, index in Voice(key, index, lives) }
+                return voice.key == 8
+            }
+        }
+        voices.update([5, 6, 7, 8, 9]) { key, index in Voice(key, index, lives) }
+        _ = renderer.values(1)
+        #expect(seen.all == [5, 6, 7, 8])
+        _ = renderer.values(1)
+        #expect(seen.all == [5, 6, 7, 8, 9])
+    }
+
     @Test("A make that throws leaves the list as it was")
     func throwing() async throws {
         struct Refusal: Error {}
