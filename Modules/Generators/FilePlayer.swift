@@ -112,25 +112,27 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// Pushes a slice of what plays.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        context.push(channels: channelCount)
         if !playOn(&context) {
+            context.push(channels: channelCount)
             var playback = state.read(context)
             render(&playback, &context)
             state.write(playback, context)
         }
-        context.fade(volume: volume.glide(context), balance: pan.glide(context))
+        context.fade(volume: volume, balance: pan)
         let mute = mute.glide(context)
         if !mute.isFlat || mute.end != 0 { silence(mute, &context) }
     }
 
-    /// What a slice nearly always is: the next frames of what played before. `false`: there is more to do.
+    /// What a slice nearly always is: the next frames of what played before, pushed. `false`: there is more to do.
     @_noLocks @_noAllocation
     private func playOn(_ context: inout RenderContext) -> Bool {
         let number = commands.load(ordering: .acquiring)
+        let channels = channelCount
         var frame: Int64 = -1
         var missing = 0
         state.with(&context) { playback, context in
             if playback.isSteady(frames: context.frameCount, lastCommand: number) {
+                context.pushUninitialized(channels: channels)
                 missing = playback.playOn(&context)
                 frame = playback.voice.frame
             }

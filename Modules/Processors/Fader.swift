@@ -57,7 +57,7 @@ public final class Fader: Effect {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let mute = mute.glide(context)
-        context.fade(volume: volume.glide(context), balance: balance.glide(context))
+        context.fade(volume: volume, balance: balance)
         if mute.isFlat && mute.end == 0 { context.silence() } else { context.gain(mute) }
     }
 }

@@ -99,7 +99,7 @@ internal import Synchronization
         }
     }
 
-    /// Copies frames into the top. What the disk has not brought yet stays as it is: silent.
+    /// Copies frames into the top. What the disk has not brought yet is silent.
     ///
     /// - Parameters:
     ///   - frame: the first frame of the stream.
@@ -113,6 +113,14 @@ internal import Synchronization
         let isPairs = unsafe core.pointee.isPairs
         var top = context.top
         var done = unsafe core.pointee.ring.read(at: frame, frames: count, into: &top, at: offset, isPairs: isPairs)
+        if done < count {
+            var channel = 0
+            while channel < top.channelCount {
+                var samples = top[channel]
+                for i in offset &+ done..<offset &+ count { samples[i] = 0 }
+                channel &+= 1
+            }
+        }
         var missing = 0
         while done < count {
             let chunk = unsafe core.pointee.ring.peek(frames: count &- done)

@@ -72,6 +72,21 @@ extension RenderContext {
         for i in right.indices { right[i] *= 1 + min(0, balance[i]) }
     }
 
+    /// Volume and balance by parameters: what `fade(volume: volume.glide(context), balance: balance.glide(context))` does,
+    /// faster where they rest at what changes nothing.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always)
+    public mutating func fade(volume: borrowing Parameter, balance: borrowing Parameter) {
+        let position = depth &- 1
+        // Somebody else's memory is copied by any edit, also by one that changes nothing.
+        if unsafe position >= floor && position < entryCount && entries[position].kind == StackEntry.own,
+            let factor = volume.atRest(self), let side = balance.atRest(self), factor == 1 && side == 0
+        {
+            return
+        }
+        fade(volume: volume.glide(self), balance: balance.glide(self))
+    }
+
     /// Pans with equal power: in the middle both sides get 0.707, so that what moves keeps its loudness.
     ///
     /// Mono becomes stereo; of two channels each is weighted; more than two are a ``Fault``.

@@ -135,24 +135,33 @@ extension RenderContext {
     /// Adds the top to a buffer of the stack's own, right below it, and pops it. `false`: it is not that simple, or ends in
     /// what is no number.
     @_noLocks @_noAllocation
-    @usableFromInline mutating func addTop(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
+    @inlinable @inline(__always) mutating func addTop(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
+        let top = unsafe sum + 1
+        // Nearly always one channel to one.
+        guard
+            unsafe sum.pointee.shape == StackEntry.monoOwn && top.pointee.shape == StackEntry.monoOwn
+                && top.pointee.level == level
+        else { return unsafe addTopWide(to: sum) }
+        let samples = unsafe top.pointee.channels[0] + offset
+        if unsafe !RenderContext.isNumber(samples[frameCount &- 1]) { return false }
+        depth &-= 1
+        unsafe sum.pointee.takeTime(of: top)
+        unsafe StackKernel.add(samples, to: sum.pointee.channels[0] + offset, frameCount)
+        return true
+    }
+
+    /// The same for any numbers of channels.
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) mutating func addTopWide(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
         let top = unsafe sum + 1
         let (channels, sums) = unsafe (top.pointee.channelCount, sum.pointee.channelCount)
         guard unsafe top.pointee.kind == StackEntry.own && top.pointee.level == level && channels <= sums else {
             return false
         }
-        if sums == 1 {
-            let samples = unsafe top.pointee.channels[0] + offset
-            if unsafe !RenderContext.isNumber(samples[frameCount &- 1]) { return false }
-            depth &-= 1
-            unsafe sum.pointee.takeTime(of: top)
-            unsafe Kernel.add(samples, to: sum.pointee.channels[0] + offset, frameCount)
-        } else {
-            if !endsFinite(1) { return false }
-            depth &-= 1
-            if channels == sums { unsafe sum.pointee.takeTime(of: top) }
-            unsafe addWide(top, to: sum, channels, sums)
-        }
+        if !endsFinite(1) { return false }
+        depth &-= 1
+        if channels == sums { unsafe sum.pointee.takeTime(of: top) }
+        unsafe addWide(top, to: sum, channels, sums)
         return true
     }
 }

@@ -21,8 +21,8 @@
 
     /// Takes the time of another. (Compared first: read as a pair just after they were written one by one, the processor
     /// would wait for them.)
-    @_noLocks @_noAllocation @inline(__always)
-    mutating func takeTime(of other: UnsafeMutablePointer<StackEntry>) {
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) mutating func takeTime(of other: UnsafeMutablePointer<StackEntry>) {
         let (sample, host) = unsafe (other.pointee.sampleTime, other.pointee.hostTime)
         if sample != sampleTime { sampleTime = sample }
         if host != hostTime { hostTime = host }

@@ -21,6 +21,14 @@
         }
     }
 
+    /// Adds samples to samples.
+    @_noLocks @_noAllocation
+    @usableFromInline static func add(
+        _ samples: UnsafePointer<Float>, to sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        unsafe Kernel.add(samples, to: sum, count)
+    }
+
     /// Multiplies samples by a factor.
     @_noLocks @_noAllocation
     @usableFromInline static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {
