@@ -24,6 +24,7 @@ public final class Oscillator: Generator {
     /// The shape.
     public let wave: Waveform
 
+    private let hasWidth: Bool
     private let voice: RenderState<Voice>
 
     private struct Voice: ~Copyable, Sendable {
@@ -43,6 +44,7 @@ public final class Oscillator: Generator {
         _ wave: Waveform = .sine, frequency: Float = 440, level: Float = 1, phase: Float = 0, width: Float = 0.5
     ) {
         self.wave = wave
+        hasWidth = wave == .square
         self.frequency = Parameter(
             frequency, in: 0...96_000, limit: .fractionOfRate(0.49), unit: .hertz,
             glide: .exponential(.milliseconds(10)))
@@ -58,7 +60,7 @@ public final class Oscillator: Generator {
         let frequency = frequency.glide(context)
         let level = level.glide(context)
         let phase = phase.glide(context)
-        let width = width.glide(context)
+        let width = hasWidth ? width.glide(context) : Glide(0.5)
         let wave = wave
         voice.with(&context) { voice, context in
             let rate = context.sampleRate

@@ -23,8 +23,6 @@
     let channelLimit: Int
     /// `u` of all channels, then `w` of all channels; stage after stage.
     var memory: RenderMemory<Double>
-    /// Channels of the last buffer, for each stage; 0 after a reset.
-    var heard: RenderMemory<Int>
     private var rest: RenderMemory<RestingFilter>
     /// 44 for each stage, see ``Kernel/filter(_:_:_:_:_:_:_:)``.
     private var numbers: RenderMemory<Double>
@@ -46,7 +44,6 @@
         stageCount = stages
         channelLimit = (channels + 3) / 4 * 4
         memory = RenderMemory(repeating: 0, count: stages * 2 * channelLimit)
-        heard = RenderMemory(repeating: 0, count: stages)
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
         rest = RenderMemory(repeating: RestingFilter(coefficients: nothing), count: stages)
         numbers = RenderMemory(repeating: 0, count: stages * 44)
@@ -60,7 +57,7 @@
         isClear = true
         for i in 0..<memory.count { unsafe memory.memory.base[i] = 0 }
         for i in 0..<stageCount {
-            unsafe heard.memory.base[i] = 0
+            unsafe rest.memory.base[i].channels = 0
             unsafe rest.memory.base[i].age = -1
             unsafe rest.memory.base[i].pendingCount = 0
         }
@@ -206,7 +203,7 @@
         guard count > 0 else { return }
         unsafe rest.memory.base[stage].pendingCount = 0
         let coefficients = unsafe rest.memory.base[stage].coefficients
-        let channels = unsafe heard.memory.base[stage]
+        let channels = unsafe rest.memory.base[stage].channels
         for channel in 0..<channels {
             let memory = unsafe lanes(stage, channel)
             let frames = unsafe pending.memory.base + (stage &* channelLimit &+ channel) &* 8
@@ -225,12 +222,12 @@
         if unsafe buffer.entry.pointee.kind == StackEntry.readOnly {
             unsafe CycleMemory.makeOwn(buffer.entry, in: buffer.core)
         }
-        let before = unsafe heard.memory.base[stage]
+        let before = unsafe rest.memory.base[stage].channels
         isClear = false
         if before == channels { return channels }
         complete(stage)
         unsafe rest.memory.base[stage].age = -1
-        unsafe heard.memory.base[stage] = channels
+        unsafe rest.memory.base[stage].channels = channels
         for half in 0..<2 {
             let start = unsafe memory.memory.base + (stage &* 2 &+ half) &* channelLimit
             for channel in min(before, channels)..<channels { unsafe start[channel] = before == 1 ? start[0] : 0 }
@@ -294,6 +291,8 @@
     var age = -1
     /// Frames of the block at hand. The state is that of its beginning.
     var pendingCount = 0
+    /// Channels of the last buffer; 0 after a reset.
+    var channels = 0
 }
 
 extension UnsafeMutablePointer<Double> {
