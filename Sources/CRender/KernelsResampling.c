@@ -53,3 +53,19 @@ INLINE float weigh_body(const float *taps, size_t groups, const float *samples) 
 }
 
 KERNEL(float, weigh, (const float *taps, size_t groups, const float *samples), taps, groups, samples)
+
+INLINE void weigh_pair_body(
+    const float *taps, size_t groups, const float *left, const float *right, float *pair
+) {
+    f8 leftSum = {0}, rightSum = {0};
+    for (size_t group = 0; group < groups; group++) {
+        f8 eight = load8(taps + 8 * group);
+        leftSum += eight * load8(left + 8 * group);
+        rightSum += eight * load8(right + 8 * group);
+    }
+    pair[0] = total(leftSum);
+    pair[1] = total(rightSum);
+}
+
+KERNEL(void, weigh_pair, (const float *taps, size_t groups, const float *left, const float *right, float *pair),
+    taps, groups, left, right, pair)

@@ -98,7 +98,7 @@ extension ALSATests {
                 #expect(await becomesTrue { player.output.configuration?.device == "card8" })
                 #expect(card.wait(256))
                 #expect(player.renderer.sampleRate == 48_000)
-                #expect(other.ask(.isOpen) == 0)
+                #expect(await becomesTrue { other.ask(.isOpen) == 0 })
             }
             #expect(player.play(20))
             player.output.stop()
@@ -153,7 +153,7 @@ extension ALSATests {
             #expect(first.ask(.opens) == opens)
             #expect(Plugin.configure(["moving": "card11"]))
             #expect(await becomesTrue { second.ask(.isRunning) == 1 })
-            #expect(first.ask(.isOpen) == 0)
+            #expect(await becomesTrue { first.ask(.isOpen) == 0 })
             for _ in 0..<10 {
                 #expect(second.wait(256))
                 #expect(second.move(64) == 64)

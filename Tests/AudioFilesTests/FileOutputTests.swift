@@ -268,23 +268,31 @@ private final class Fading: Generator {
         #expect(try read(path)[0] == [Float](repeating: 0.5, count: (100_000 - 92) / 8))
     }
 
+    private final class Turns: Sendable { let count = Atomic<Int>(0) }
+
     @Test("it renders off the caller's thread: the main actor goes on meanwhile")
     @MainActor
     func offMain() async throws {
         let folder = try Folder()
         let output = try FileOutput(try tone(), path: folder.file("a.wav"))
         let isMain = Mutex(false)
-        var turns = 0
+        let turns = Turns()
         let ticking = Task { @MainActor in
             while !Task.isCancelled {
-                turns += 1
+                turns.count.wrappingAdd(1, ordering: .relaxed)
                 await Task.yield()
             }
         }
+        let hasGoneOn = Mutex(false)
         try await output.run(for: .seconds(5)) { _ in
             if Thread.isMainThread { isMain.withLock { $0 = true } }
+            if hasGoneOn.withLock({ $0 }) { return }
+            // Rendering stands still here until the main actor has had two turns.
+            let (before, end) = (turns.count.load(ordering: .relaxed), ContinuousClock.now + .seconds(20))
+            while turns.count.load(ordering: .relaxed) < before + 2 && ContinuousClock.now < end { usleep(200) }
+            hasGoneOn.withLock { $0 = turns.count.load(ordering: .relaxed) >= before + 2 }
         }
         ticking.cancel()
-        #expect(turns > 1 && !isMain.withLock { $0 })
+        #expect(hasGoneOn.withLock { $0 } && !isMain.withLock { $0 })
     }
 }

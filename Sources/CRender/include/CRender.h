@@ -228,6 +228,11 @@ CRENDER_KERNEL void crender_taps(const float *_Nonnull table, size_t groups, flo
 /// One frame of one channel, with the taps at hand.
 CRENDER_KERNEL float crender_weigh(const float *_Nonnull taps, size_t groups, const float *_Nonnull samples);
 
+/// The same of two channels.
+CRENDER_KERNEL void crender_weigh_pair(
+    const float *_Nonnull taps, size_t groups, const float *_Nonnull left, const float *_Nonnull right,
+    float *_Nonnull pair);
+
 /// A sine. Phase and step count 2^64 to the turn.
 CRENDER_KERNEL void crender_sine(uint64_t phase, uint64_t step, float level, float *_Nonnull samples, size_t count);
 

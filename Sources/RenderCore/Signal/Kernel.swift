@@ -174,6 +174,24 @@ enum Kernel {
         #endif
     }
 
+    /// The same of two channels.
+    @_noLocks @_noAllocation @inline(__always)
+    static func weigh(
+        _ taps: UnsafePointer<Float>, _ groups: Int, _ left: UnsafePointer<Float>, _ right: UnsafePointer<Float>
+    ) -> (Float, Float) {
+        #if arch(x86_64)
+            var pair = SIMD2<Float>(0, 0)
+            unsafe withUnsafeMutableBytes(of: &pair) { bytes in
+                if let room = unsafe bytes.baseAddress?.assumingMemoryBound(to: Float.self) {
+                    unsafe crender_weigh_pair(taps, groups, left, right, room)
+                }
+            }
+            return (pair[0], pair[1])
+        #else
+            return unsafe (ResamplerKernel.sum(taps, groups, left), ResamplerKernel.sum(taps, groups, right))
+        #endif
+    }
+
     @_noLocks @_noAllocation @inline(__always)
     static func sine(
         _ phase: UInt64, _ step: UInt64, _ level: Float, _ samples: UnsafeMutablePointer<Float>, _ count: Int

@@ -41,6 +41,7 @@ extension Resampler {
         var length = step.length(first, in: steps)
         var distance = Distance(length)
         var place = tables.place(of: length)
+        if step.glide.isFlat { recurring.stay(at: length, frames: frames) } else { recurring.leave() }
         var done = 0
         while done < frames && position.whole &+ lookAhead < filled {
             if !step.glide.isFlat {
@@ -80,7 +81,7 @@ extension Resampler {
 
     /// The frame at the position through one table, with a gain: written, or added to what another table gave.
     @_noLocks @_noAllocation @inline(__always)
-    private func filter(
+    private mutating func filter(
         _ index: Int, _ gain: Float, isFirst: Bool, _ outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
         _ outputCount: Int, _ frame: Int
     ) {
@@ -94,21 +95,31 @@ extension Resampler {
         let row = unsafe table.coefficients + part &* groups &* 32
         let start = position.whole &- table.halfLength &+ 1
         let count = channelCount < outputCount ? channelCount : outputCount
+        var taps = unsafe self.row.base
+        let areTapsKept = recurring.areInUse
+        if areTapsKept {
+            let place = (UInt64(truncatingIfNeeded: index) &<< 56) | (position.fraction &>> (32 &- bits))
+            let kept = unsafe recurring.row(at: position.fraction, place: place)
+            unsafe taps = kept.taps
+            if unsafe !kept.areThere { unsafe Kernel.taps(row, groups, x, into: taps) }
+        } else if count > 2 {
+            unsafe Kernel.taps(row, groups, x, into: taps)
+        }
         if count == 2 {
-            let (left, right) = unsafe Kernel.resample(
-                row, groups, x, line.pointers[0] + start, line.pointers[1] + start)
+            let (one, two) = unsafe (line.pointers[0] + start, line.pointers[1] + start)
+            let (left, right) =
+                areTapsKept
+                ? unsafe Kernel.weigh(taps, groups, one, two) : unsafe Kernel.resample(row, groups, x, one, two)
             unsafe write(left * gain, isFirst: isFirst, to: outputs[0] + frame)
             unsafe write(right * gain, isFirst: isFirst, to: outputs[1] + frame)
             return
         }
-        if count > 2 { unsafe Kernel.taps(row, groups, x, into: self.row.base) }
         var channel = 0
         while channel < count {
             let samples = unsafe line.pointers[channel] + start
             let sum =
-                count == 1
-                ? unsafe Kernel.resample(row, groups, x, samples)
-                : unsafe Kernel.weigh(self.row.base, groups, samples)
+                count == 1 && !areTapsKept
+                ? unsafe Kernel.resample(row, groups, x, samples) : unsafe Kernel.weigh(taps, groups, samples)
             unsafe write(sum * gain, isFirst: isFirst, to: outputs[channel] + frame)
             channel &+= 1
         }

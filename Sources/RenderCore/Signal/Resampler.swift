@@ -31,6 +31,8 @@ public struct Resampler: ~Copyable, Sendable {
     var line: AudioBlock
     /// The taps of one output frame, where more than two channels share them.
     let row: AlignedMemory<Float>
+    /// Those that are kept while the step stays.
+    var recurring: RecurringTaps
     /// Frames of the line that are there.
     var filled = 0
     /// Where in the line the next output frame lies.
@@ -57,6 +59,7 @@ public struct Resampler: ~Copyable, Sendable {
         let kept = 2 * tables.halfLength + Int(steps.upperBound) + 1
         line = AudioBlock(channels: channels, frames: 2 * kept + room)
         row = AlignedMemory(count: 2 * tables.halfLength)
+        recurring = RecurringTaps(width: 2 * tables.halfLength)
         position = Distance(0)
         reset()
     }

@@ -31,6 +31,29 @@ struct ResamplerTests {
         }
     }
 
+    @Test(
+        "taps that recur are kept, where they do, and change no bit",
+        arguments: zip(
+            [0.91875, 160.0 / 147, 1.0 / 3, 0.459375, 0.7071067811865476, 4], [true, true, true, false, false, false]))
+    func recurring(step: Double, isKept: Bool) {
+        for channels in 1...3 {
+            let input = noiseBlock(channels: channels, frames: Int(600 * step) + 1_000)
+            var keeping = Resampler(channels: channels, steps: step * 0.99...step)
+            var computing = Resampler(channels: channels, steps: step * 0.99...step)
+            for turn in 0..<30 {
+                // It leaves the step and comes back to it.
+                let now = Resampler.Step(turn == 20 ? step * 0.995 : step)
+                computing.recurring.leave()
+                let kept = pullFrames(500, from: input, with: &keeping, at: now)
+                let computed = pullFrames(500, from: input, with: &computing, at: now)
+                #expect(kept == computed)
+                let areInUse = keeping.recurring.areInUse
+                if turn == 19 || turn == 29 { #expect(areInUse == isKept) }
+                if turn == 0 || turn == 20 || turn == 25 { #expect(!areInUse) }
+            }
+        }
+    }
+
     @Test("steps of 1 alone copy, bit for bit, without a delay")
     func identity() {
         let input = noiseBlock(channels: 3, frames: 500)
