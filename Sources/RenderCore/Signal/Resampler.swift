@@ -17,6 +17,9 @@
 /// cannot carry is gone. For a range of steps above 1 there is one filter for each sixth of an octave and the two
 /// next to a step are mixed: then aliases are kept out of the lower seven eighths of the band only.
 ///
+/// Where the step stays and the positions recur, as from 44.1 to 48 kHz, the filter's taps are kept: a quarter of the time is
+/// saved, and no bit changes.
+///
 /// Signal to noise 138 dB and more, ±0.007 dB to 20 kHz at 44.1 kHz, aliases and images below -103 dB; see
 /// the article "Sample rates". Steps of exactly `1...1` copy, bit for bit and without a delay.
 public struct Resampler: ~Copyable, Sendable {

@@ -4,16 +4,38 @@ import Testing
 @testable import RenderCore
 
 /// Signals belong to the process: one test at a time.
-@Suite(.serialized) struct InterruptionTests {
+@Suite(.serialized) final class InterruptionTests {
+    /// What the signals do outside of a run: here nothing, so that one that comes late does not end the tests, and one that
+    /// they were started without (a shell's job in the background) comes all the same.
+    private static let usualEffect: @convention(c) @Sendable (Int32) -> Void = { _ in }
+    private var before: [Int32: sigaction] = [:]
+
+    init() {
+        for number in [SIGINT, SIGTERM] {
+            var (old, usual) = (sigaction(), sigaction())
+            usual.__sigaction_handler.sa_handler = Self.usualEffect
+            sigaction(number, &usual, &old)
+            before[number] = old
+        }
+    }
+
+    deinit {
+        for (number, old) in before {
+            var old = old
+            sigaction(number, &old, nil)
+        }
+    }
+
     private func output() throws -> ClockOutput {
         ClockOutput(try Renderer(channels: 1) { _ in }, period: 64, priority: 0)
     }
 
-    /// Whether Ctrl-C would end the program again.
+    /// Whether Ctrl-C would do again what it did before the run.
     private func hasUsualEffect(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)
-        return action.__sigaction_handler.sa_handler == nil
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self)
+            == unsafeBitCast(Self.usualEffect, to: UInt.self)
     }
 
     @Test("run(for:) is true when the time is over, and has stopped")
@@ -66,19 +88,20 @@ import Testing
             raise(SIGINT)
         }.join()
         #expect(try await run.value == false)
+        #expect(await becomesTrue { hasUsualEffect(SIGINT) && hasUsualEffect(SIGTERM) })
     }
 
     @Test("Two outputs that run at once both end, and the signals have their usual effect again")
     func two() async throws {
         let (first, second) = (try output(), try output())
-        let short = Task { try await first.run(for: .milliseconds(60)) }
+        let runs = [first, second].map { output in Task { try await output.run(for: .seconds(600)) } }
+        #expect(await becomesTrue { first.state == .running && second.state == .running })
         #expect(await becomesTrue { !hasUsualEffect(SIGINT) })
-        let long = Task { try await second.run(for: .seconds(600)) }
-        #expect(await becomesTrue { second.state == .running })
-        #expect(try await short.value)
+        runs[0].cancel()
+        #expect(try await runs[0].value == false)
         #expect(!hasUsualEffect(SIGINT), "the other one still waits for it")
-        long.cancel()
-        #expect(try await long.value == false)
+        runs[1].cancel()
+        #expect(try await runs[1].value == false)
         #expect(await becomesTrue { hasUsualEffect(SIGINT) && hasUsualEffect(SIGTERM) })
     }
 
