@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 
@@ -149,19 +150,35 @@ import Testing
 
     @Test("A search ends where it is told to, and sees one list while others take its place")
     func search() throws {
+        final class Turns: Sendable {
+            let asked = Atomic<Int>(0)
+            let done = Atomic<Int>(0)
+        }
         let voices = ManagedArray<Int, Voice>()
-        let lives = Lives()
+        let (lives, turns) = (Lives(), Turns())
         let seen = Record<Int>()
         let renderer = try Renderer(channels: 1) { context in
             guard !context.isDryRun else { return }
             voices.search(&context) { voice, _ in
                 seen.add(voice.key)
-                // Without the first: what follows moves up.
-                voices.update(Array(voices.keys.dropFirst())) { key, index in Voice(key, index, lives) }
+                let turn = turns.asked.wrappingAdd(1, ordering: .releasing).newValue
+                while turns.done.load(ordering: .acquiring) < turn {}
                 return voice.key == 8
             }
         }
         voices.update([5, 6, 7, 8, 9]) { key, index in Voice(key, index, lives) }
+        // At each look control code takes the first out of the list: what follows moves up.
+        let control = TestThread {
+            for turn in 1...5 {
+                while turns.asked.load(ordering: .acquiring) < turn { usleep(50) }
+                voices.update(Array(voices.keys.dropFirst())) { key, index in Voice(key, index, lives) }
+                turns.done.store(turn, ordering: .releasing)
+            }
+        }
+        defer {
+            turns.asked.store(5, ordering: .releasing)
+            control.join()
+        }
         _ = renderer.values(1)
         #expect(seen.all == [5, 6, 7, 8])
         _ = renderer.values(1)
