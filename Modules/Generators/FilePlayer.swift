@@ -30,8 +30,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     public let mute = Parameter(0, in: 0...1)
     /// Frames of the straight fades at the start and the end, at a stop, a pause and a seek; 0 for none. Loops and the
     /// queue go on without one.
-    public let microfade = Parameter(
-        0, in: 0...Float(Playback.longestFade), unit: .frames, glide: .none)
+    public let microfade = Parameter(0, in: 0...Float(Playback.longestFade), unit: .frames, glide: .none)
 
     /// The file as it was named.
     public var path: String { file.path }

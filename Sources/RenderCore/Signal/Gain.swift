@@ -44,8 +44,7 @@ extension Signal {
     /// Copies a channel, bit for bit.
     @_noLocks @_noAllocation
     public static func copy(_ source: borrowing Samples, into output: inout MutableSpan<Float>) {
-        let count = min(source.count, output.count)
-        if let target = unsafe output.address() { unsafe Kernel.copy(source.base, to: target, count) }
+        copy(source, first: source.count, into: &output)
     }
 
     /// Copies samples from a place in one channel to a place in another.
@@ -63,7 +62,6 @@ extension Signal {
     /// Copies the first `count` samples at most.
     @_noLocks @_noAllocation
     static func copy(_ source: borrowing Samples, first count: Int, into output: inout MutableSpan<Float>) {
-        let count = min(count, min(source.count, output.count))
-        for i in 0..<count { output[i] = source[i] }
+        copy(source, from: 0, into: &output, at: 0, count: min(count, min(source.count, output.count)))
     }
 }

@@ -7,7 +7,7 @@ struct RecurringTaps: ~Copyable, Sendable {
     /// As many places as 44.1 and 48 kHz have between each other; evenly spread places all fit.
     private static var rowCount: UInt64 { @_noLocks @_noAllocation get { 160 } }
     /// Longer filters are not kept: it would be more memory than there is gain.
-    private static var longestRow: Int { 256 }
+    private static var longestRow: Int { @_noLocks @_noAllocation get { 256 } }
     /// Frames for which a step has to stay.
     private static var trialBegin: Int { @_noLocks @_noAllocation get { 4_096 } }
     /// How many more places may be new than recur.
@@ -25,11 +25,9 @@ struct RecurringTaps: ~Copyable, Sendable {
     /// Rows of so many taps.
     init(width: Int) {
         self.width = width
-        let isKept = width > 0 && width <= Self.longestRow
-        taps = AlignedMemory(count: isKept ? Int(Self.rowCount) * width : 0)
+        taps = AlignedMemory(count: width <= Self.longestRow ? Int(Self.rowCount) * width : 0)
         places = AlignedMemory(count: Int(Self.rowCount))
         for row in 0..<Int(Self.rowCount) { unsafe places.base[row] = .max }
-        if !isKept { stayed = .min }
     }
 
     /// Whether taps are kept and used at present.
@@ -38,7 +36,7 @@ struct RecurringTaps: ~Copyable, Sendable {
     /// So many frames of one step follow.
     @_noLocks @_noAllocation
     mutating func stay(at step: Double, frames: Int) {
-        if stayed < 0 || credit > 0 && step == self.step { return }
+        if width > Self.longestRow || credit > 0 && step == self.step { return }
         if step != self.step {
             self.step = step
             stayed = 0

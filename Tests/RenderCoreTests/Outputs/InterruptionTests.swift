@@ -99,6 +99,7 @@ import Testing
         #expect(await becomesTrue { !hasUsualEffect(SIGINT) })
         runs[0].cancel()
         #expect(try await runs[0].value == false)
+        #expect(try await first.run(for: .milliseconds(60)))
         #expect(!hasUsualEffect(SIGINT), "the other one still waits for it")
         runs[1].cancel()
         #expect(try await runs[1].value == false)
