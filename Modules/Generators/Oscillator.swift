@@ -24,11 +24,16 @@ public final class Oscillator: Generator {
     /// The shape.
     public let wave: Waveform
 
-    private let hasWidth: Bool
+    private let hasEdges, hasWidth: Bool
     private let voice: RenderState<Voice>
 
     private struct Voice: ~Copyable, Sendable {
         var tone = ToneKernel()
+        // Of a sine: what the parameters of the last slice at rest come to.
+        var rest = ParametersAtRest.none
+        var step: UInt64 = 0
+        var offset: UInt64 = 0
+        var level: Float = 0
         let edges: EdgeTable
     }
 
@@ -44,6 +49,7 @@ public final class Oscillator: Generator {
         _ wave: Waveform = .sine, frequency: Float = 440, level: Float = 1, phase: Float = 0, width: Float = 0.5
     ) {
         self.wave = wave
+        hasEdges = wave != .sine
         hasWidth = wave == .square
         self.frequency = Parameter(
             frequency, in: 0...96_000, limit: .fractionOfRate(0.49), unit: .hertz,
@@ -57,6 +63,29 @@ public final class Oscillator: Generator {
     /// Pushes a slice of the tone.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        let rest = ParametersAtRest(context, frequency, phase, level)
+        // Neither: the state is somebody else's, which has been told.
+        var (goesOn, isAnew) = (false, false)
+        var (phase, step, level) = (UInt64(0), UInt64(0), Float(0))
+        voice.with(&context) { voice, context in
+            goesOn = rest.isEqual(to: voice.rest)
+            isAnew = !goesOn
+            if goesOn {
+                (phase, step, level) = (voice.tone.phase &+ voice.offset, voice.step, voice.level)
+                voice.tone.phase &+= step &* UInt64(truncatingIfNeeded: context.frameCount)
+            }
+        }
+        if goesOn {
+            var samples = context.pushMono()
+            Signal.sine(phase: phase, step: step, level: level, into: &samples)
+        } else if isAnew {
+            processAnew(&context, hasEdges ? .none : rest)
+        }
+    }
+
+    /// Something moves or has changed, or it is not a sine.
+    @_noLocks @_noAllocation
+    @inline(never) private func processAnew(_ context: inout RenderContext, _ rest: ParametersAtRest) {
         let frequency = frequency.glide(context)
         let level = level.glide(context)
         let phase = phase.glide(context)
@@ -65,11 +94,15 @@ public final class Oscillator: Generator {
         voice.with(&context) { voice, context in
             let rate = context.sampleRate
             var samples = context.pushMono()
+            voice.rest = rest
             if frequency.isFlat && phase.isFlat && width.isFlat {
+                let step = ToneKernel.step(frequency: Double(frequency.end), sampleRate: rate)
+                voice.step = UInt64(bitPattern: step)
+                voice.offset = ToneKernel.phase(turns: phase.end)
+                voice.level = level.end
                 voice.tone.render(
-                    wave, step: ToneKernel.step(frequency: Double(frequency.end), sampleRate: rate),
-                    offset: ToneKernel.phase(turns: phase.end), width: ToneKernel.width(width.end),
-                    edges: voice.edges, level: level.isFlat ? level.end : 1, into: &samples)
+                    wave, step: step, offset: voice.offset, width: ToneKernel.width(width.end), edges: voice.edges,
+                    level: level.isFlat ? level.end : 1, into: &samples)
                 if !level.isFlat { level.apply(to: &samples) }
             } else {
                 for i in samples.indices {

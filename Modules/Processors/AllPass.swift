@@ -31,9 +31,11 @@ public final class AllPass: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        let rest = ParametersAtRest(context, frequency, q, mix)
+        if filter.goOn(&context, rest) { return }
         let settings = FilterSettings(
             .allPass, frequency: frequency.glide(context), width: .q(q.glide(context)), mix: mix.glide(context))
-        filter.with(&context) { filter, context in filter.process(&context, settings) }
+        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 
     /// Forgets what was heard.

@@ -33,10 +33,12 @@ public final class Bandpass: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        let rest = ParametersAtRest(context, center, octaves, mix)
+        if filter.goOn(&context, rest) { return }
         let settings = FilterSettings(
             .bandPass, frequency: center.glide(context), width: .octaves(octaves.glide(context)),
             mix: mix.glide(context))
-        filter.with(&context) { filter, context in filter.process(&context, settings) }
+        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 
     /// Forgets what was heard.

@@ -3,9 +3,8 @@ public import RenderCore
 /// A second-order filter, or several in a row, whose settings are parameters on their way: the arithmetic of
 /// ``LowPass``, ``Bandpass``, ``ParametricEQ`` and the others. A module of one's own holds it in a `RenderState`.
 ///
-///     filter.with(&context) { filter, context in
-///         filter.process(&context, FilterSettings(.lowPass, frequency: cutoff, width: .q(q)))
-///     }
+///     let settings = FilterSettings(.lowPass, frequency: cutoff.glide(context), width: .q(q.glide(context)))
+///     filter.with(&context) { filter, context in filter.process(&context, settings) }
 ///
 /// While a setting moves, each frame gets its own coefficients; at rest they are made when they change.
 public struct GlidingFilter: ~Copyable, Sendable {
@@ -17,8 +16,10 @@ public struct GlidingFilter: ~Copyable, Sendable {
 
     /// What coefficients at rest were made from.
     private struct Settled: Sendable, BitwiseCopyable {
-        var settings: FilterSettings.Values
+        /// The parameters of the last slice.
+        var rest = ParametersAtRest.none
         var rate: Double
+        var settings: FilterSettings.Values
         var coefficients: FilterCoefficients
     }
 
@@ -28,18 +29,39 @@ public struct GlidingFilter: ~Copyable, Sendable {
     public init(stages: Int = 1) {
         filter = StateVariableFilter(stages: stages)
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
-        coefficients = RenderMemory(repeating: nothing, count: 64)
+        coefficients = RenderMemory(repeating: nothing, count: 16)
         let values = FilterSettings.Values(frequency: 0, width: 0, decibels: 0)
         settled = RenderMemory(
-            repeating: Settled(settings: values, rate: 0, coefficients: nothing), count: stages)
+            repeating: Settled(rate: 0, settings: values, coefficients: nothing), count: stages)
+    }
+
+    /// Filters the top as in the slice before, where nothing has changed. `false`: it has, and nothing was done.
+    @_noLocks @_noAllocation @inline(__always)
+    fileprivate mutating func goOn(_ context: inout RenderContext, stage: Int = 0, _ rest: ParametersAtRest) -> Bool {
+        guard settled.indices.contains(stage), rest.isEqual(to: settled[stage].rest) else { return false }
+        return filter.goOn(&context, stage: stage)
     }
 
     /// Filters the top. Where the mix is 0 the samples stay as they are, bit for bit, and what was heard is forgotten.
+    ///
+    /// - Parameters:
+    ///   - context: the context.
+    ///   - stage: which filter of the row.
+    ///   - settings: what is done to this slice.
     @_noLocks @_noAllocation
     public mutating func process(_ context: inout RenderContext, stage: Int = 0, _ settings: FilterSettings) {
+        process(&context, stage: stage, settings, .none)
+    }
+
+    /// The same, with the parameters that the settings were made from: those that the next slice may go on with.
+    @_noLocks @_noAllocation
+    mutating func process(
+        _ context: inout RenderContext, stage: Int = 0, _ settings: FilterSettings, _ rest: ParametersAtRest
+    ) {
         guard settled.indices.contains(stage) else { return }
         let end = settings.mix.lastFrame(of: context.frameCount)
         if end > 0 { run(&context, stage, settings, frames: end) }
+        settled[stage].rest = rest
         if end < context.frameCount { reset() }
     }
 
@@ -87,9 +109,21 @@ public struct GlidingFilter: ~Copyable, Sendable {
         let values = settings.valuesAtRest
         if settled[stage].settings != values || settled[stage].rate != rate {
             settled[stage] = Settled(
-                settings: values, rate: rate, coefficients: settings.coefficients(values, rate))
+                rate: rate, settings: values, coefficients: settings.coefficients(values, rate))
         }
         return settled[stage].coefficients
+    }
+}
+
+extension RenderState<GlidingFilter> {
+    /// Filters the top as in the slice before, where no parameter has changed: the shortest way. `false`: there is more to
+    /// do, by ``GlidingFilter/process(_:stage:_:_:)``.
+    @_noLocks @_noAllocation @inline(__always)
+    func goOn(_ context: inout RenderContext, stage: Int = 0, _ rest: ParametersAtRest) -> Bool {
+        // Also where the state is somebody else's, which has been told then.
+        var isDone = true
+        with(&context) { filter, context in isDone = filter.goOn(&context, stage: stage, rest) }
+        return isDone
     }
 }
 

@@ -31,9 +31,11 @@ public final class HighShelf: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        let rest = ParametersAtRest(context, cutoff, gain, mix)
+        if filter.goOn(&context, rest) { return }
         let settings = FilterSettings(
             .highShelf, frequency: cutoff.glide(context), decibels: gain.glide(context), mix: mix.glide(context))
-        filter.with(&context) { filter, context in filter.process(&context, settings) }
+        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 
     /// Forgets what was heard.

@@ -30,10 +30,12 @@ public final class LowPass: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        let rest = ParametersAtRest(context, cutoff, resonance, mix)
+        if filter.goOn(&context, rest) { return }
         let settings = FilterSettings(
             .lowPass, frequency: cutoff.glide(context), width: .resonance(resonance.glide(context)),
             mix: mix.glide(context))
-        filter.with(&context) { filter, context in filter.process(&context, settings) }
+        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 
     /// Forgets what was heard.

@@ -19,13 +19,19 @@ public final class Pan: Effect {
     /// Weights the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        guard let position = position.atRest(context) else { return processAnew(&context) }
+        let gains = gains.read(context)
+        if gains.position != position { return processAnew(&context) }
+        context.weigh(gains)
+    }
+
+    /// It moves or has changed.
+    @_noLocks @_noAllocation
+    @inline(never) private func processAnew(_ context: inout RenderContext) {
         let position = position.glide(context)
         guard position.isFlat else { return context.pan(position) }
-        var gains = gains.read(context)
-        if gains.position != position.end {
-            gains = PanGains(position.end)
-            self.gains.write(gains, context)
-        }
+        let gains = PanGains(position.end)
+        self.gains.write(gains, context)
         context.weigh(gains)
     }
 }

@@ -48,8 +48,13 @@ public final class ParametricEQ: Effect {
         if isPartial { context.duplicate() }
         var band = 0
         while band < bands.count {
-            let settings = bands[band].settings(context)
-            if frames > 0 { filter.with(&context) { $0.process(&$1, stage: band, settings) } }
+            let rest = bands[band].rest(context)
+            var isDone = false
+            if frames > 0 { isDone = filter.goOn(&context, stage: band, rest) }
+            if !isDone {
+                let settings = bands[band].settings(context)
+                if frames > 0 { filter.with(&context) { $0.process(&$1, stage: band, settings, rest) } }
+            }
             band &+= 1
         }
         if frames < context.frameCount { filter.with(&context) { filter, _ in filter.reset() } }
@@ -119,6 +124,9 @@ extension ParametricEQ {
                 setting.decibels, in: setting.shape == .bell ? -20...20 : -40...40, unit: .decibels,
                 glide: .linear(.milliseconds(20)))
         }
+
+        @_noLocks @_noAllocation
+        func rest(_ context: borrowing RenderContext) -> ParametersAtRest { ParametersAtRest(context, center, q, gain) }
 
         @_noLocks @_noAllocation
         func settings(_ context: borrowing RenderContext) -> FilterSettings {

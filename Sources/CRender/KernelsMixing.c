@@ -11,8 +11,13 @@ KERNEL(void, copy, (float *target, const float *source, size_t count), target, s
 
 // What the stack does most of all is written out for 64 frames at a time, which is what many a cycle has: of a loop that
 // the compiler unrolls, half of the instructions would be to find out how long it is.
+// `i` is where the rest begins.
 #define BLOCKS(count, i, ...) \
     size_t i = 0; \
+    if (count == 64) { \
+        _Pragma("clang loop unroll(full)") for (size_t lane = 0; lane < 64; lane += 16) __VA_ARGS__ \
+        return; \
+    } \
     for (; i + 64 <= count; i += 64) \
         _Pragma("clang loop unroll(full)") for (size_t lane = 0; lane < 64; lane += 16) __VA_ARGS__
 
@@ -26,16 +31,20 @@ WIDE_KERNEL(void, add, (float *sum, const float *a, size_t count), sum, a, count
 INLINE void add_three_body(
     float *restrict sum, const float *restrict a, const float *restrict b, const float *restrict c, size_t count
 ) {
-    for (size_t i = 0; i < count; i++) sum[i] = ((sum[i] + a[i]) + b[i]) + c[i];
+    BLOCKS(count, i, store16(sum + i + lane,
+        ((load16(sum + i + lane) + load16(a + i + lane)) + load16(b + i + lane)) + load16(c + i + lane));)
+    for (; i < count; i++) sum[i] = ((sum[i] + a[i]) + b[i]) + c[i];
 }
 
-KERNEL(void, add_three, (float *sum, const float *a, const float *b, const float *c, size_t count), sum, a, b, c, count)
+WIDE_KERNEL(void, add_three, (float *sum, const float *a, const float *b, const float *c, size_t count), sum, a, b, c, count)
 
 INLINE void add_scaled_body(float *restrict sum, const float *restrict a, float gain, size_t count) {
-    for (size_t i = 0; i < count; i++) sum[i] += a[i] * gain;
+    f16 gains = spread16(gain);
+    BLOCKS(count, i, store16(sum + i + lane, load16(sum + i + lane) + load16(a + i + lane) * gains);)
+    for (; i < count; i++) sum[i] += a[i] * gain;
 }
 
-KERNEL(void, add_scaled, (float *sum, const float *a, float gain, size_t count), sum, a, gain, count)
+WIDE_KERNEL(void, add_scaled, (float *sum, const float *a, float gain, size_t count), sum, a, gain, count)
 
 INLINE void scale_body(float *samples, float gain, size_t count) {
     f16 gains = spread16(gain);
@@ -54,14 +63,20 @@ INLINE void fill_body(float *samples, float value, size_t count) {
 WIDE_KERNEL(void, fill, (float *samples, float value, size_t count), samples, value, count)
 
 INLINE void spread_body(float *restrict left, float *restrict right, float leftGain, float rightGain, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    f16 leftGains = spread16(leftGain), rightGains = spread16(rightGain);
+    BLOCKS(count, i, {
+        f16 samples = load16(left + i + lane);
+        store16(left + i + lane, samples * leftGains);
+        store16(right + i + lane, samples * rightGains);
+    })
+    for (; i < count; i++) {
         float sample = left[i];
         left[i] = sample * leftGain;
         right[i] = sample * rightGain;
     }
 }
 
-KERNEL(void, spread, (float *left, float *right, float leftGain, float rightGain, size_t count),
+WIDE_KERNEL(void, spread, (float *left, float *right, float leftGain, float rightGain, size_t count),
     left, right, leftGain, rightGain, count)
 
 // A number less itself is zero; what is infinite, or no number, is none.

@@ -11,8 +11,9 @@ public import Synchronization
 /// A value outside of the range becomes the nearest one inside; what is not a number is ignored and counted. A change
 /// glides: it takes ``glide`` to arrive, however long the slices are.
 @safe public struct Parameter: ~Copyable, @unchecked Sendable {
-    // Unchecked because the cell is atomics, and settings that never change.
+    // Unchecked because the cell is atomics, and its details are too but for settings that never change.
     @usableFromInline let cell: UnsafeMutablePointer<ParameterCell>
+    private var details: UnsafeMutablePointer<ParameterDetails> { unsafe ParameterCells.details(cell) }
 
     /// A parameter.
     ///
@@ -30,10 +31,10 @@ public import Synchronization
         precondition(
             value.isFinite && range.lowerBound.isFinite && range.upperBound.isFinite,
             "Parameter: the value \(value) and the range \(range) must be finite")
-        unsafe cell = ParameterCell.make(
-            ParameterCell.Settings(
-                initialValue: min(max(value, range.lowerBound), range.upperBound), range: range, unit: unit,
-                glide: glide, limit: limit))
+        let settings = ParameterDetails.Settings(
+            initialValue: min(max(value, range.lowerBound), range.upperBound), range: range, unit: unit, glide: glide,
+            limit: limit)
+        unsafe cell = ParameterReference(settings).cell
     }
 
     /// The same parameter in another place: one value, one glide.
@@ -50,38 +51,39 @@ public import Synchronization
     public var value: Float {
         get {
             if let staged = unsafe Transaction.current?.value(of: ParameterReference(cell: cell)) { return staged }
-            return unsafe Float(bitPattern: UInt32(truncatingIfNeeded: cell.pointee.requested.load(ordering: .relaxed)))
+            return unsafe Float(
+                bitPattern: UInt32(truncatingIfNeeded: details.pointee.requested.load(ordering: .relaxed)))
         }
         nonmutating set {
             guard !newValue.isNaN else {
-                unsafe cell.pointee.ignored.wrappingAdd(1, ordering: .relaxed)
+                unsafe details.pointee.ignored.wrappingAdd(1, ordering: .relaxed)
                 return
             }
             let value = min(max(newValue, range.lowerBound), range.upperBound)
             if let transaction = Transaction.current {
                 unsafe transaction.stage(ParameterReference(cell: cell), value)
             } else {
-                unsafe cell.pointee.publish(cell.pointee.request(value))
+                unsafe cell.pointee.publish(details.pointee.request(value))
             }
         }
     }
 
     /// What it was made with.
-    public var initialValue: Float { unsafe cell.pointee.settings.initialValue }
+    public var initialValue: Float { unsafe details.pointee.settings.initialValue }
     /// The least and greatest value that may be set.
-    public var range: ClosedRange<Float> { unsafe cell.pointee.settings.range }
+    public var range: ClosedRange<Float> { unsafe details.pointee.settings.range }
     /// What the number counts.
-    public var unit: Unit { unsafe cell.pointee.settings.unit }
+    public var unit: Unit { unsafe details.pointee.settings.unit }
     /// How a change arrives.
-    public var glide: Curve { unsafe cell.pointee.settings.glide }
+    public var glide: Curve { unsafe details.pointee.settings.glide }
     /// The greatest value by the sample rate, if there is one: 0.49 is just below half of it.
-    public var limit: RateLimit? { unsafe cell.pointee.settings.limit }
+    public var limit: RateLimit? { unsafe details.pointee.settings.limit }
 
     /// Sets it to what it was made with.
     public func reset() { value = initialValue }
 
     /// How many values were ignored because they were no numbers.
-    public var ignoredCount: Int { unsafe cell.pointee.ignored.load(ordering: .relaxed) }
+    public var ignoredCount: Int { unsafe details.pointee.ignored.load(ordering: .relaxed) }
 
     /// The range at a sample rate. Where the limit is below the range, the limit holds.
     public func range(atSampleRate rate: Double) -> ClosedRange<Float> {
@@ -100,15 +102,14 @@ public import Synchronization
             cell, rate: context.sampleRate, now: context.sampleTime, isDryRun: context.isDryRun)
     }
 
-    /// The number over the frames of this slice if it is at rest; `nil` while it glides.
+    /// The number over the frames of this slice if it is at rest; `nil` while it glides. For a module's shortest way, where
+    /// a few comparisons say that nothing has changed since the last slice.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) func atRest(_ context: borrowing RenderContext) -> Float? {
+    @inlinable @inline(__always) public func atRest(_ context: borrowing RenderContext) -> Float? {
         let word = unsafe cell.pointee.published.load(ordering: .relaxed)
         let rate = unsafe cell.pointee.restRate.load(ordering: .relaxed)
-        guard unsafe word == cell.pointee.restWord.load(ordering: .relaxed) && rate == context.rateBits
-        else {
-            return nil
-        }
+        let isAtRest = unsafe word == cell.pointee.restWord.load(ordering: .relaxed) && rate == context.rateBits
+        guard _fastPath(isAtRest) else { return nil }
         return unsafe Float(bitPattern: cell.pointee.restValue.load(ordering: .relaxed))
     }
 
@@ -123,19 +124,22 @@ public import Synchronization
     static func glideSlowly(
         _ cell: UnsafeMutablePointer<ParameterCell>, rate: Double, now: Int64, isDryRun: Bool
     ) -> Glide {
+        let details = unsafe ParameterCells.details(cell)
         let word = unsafe cell.pointee.published.load(ordering: .relaxed)
         let target = unsafe cell.pointee.value(word, rate: rate)
-        let to = unsafe Float(bitPattern: cell.pointee.glideTo.load(ordering: .relaxed))
-        let start = unsafe cell.pointee.glideStart.load(ordering: .relaxed)
-        let (seconds, isExponential) = unsafe (cell.pointee.glideSeconds, cell.pointee.settings.glide.isExponential)
-        let length = unsafe cell.pointee.glideLength.load(ordering: .relaxed)
+        let to = unsafe Float(bitPattern: details.pointee.glideTo.load(ordering: .relaxed))
+        let start = unsafe details.pointee.glideStart.load(ordering: .relaxed)
+        let (seconds, isExponential) = unsafe (
+            details.pointee.glideSeconds, details.pointee.settings.glide.isExponential
+        )
+        let length = unsafe details.pointee.glideLength.load(ordering: .relaxed)
         // A clock that went back (another renderer, or one that began anew) ends the glide.
         let passed = start == .min || now < start ? Int64(length) : min(now &- start, Int64(length))
         let under = unsafe Glide(
-            from: Float(bitPattern: cell.pointee.glideFrom.load(ordering: .relaxed)), to: to,
+            from: Float(bitPattern: details.pointee.glideFrom.load(ordering: .relaxed)), to: to,
             elapsed: Int32(truncatingIfNeeded: passed), length: length, isExponential: isExponential)
         if to == target && start != .max {
-            if under.isFlat && !isDryRun { unsafe cell.pointee.rest(at: target, word, rate: rate) }
+            if under.isFlat && !isDryRun { unsafe rest(cell, at: target, word, rate: rate) }
             return under
         }
         // A new value: from where the glide is now.
@@ -145,13 +149,22 @@ public import Synchronization
             from: from, to: target, elapsed: 0, length: from == target ? 0 : frames,
             isExponential: isExponential)
         if !isDryRun {
-            unsafe cell.pointee.glideFrom.store(from.bitPattern, ordering: .relaxed)
-            unsafe cell.pointee.glideTo.store(target.bitPattern, ordering: .relaxed)
-            unsafe cell.pointee.glideLength.store(next.length, ordering: .relaxed)
-            unsafe cell.pointee.glideStart.store(now, ordering: .relaxed)
-            if next.isFlat { unsafe cell.pointee.rest(at: target, word, rate: rate) }
+            unsafe details.pointee.glideFrom.store(from.bitPattern, ordering: .relaxed)
+            unsafe details.pointee.glideTo.store(target.bitPattern, ordering: .relaxed)
+            unsafe details.pointee.glideLength.store(next.length, ordering: .relaxed)
+            unsafe details.pointee.glideStart.store(now, ordering: .relaxed)
+            if next.isFlat { unsafe rest(cell, at: target, word, rate: rate) }
         }
         return next
+    }
+
+    /// Nothing glides any more.
+    @_noLocks @_noAllocation
+    private static func rest(
+        _ cell: UnsafeMutablePointer<ParameterCell>, at value: Float, _ word: UInt64, rate: Double
+    ) {
+        unsafe ParameterCells.details(cell).pointee.glideStart.store(.min, ordering: .relaxed)
+        unsafe cell.pointee.rest(at: value, word, rate: rate)
     }
 }
 

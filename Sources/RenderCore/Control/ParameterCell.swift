@@ -1,9 +1,8 @@
 public import Synchronization
 
-/// A parameter's value, glide and settings. On the heap, so that a transaction can hold on to them; what the render thread
-/// reads in each slice fills one line of its cache, and a module has nothing but the address.
+/// What the render thread reads of a parameter in each slice: half a line of its cache. See ``ParameterCells``.
 @safe @usableFromInline struct ParameterCell: ~Copyable, Sendable {
-    /// What the render thread sees; behind ``requested`` while a transaction is under way.
+    /// What the render thread sees; behind ``ParameterDetails/requested`` while a transaction is under way.
     @usableFromInline let published: Atomic<UInt64>
 
     // What is nearly always so, written by the render thread when a glide is over: what was published then, the renderer's
@@ -12,53 +11,12 @@ public import Synchronization
     @usableFromInline let restRate = Atomic<UInt64>(0)
     @usableFromInline let restValue = Atomic<UInt32>(0)
 
-    // The glide, written by the render thread when a new value is first seen.
-    /// The frame at which it began; `.min` at rest, `.max` before the first slice (then a value is taken, not glided to).
-    let glideStart = Atomic<Int64>(.max)
-    let glideTo: Atomic<UInt32>
-    let glideFrom: Atomic<UInt32>
-    let glideLength = Atomic<Int32>(0)
-
     /// The greatest value by the sample rate; infinite where there is no such limit.
     @usableFromInline let rateFactor: Float
-    let glideSeconds: Double
 
-    /// What control code has asked for: a version in the upper half, the value's bits in the lower.
-    let requested: Atomic<UInt64>
-    /// How often a value was no number and was ignored.
-    let ignored = Atomic<Int>(0)
-    /// The parameter itself, and the transactions that will still write to it.
-    let holders = Atomic<Int>(1)
-
-    let settings: Settings
-
-    /// What a parameter is made with.
-    struct Settings: Sendable {
-        let initialValue: Float
-        let range: ClosedRange<Float>
-        let unit: Parameter.Unit
-        let glide: Parameter.Curve
-        let limit: Parameter.RateLimit?
-    }
-
-    init(_ settings: Settings) {
-        let bits = settings.initialValue.bitPattern
+    init(_ bits: UInt32, rateFactor: Float) {
         published = Atomic(UInt64(bits))
-        requested = Atomic(UInt64(bits))
-        glideFrom = Atomic(bits)
-        glideTo = Atomic(bits)
-        rateFactor = settings.limit?.factor ?? .infinity
-        glideSeconds = settings.glide.duration.seconds
-        self.settings = settings
-    }
-
-    /// On the heap, at the beginning of a line of the cache.
-    static func make(_ settings: Settings) -> UnsafeMutablePointer<ParameterCell> {
-        let size = MemoryLayout<ParameterCell>.size
-        let cell = unsafe UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 64)
-            .bindMemory(to: ParameterCell.self, capacity: 1)
-        unsafe cell.initialize(to: ParameterCell(settings))
-        return unsafe cell
+        self.rateFactor = rateFactor
     }
 
     /// What was published, as far as the sample rate allows it.
@@ -77,20 +35,6 @@ public import Synchronization
         restWord.store(word, ordering: .relaxed)
         restRate.store(rate.bitPattern, ordering: .relaxed)
         restValue.store(value.bitPattern, ordering: .relaxed)
-        glideStart.store(.min, ordering: .relaxed)
-    }
-
-    /// A new value of the next version.
-    @_noLocks @_noAllocation
-    func request(_ value: Float) -> UInt64 {
-        var old = requested.load(ordering: .relaxed)
-        while true {
-            let new = ((old &>> 32) &+ 1) &<< 32 | UInt64(value.bitPattern)
-            let (exchanged, original) = requested.weakCompareExchange(
-                expected: old, desired: new, ordering: .acquiringAndReleasing)
-            if exchanged { return new }
-            old = original
-        }
     }
 
     /// Shows a value to the render thread, unless a newer one is shown already. Any thread.
@@ -107,17 +51,52 @@ public import Synchronization
     }
 }
 
-/// A cell that somebody holds.
-@safe struct ParameterReference: @unchecked Sendable {
-    // Unchecked because the cell is atomics only.
-    let cell: UnsafeMutablePointer<ParameterCell>
+/// Where all cells are: side by side, in the order in which they were made. Modules that run one after the other find
+/// theirs in lines of the cache that follow one another.
+enum ParameterCells {
+    /// Cells in a piece of memory: 4 kB. Behind them stand as many addresses of the details. Pieces are never given back: the
+    /// next parameters take what is free.
+    private static var count: Int { @_noLocks @_noAllocation get { 128 } }
+    /// A piece begins at a multiple of this, so that the address of a cell says where in which piece it is.
+    private static var size: Int { @_noLocks @_noAllocation get { 8_192 } }
 
-    func retain() { unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed) }
+    /// What nobody has, to be taken from the end.
+    private static let room = unsafe Lock<[UnsafeMutablePointer<ParameterCell>]>([])
 
-    func release() {
-        if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-            unsafe cell.deinitialize(count: 1)
-            unsafe cell.deallocate()
+    static func make(
+        _ bits: UInt32, rateFactor: Float, _ details: UnsafeMutablePointer<ParameterDetails>
+    ) -> UnsafeMutablePointer<ParameterCell> {
+        let cell = unsafe room.withLock { room in
+            if unsafe room.isEmpty {
+                let piece = unsafe UnsafeMutableRawPointer.allocate(byteCount: Self.size, alignment: Self.size)
+                    .bindMemory(to: ParameterCell.self, capacity: Self.count)
+                unsafe room = (0..<Self.count).reversed().map { unsafe piece + $0 }
+            }
+            return unsafe room.removeLast()
         }
+        unsafe cell.initialize(to: ParameterCell(bits, rateFactor: rateFactor))
+        unsafe Self.place(cell).initialize(to: details)
+        return unsafe cell
+    }
+
+    static func free(_ cell: UnsafeMutablePointer<ParameterCell>) {
+        unsafe cell.deinitialize(count: 1)
+        unsafe room.withLock { unsafe $0.append(cell) }
+    }
+
+    /// What belongs to a cell.
+    @_noLocks @_noAllocation
+    static func details(_ cell: UnsafeMutablePointer<ParameterCell>) -> UnsafeMutablePointer<ParameterDetails> {
+        unsafe place(cell).pointee
+    }
+
+    @_noLocks @_noAllocation
+    private static func place(
+        _ cell: UnsafeMutablePointer<ParameterCell>
+    ) -> UnsafeMutablePointer<UnsafeMutablePointer<ParameterDetails>> {
+        let offset = Int(bitPattern: cell) & (size &- 1)
+        let stride = MemoryLayout<ParameterCell>.stride
+        let addresses = unsafe UnsafeMutableRawPointer(cell) - offset + count &* stride
+        return unsafe addresses.assumingMemoryBound(to: UnsafeMutablePointer<ParameterDetails>.self) + offset / stride
     }
 }

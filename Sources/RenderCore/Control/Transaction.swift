@@ -96,7 +96,7 @@ internal import Synchronization
             case .parameter(let reference, let value):
                 if isStampedLast {
                     let value = Float(bitPattern: UInt32(truncatingIfNeeded: value))
-                    unsafe reference.cell.pointee.publish(reference.cell.pointee.request(value))
+                    unsafe reference.cell.pointee.publish(reference.details.pointee.request(value))
                 } else {
                     unsafe reference.cell.pointee.publish(value)
                 }
@@ -162,7 +162,7 @@ internal import Synchronization
             for index in changes.indices {
                 if case .parameter(let reference, let value) = changes[index].kind {
                     let value = Float(bitPattern: UInt32(truncatingIfNeeded: value))
-                    unsafe changes[index].kind = .parameter(reference, reference.cell.pointee.request(value))
+                    unsafe changes[index].kind = .parameter(reference, reference.details.pointee.request(value))
                 }
                 changes[index].stamp?()
             }

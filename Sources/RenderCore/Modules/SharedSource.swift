@@ -231,6 +231,6 @@ extension RenderContext {
     /// When the first frame of the top was made.
     var topTime: RenderTime {
         guard let entry = unsafe realEntry(0) else { return time }
-        return unsafe RenderTime(sampleTime: entry.pointee.sampleTime, hostTime: entry.pointee.hostTime)
+        return unsafe RenderTime(sampleTime: entry.pointee.times[0], hostTime: entry.pointee.times[1])
     }
 }

@@ -50,23 +50,27 @@ internal import Synchronization
         unsafe streaming = streamingSlots.map { unsafe .passRetained($0) }
 
         let records = UnsafeMutablePointer<ModuleRecord>.allocate(capacity: modules.count + 2)
+        let details = UnsafeMutablePointer<ModuleDetails>.allocate(capacity: modules.count + 2)
         let bucketCount = max(16, modules.count * 4).nextPowerOf2
         let buckets = UnsafeMutablePointer<Int32>.allocate(capacity: bucketCount)
         unsafe buckets.initialize(repeating: -1, count: bucketCount)
         for (index, module) in modules.enumerated() {
             let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module as AnyObject).toOpaque())
-            unsafe (records + index).initialize(
-                to: ModuleRecord(
-                    identity: identity, index: Int32(index), nameNumber: nameNumber(module.name),
-                    slot: Unmanaged.passUnretained(slots[index])))
+            unsafe (details + index).initialize(
+                to: ModuleDetails(
+                    identity: identity, nameNumber: nameNumber(module.name),
+                    slot: Unmanaged.passUnretained(slots[index])
+                ))
             var bucket = CycleMemory.hash(UInt(bitPattern: identity)) & (bucketCount - 1)
             while unsafe buckets[bucket] >= 0 { bucket = (bucket + 1) & (bucketCount - 1) }
             unsafe buckets[bucket] = Int32(index)
         }
-        unsafe (records + modules.count).initialize(
-            to: ModuleRecord(identity: nil, index: -1, nameNumber: -1, slot: nil))
+        for index in 0..<modules.count + 2 { unsafe (records + index).initialize(to: ModuleRecord()) }
+        // One that ends the table, and the closure.
+        for index in modules.count..<modules.count + 2 {
+            unsafe (details + index).initialize(to: ModuleDetails(identity: nil, nameNumber: -1, slot: nil))
+        }
         let closure = unsafe records + (modules.count + 1)
-        unsafe closure.initialize(to: ModuleRecord(identity: nil, index: -1, nameNumber: -1, slot: nil))
         unsafe closure.pointee.token.store(token, ordering: .relaxed)
 
         let buses = UnsafeMutablePointer<OutputBus>.allocate(capacity: settings.outputs.count)
@@ -83,8 +87,8 @@ internal import Synchronization
                 faults: Unmanaged.passUnretained(log), tokens: Tokens.shared.forRendering,
                 newcomers: Unmanaged.passUnretained(newcomers), body: self.bodyID,
                 dryRun: dryRun.map { unsafe Unmanaged.passUnretained($0) },
-                records: records, recordCount: modules.count, buckets: buckets, bucketMask: bucketCount - 1,
-                closure: closure, current: closure, last: closure,
+                records: records, details: details, recordCount: modules.count, buckets: buckets,
+                bucketMask: bucketCount - 1, closure: closure, current: closure, last: closure,
                 buses: buses, busCount: settings.outputs.count))
     }
 
@@ -92,6 +96,8 @@ internal import Synchronization
         for index in unsafe streaming.indices { unsafe streaming[index].release() }
         unsafe core.pointee.records.deinitialize(count: recordCount + 2)
         unsafe core.pointee.records.deallocate()
+        unsafe core.pointee.details.deinitialize(count: recordCount + 2)
+        unsafe core.pointee.details.deallocate()
         unsafe core.pointee.buckets.deallocate()
         unsafe core.pointee.buses.deallocate()
         unsafe core.deallocate()
@@ -102,7 +108,7 @@ internal import Synchronization
         var isComplete = true
         for (index, module) in modules.enumerated() {
             let isGranted = Leases.shared.claim(module, for: id, of: renderer, settings.preparation) { token in
-                unsafe self.core.pointee.records[index].grant(token)
+                unsafe self.core.pointee.records[index].grant(token, self.core.pointee.details[index].identity)
             }
             isComplete = isComplete && isGranted
         }

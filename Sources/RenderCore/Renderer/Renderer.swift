@@ -280,7 +280,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
     public var moduleTimes: [(name: String, nanoseconds: Int64)] {
         control.withLock { control in
             control.image.modules.enumerated().map { index, module in
-                (module.name, unsafe control.image.core.pointee.records[index].longest.load(ordering: .relaxed))
+                (module.name, unsafe control.image.core.pointee.details[index].longest.load(ordering: .relaxed))
             }
         }
     }

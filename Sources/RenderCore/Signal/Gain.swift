@@ -12,9 +12,9 @@ extension Signal {
 
     /// Multiplies every sample, whatever the gain: also by 0, which leaves what is not a number.
     @_noLocks @_noAllocation
-    @usableFromInline static func scale(_ buffer: inout MutableSpan<Float>, by gain: Float) {
+    @inlinable @inline(__always) static func scale(_ buffer: inout MutableSpan<Float>, by gain: Float) {
         let count = buffer.count
-        if let samples = unsafe buffer.address() { unsafe Kernel.scale(samples, gain, count) }
+        if let samples = unsafe buffer.address() { unsafe StackKernel.scale(samples, gain, count) }
     }
 
     /// Writes a louder or softer copy of a channel.
@@ -36,9 +36,9 @@ extension Signal {
 
     /// Every sample becomes the same number.
     @_noLocks @_noAllocation
-    public static func fill(_ buffer: inout MutableSpan<Float>, with value: Float) {
+    @inlinable @inline(__always) public static func fill(_ buffer: inout MutableSpan<Float>, with value: Float) {
         let count = buffer.count
-        if let samples = unsafe buffer.address() { unsafe Kernel.fill(samples, value, count) }
+        if let samples = unsafe buffer.address() { unsafe StackKernel.fill(samples, value, count) }
     }
 
     /// Copies a channel, bit for bit.

@@ -277,7 +277,7 @@ extension MutableSpan<Float> {
     /// Where the samples are, for a kernel that runs before anything else is done to the span; `nil` where there are none.
     @_lifetime(self: copy self)
     @unsafe @_noLocks @_noAllocation
-    mutating func address() -> UnsafeMutablePointer<Float>? {
+    @inlinable @inline(__always) mutating func address() -> UnsafeMutablePointer<Float>? {
         unsafe withUnsafeMutableBufferPointer { $0.baseAddress }
     }
 }

@@ -19,19 +19,20 @@
 @safe public struct StateVariableFilter: ~Copyable, Sendable {
     /// Filters in a row.
     public let stageCount: Int
-    /// Channels there is a memory for, a multiple of 4.
+    /// Channels there is a memory for, a multiple of 8.
     let channelLimit: Int
-    /// `u` of all channels, then `w` of all channels; stage after stage.
+    /// What is gone through in each slice, in one piece for each stage: 44 numbers (see
+    /// ``Kernel/filter(_:_:_:_:_:_:_:)``), and for eight channels at a time their `u`, then their `w`.
     var memory: RenderMemory<Double>
     private var rest: RenderMemory<RestingFilter>
-    /// 44 for each stage, see ``Kernel/filter(_:_:_:_:_:_:_:)``.
-    private var numbers: RenderMemory<Double>
     /// The frames of a block that is not complete: eight for each channel; stage after stage.
     private var pending: RenderMemory<Float>
     private var isClear = true
 
     /// Frames before it is worth making the numbers for blocks, which takes as long as some thirty frames.
     private static var patience: Int { @_noLocks @_noAllocation get { 16 } }
+    /// Room for the numbers for blocks, in whole lines of the cache.
+    private static var numberCount: Int { @_noLocks @_noAllocation get { 48 } }
 
     /// Memory that has heard nothing.
     ///
@@ -42,11 +43,10 @@
     public init(stages: Int = 1, channels: Int = 64) {
         precondition(stages > 0 && channels > 0, "StateVariableFilter: \(stages) stages, \(channels) channels")
         stageCount = stages
-        channelLimit = (channels + 3) / 4 * 4
-        memory = RenderMemory(repeating: 0, count: stages * 2 * channelLimit)
+        channelLimit = (channels + 7) / 8 * 8
+        memory = RenderMemory(repeating: 0, count: stages * (StateVariableFilter.numberCount + 2 * channelLimit))
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
         rest = RenderMemory(repeating: RestingFilter(coefficients: nothing), count: stages)
-        numbers = RenderMemory(repeating: 0, count: stages * 44)
         pending = RenderMemory(repeating: 0, count: stages * channelLimit * 8)
     }
 
@@ -55,6 +55,7 @@
     public mutating func reset() {
         if isClear { return }
         isClear = true
+        // The numbers for blocks too: they are made anew.
         for i in 0..<memory.count { unsafe memory.memory.base[i] = 0 }
         for i in 0..<stageCount {
             unsafe rest.memory.base[i].channels = 0
@@ -89,11 +90,47 @@
         if young > 0 {
             unsafe rest.memory.base[stage].age = age &+ young
             if age &+ young == StateVariableFilter.patience {
-                unsafe coefficients.blockNumbers(numbers.memory.base + stage &* 44)
+                unsafe coefficients.blockNumbers(numbers(stage))
             }
             walk(&buffer, channels, from: first, count: young, stage, coefficients)
         }
         if count > young { leap(&buffer, channels, from: first &+ young, count: count &- young, stage) }
+    }
+
+    /// Filters the top as the slice before, where that was filtered by blocks to its end. `false`: it was not, or the top
+    /// is another kind of buffer, and nothing was done.
+    @_noLocks @_noAllocation
+    package mutating func goOn(_ context: inout RenderContext, stage: Int) -> Bool {
+        let position = context.depth &- 1
+        guard position >= context.floor && position < context.entryCount && stage >= 0 && stage < stageCount
+        else { return false }
+        let entry = unsafe context.entries + position
+        let rest = unsafe rest.memory.base + stage
+        let (format, channels) = unsafe (entry.pointee.format, rest.pointee.channels)
+        guard unsafe rest.pointee.age == StateVariableFilter.patience,
+            format == StackEntry.shape(channels, StackEntry.own)
+        else { return false }
+        if format != StackEntry.monoOwn {
+            goOn(&context, channels, stage)
+            return true
+        }
+        let (u, w) = unsafe lanes(stage, 0)
+        let before = unsafe rest.pointee.pendingCount
+        let count = context.frameCount
+        unsafe rest.pointee.pendingCount = (before &+ count) & 7
+        unsafe Kernel.filter(
+            numbers(stage), u, w, pending.memory.base + stage &* channelLimit &* 8, before,
+            entry.pointee.first + context.offset, count)
+        unsafe u.pointee = StateVariableFilter.ended(u.pointee)
+        unsafe w.pointee = StateVariableFilter.ended(w.pointee)
+        return true
+    }
+
+    /// The same for any number of channels.
+    @_noLocks @_noAllocation
+    @inline(never) private mutating func goOn(_ context: inout RenderContext, _ channels: Int, _ stage: Int) {
+        var top = context.top
+        leap(&top, channels, from: 0, count: top.frameCount, stage)
     }
 
     /// Filters frames of a buffer, each with its own coefficients: while something glides.
@@ -115,7 +152,7 @@
         complete(stage)
         unsafe rest.memory.base[stage].age = -1
         if channels == 1 {
-            var (u, w) = (self[stage, 0], self[stage, channelLimit])
+            var (u, w) = unsafe (lanes(stage, 0).u.pointee, lanes(stage, 0).w.pointee)
             let samples = unsafe buffer.memory(0) + first
             for i in 0..<count {
                 unsafe samples[i] = Float(coefficients.memory.base[i].next(Double(samples[i]), &u, &w))
@@ -146,7 +183,7 @@
         _ coefficients: FilterCoefficients
     ) {
         if channels == 1 {
-            var (u, w) = (self[stage, 0], self[stage, channelLimit])
+            var (u, w) = unsafe (lanes(stage, 0).u.pointee, lanes(stage, 0).w.pointee)
             let samples = unsafe buffer.memory(0) + first
             for i in 0..<count { unsafe samples[i] = Float(coefficients.next(Double(samples[i]), &u, &w)) }
             keep(u, w, stage)
@@ -173,7 +210,7 @@
         _ buffer: inout AudioBuffer, _ channels: Int, from first: Int, count: Int, _ stage: Int
     ) {
         let before = unsafe rest.memory.base[stage].pendingCount
-        let numbers = unsafe self.numbers.memory.base + stage &* 44
+        let numbers = unsafe numbers(stage)
         let pending = unsafe self.pending.memory.base + stage &* channelLimit &* 8
         var filtered = 0
         while channels &- filtered >= 8 {
@@ -228,9 +265,11 @@
         complete(stage)
         unsafe rest.memory.base[stage].age = -1
         unsafe rest.memory.base[stage].channels = channels
-        for half in 0..<2 {
-            let start = unsafe memory.memory.base + (stage &* 2 &+ half) &* channelLimit
-            for channel in min(before, channels)..<channels { unsafe start[channel] = before == 1 ? start[0] : 0 }
+        let first = unsafe lanes(stage, 0)
+        for channel in min(before, channels)..<channels {
+            let memory = unsafe lanes(stage, channel)
+            unsafe memory.u.pointee = before == 1 ? first.u.pointee : 0
+            unsafe memory.w.pointee = before == 1 ? first.w.pointee : 0
         }
         pad(stage, channels)
         return channels
@@ -240,32 +279,35 @@
     @_noLocks @_noAllocation
     private mutating func pad(_ stage: Int, _ channels: Int) {
         let padded = (channels &+ 3) / 4 &* 4
-        for half in 0..<2 {
-            let start = unsafe memory.memory.base + (stage &* 2 &+ half) &* channelLimit
-            for lane in channels..<padded { unsafe start[lane] = start[channels &- 1] }
+        let last = unsafe lanes(stage, channels &- 1)
+        for channel in channels..<padded {
+            let memory = unsafe lanes(stage, channel)
+            unsafe memory.u.pointee = last.u.pointee
+            unsafe memory.w.pointee = last.w.pointee
         }
     }
 
-    /// One number of a stage: `u` of a channel, or `w` from the limit of channels on.
-    private subscript(_ stage: Int, _ lane: Int) -> Double {
-        @_noLocks @_noAllocation get { unsafe memory.memory.base[stage &* 2 &* channelLimit &+ lane] }
+    /// Where the numbers for blocks are.
+    @_noLocks @_noAllocation
+    private func numbers(_ stage: Int) -> UnsafeMutablePointer<Double> {
+        unsafe memory.memory.base + stage &* (StateVariableFilter.numberCount &+ 2 &* channelLimit)
     }
 
-    /// Where the numbers of four channels are.
+    /// Where the state of a channel is, and behind it that of the others of its eight.
     @_noLocks @_noAllocation
     private func lanes(
         _ stage: Int, _ channel: Int
     ) -> (u: UnsafeMutablePointer<Double>, w: UnsafeMutablePointer<Double>) {
-        let u = unsafe memory.memory.base + (stage &* 2 &* channelLimit &+ channel)
-        return unsafe (u, u + channelLimit)
+        let u = unsafe numbers(stage) + (StateVariableFilter.numberCount &+ channel &+ (channel & ~7))
+        return unsafe (u, u + 8)
     }
 
     /// Writes the state of a mono buffer back.
     @_noLocks @_noAllocation
     private mutating func keep(_ u: Double, _ w: Double, _ stage: Int) {
-        let start = stage &* 2 &* channelLimit
-        unsafe memory.memory.base[start] = StateVariableFilter.ended(u)
-        unsafe memory.memory.base[start &+ channelLimit] = StateVariableFilter.ended(w)
+        let memory = unsafe lanes(stage, 0)
+        unsafe memory.u.pointee = StateVariableFilter.ended(u)
+        unsafe memory.w.pointee = StateVariableFilter.ended(w)
     }
 
     /// Looks through the state of four channels.
@@ -286,13 +328,13 @@
 
 /// What is known of a filter whose coefficients stay.
 @usableFromInline struct RestingFilter: Sendable, BitwiseCopyable {
-    var coefficients: FilterCoefficients
-    /// Frames since they came, as far as that matters; -1 while they change.
+    /// Frames since the coefficients came, as far as that matters; -1 while they change.
     var age = -1
     /// Frames of the block at hand. The state is that of its beginning.
     var pendingCount = 0
     /// Channels of the last buffer; 0 after a reset.
     var channels = 0
+    var coefficients: FilterCoefficients
 }
 
 extension UnsafeMutablePointer<Double> {

@@ -52,11 +52,10 @@
     /// When the buffer's first frame was made or is due. An input's is the time of its capture.
     public var time: RenderTime {
         @_noLocks @_noAllocation get {
-            unsafe RenderTime(sampleTime: entry.pointee.sampleTime, hostTime: entry.pointee.hostTime)
+            unsafe RenderTime(sampleTime: entry.pointee.times[0], hostTime: entry.pointee.times[1])
         }
         @_noLocks @_noAllocation nonmutating set {
-            unsafe entry.pointee.sampleTime = newValue.sample
-            unsafe entry.pointee.hostTime = newValue.host
+            unsafe entry.pointee.times = SIMD2(newValue.sample, newValue.host)
         }
     }
 

@@ -29,6 +29,7 @@ internal import Synchronization
 
     // The modules.
     @usableFromInline var records: UnsafeMutablePointer<ModuleRecord>
+    let details: UnsafeMutablePointer<ModuleDetails>
     var recordCount = 0
     /// Record numbers by the hash of the module's address; -1 where there is none.
     @usableFromInline var buckets: UnsafeMutablePointer<Int32>
@@ -179,7 +180,8 @@ internal import Synchronization
         let isDry = unsafe dryRun != nil
         let isInside = unsafe isDry ? dryModule >= 0 : current != closure
         if isInside { attention |= 1 }
-        let module = unsafe isDry ? (isInside ? dryModule : dryLast) : (isInside ? current : last).pointee.nameNumber
+        let module =
+            unsafe isDry ? (isInside ? dryModule : dryLast) : details(of: isInside ? current : last).pointee.nameNumber
         let record = FaultRecord(
             kind: kind, operation: operation, isInside: isInside, module: module, wanted: wanted, found: found,
             sampleTime: sampleTime)
@@ -187,6 +189,16 @@ internal import Synchronization
         let (faults, dryRun) = unsafe (faults, dryRun)
         unsafe _unsafePerformance { unsafe deliver(record, faults, dryRun) }
     }
+
+    /// What belongs to a record.
+    @_noLocks @_noAllocation
+    func details(of record: UnsafeMutablePointer<ModuleRecord>) -> UnsafeMutablePointer<ModuleDetails> {
+        unsafe details + (record - records)
+    }
+
+    /// Whether a record is one of a module.
+    @_noLocks @_noAllocation
+    func isModule(_ record: UnsafeMutablePointer<ModuleRecord>) -> Bool { unsafe record - records < recordCount }
 
     /// The record of a module, or the one without a token that ends the table.
     @_noLocks @_noAllocation
@@ -199,7 +211,7 @@ internal import Synchronization
         while true {
             let index = unsafe Int(buckets[bucket])
             if index < 0 { return unsafe records + core.pointee.recordCount }
-            if unsafe records[index].identity == identity { return unsafe records + index }
+            if unsafe core.pointee.details[index].identity == identity { return unsafe records + index }
             bucket = (bucket &+ 1) & mask
         }
     }
@@ -213,8 +225,9 @@ internal import Synchronization
     /// Keeps the longest time that the running module has taken.
     @_noLocks @_noAllocation
     func noteTime(_ nanoseconds: Int64) {
-        let longest = unsafe current.pointee.longest.load(ordering: .relaxed)
-        if nanoseconds > longest { unsafe current.pointee.longest.store(nanoseconds, ordering: .relaxed) }
+        let details = unsafe details(of: current)
+        let longest = unsafe details.pointee.longest.load(ordering: .relaxed)
+        if nanoseconds > longest { unsafe details.pointee.longest.store(nanoseconds, ordering: .relaxed) }
     }
 }
 

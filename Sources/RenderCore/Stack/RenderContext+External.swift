@@ -108,7 +108,7 @@ extension RenderContext {
         let sampleTime: Int64
         let hostTime: Int64
         let depth: Int
-        let level: Int32
+        let place: UInt64
     }
 
     @_noLocks @_noAllocation
@@ -120,8 +120,8 @@ extension RenderContext {
         if length == 0 { return nil }
         let saved = Part(
             offset: offset, frameCount: frameCount, sampleTime: sampleTime, hostTime: hostTime, depth: depth,
-            level: level)
-        level &+= 1
+            place: place)
+        place = (place &+ 1 << 18) & 0xFFFC_0000
         offset &+= first
         frameCount = length
         sampleTime &+= Int64(first)
@@ -136,7 +136,7 @@ extension RenderContext {
             if depth > saved.depth { depth = saved.depth }
         }
         let (start, count) = (offset &- saved.offset, frameCount)
-        level = saved.level
+        place = saved.place
         offset = saved.offset
         frameCount = saved.frameCount
         sampleTime = saved.sampleTime
@@ -152,9 +152,9 @@ extension RenderContext {
         let end = depth < entryCount ? depth : entryCount
         while position < end {
             let entry = unsafe entries + position
-            if unsafe entry.pointee.level > level, unsafe entry.pointee.kind != StackEntry.silent {
+            if unsafe entry.pointee.place > place, unsafe entry.pointee.kind != StackEntry.silent {
                 fault(.unbalanced, .subBlock, wanted: depth, found: depth)
-                unsafe entry.pointee.level = level
+                unsafe entry.pointee.place = place
                 var channel = 0
                 while unsafe channel < entry.pointee.channelCount {
                     let samples = unsafe entry.pointee.channels[channel] + offset

@@ -12,17 +12,23 @@ extension RenderContext {
     /// Multiplies the top by a parameter: what `gain(level.glide(context))` does, a little faster.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public mutating func gain(_ level: borrowing Parameter) {
-        if let level = level.atRest(self) { scaleTop(by: level) } else { gain(level.glide(self)) }
+        if let level = level.atRest(self) { scaleTop(by: level) } else { glideTop(by: level) }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) mutating func glideTop(by gain: borrowing Parameter) {
+        self.gain(gain.glide(self))
     }
 
     /// First what is often so.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) mutating func scaleTop(by gain: Float) {
         let position = depth &- 1
-        if position >= floor && position < entryCount && gain != 1 {
+        // As bits: of a number, equality is two questions.
+        if position >= floor && position < entryCount && gain.bitPattern != Float(1).bitPattern {
             let entry = unsafe entries + position
-            if unsafe entry.pointee.shape == StackEntry.monoOwn {
-                return unsafe StackKernel.scale(entry.pointee.channels[0] + offset, gain, frameCount)
+            if unsafe _fastPath(entry.pointee.format == StackEntry.monoOwn) {
+                return unsafe StackKernel.scale(entry.pointee.first + offset, gain, frameCount)
             }
         }
         scaleAny(by: gain)
@@ -107,6 +113,22 @@ extension RenderContext {
     /// A gain for each side. Mono becomes stereo.
     @_noLocks @_noAllocation
     package mutating func weigh(_ gains: PanGains) {
+        let position = depth &- 1
+        if position >= floor && position < entryCount && channelLimit >= 2 && place == 0 {
+            // First what is often so: mono, and not inside of a part of the slice.
+            let entry = unsafe entries + position
+            if unsafe entry.pointee.shape == StackEntry.monoOwn {
+                unsafe entry.pointee.shape = StackEntry.stereoOwn
+                let channels = unsafe entry.pointee.channels
+                return unsafe Kernel.spread(
+                    channels[0] + offset, channels[1] + offset, (gains.left, gains.right), frameCount)
+            }
+        }
+        weighAny(gains)
+    }
+
+    @_noLocks @_noAllocation
+    @inline(never) private mutating func weighAny(_ gains: PanGains) {
         guard require(1, for: .gain) else { return }
         let (left, right) = (gains.left, gains.right)
         let wasMono = channelCount() == 1
@@ -136,7 +158,7 @@ extension RenderContext {
         }
         // External memory has no second channel: take the stack's own.
         if unsafe entry.pointee.kind != StackEntry.own { unsafe CycleMemory.makeOwn(entry, in: core) }
-        if unsafe entry.pointee.level != 0 || level != 0 || offset != 0 {
+        if unsafe entry.pointee.place != 0 || place != 0 || offset != 0 {
             // What lies outside of this part of the slice is somebody's too.
             unsafe CycleMemory.widen(entry, to: 2, in: core)
         } else {

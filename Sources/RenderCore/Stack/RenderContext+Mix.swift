@@ -14,19 +14,24 @@ extension RenderContext {
             // The most frequent mix of all: two of the stack's own buffers, the upper not wider than the lower. A sum of
             // two does not depend on their order, so that it can be made where it is to stay.
             let (top, below) = unsafe (entries + (depth &- 1), entries + (depth &- 2))
-            let (channels, sums) = unsafe (top.pointee.channelCount, below.pointee.channelCount)
-            if unsafe top.pointee.kind | below.pointee.kind == StackEntry.own && channels <= sums,
-                // Not inside of a part of theirs: which of them goes on around it is to be told apart.
-                unsafe top.pointee.level == level && below.pointee.level == level
-            {
+            let (shape, shapeOfSum) = unsafe (top.pointee.shape, below.pointee.shape)
+            // Not inside of a part of theirs: which of them goes on around it is to be told apart.
+            let isStereo = shape == StackEntry.stereoOwn | place
+            if shape == shapeOfSum && (isStereo || shape == StackEntry.monoOwn | place) {
                 depth &-= 1
                 // Of two alike the sum is the upper one's.
-                if channels == sums { unsafe below.pointee.takeTime(of: top) }
-                if sums == 1 {
-                    let (source, sum) = unsafe (top.pointee.channels[0], below.pointee.channels[0])
-                    return unsafe Kernel.add(source + offset, to: sum + offset, frameCount)
+                unsafe below.pointee.times = top.pointee.times
+                let (channels, sums) = unsafe (top.pointee.channels, below.pointee.channels)
+                if isStereo { unsafe Kernel.add(channels[1] + offset, to: sums[1] + offset, frameCount) }
+                return unsafe Kernel.add(top.pointee.first + offset, to: below.pointee.first + offset, frameCount)
+            }
+            if unsafe top.pointee.place == place && below.pointee.place == place {
+                let (channels, sums) = unsafe (top.pointee.channelCount, below.pointee.channelCount)
+                if unsafe top.pointee.kind | below.pointee.kind == StackEntry.own && channels <= sums {
+                    depth &-= 1
+                    if channels == sums { unsafe below.pointee.times = top.pointee.times }
+                    return unsafe addWide(top, to: below, channels, sums)
                 }
-                return unsafe addWide(top, to: below, channels, sums)
             }
         }
         mixAny(count)
@@ -139,7 +144,7 @@ extension RenderContext {
         depth &-= count &- 1
         let to = depth &- 1
         guard from != to else { return }
-        if unsafe entries[to].level < entries[from].level && entries[to].kind != StackEntry.silent {
+        if unsafe entries[to].place < entries[from].place && entries[to].kind != StackEntry.silent {
             unsafe keepAround(entries + to, sum: entries + from)
             return
         }

@@ -19,14 +19,16 @@ extension RenderContext {
         let record = unsafe cursor
         // The module that is expected next, and nothing out of the ordinary: all but always. Acquiring: another renderer
         // may have had the module, and what it wrote in it is to be seen.
-        guard unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: identity),
-            unsafe core.pointee.attention == 0, !Checks.areOn || depth &- floor >= effect.pops
+        let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: identity)
+        guard unsafe _fastPath(isExpected && core.pointee.attention == 0),
+            !Checks.areOn || _fastPath(effect.pops == 0 || depth &- floor >= effect.pops)
         else { return unsafe runSlowly(module, effect, identity) }
         let expected = depth &- effect.pops &+ effect.pushes
         let results = effect.results
         let frame = unsafe enter(record, pops: effect.pops)
         module.process(&self)
-        if unsafe Checks.areOn && (core.pointee.attention != 0 || depth != expected || !endsFinite(results)) {
+        let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && depth == expected)
+        if _slowPath(!isAsDeclared) || (Checks.areOn && _slowPath(!endsFinite(results))) {
             putRight(expected, results)
         }
         leave(frame)
@@ -127,12 +129,20 @@ extension RenderContext {
         // Nearly all modules leave one buffer of one or two channels of the stack's own. (Mutating: else the whole context
         // is copied.)
         let position = depth &- 1
-        if buffers != 1 || position >= entryCount { return endFinite(buffers) }
-        let entry = unsafe entries + position
-        let (channels, shape) = unsafe (entry.pointee.channels, entry.pointee.shape)
-        let end = offset &+ frameCount
-        if shape == StackEntry.monoOwn { return unsafe RenderContext.isNumber((channels[0] + end)[-1]) }
-        if shape != StackEntry.stereoOwn { return endFinite(buffers) }
+        if _slowPath(buffers != 1 || position >= entryCount) { return endFinite(buffers) }
+        return unsafe endsFinite(entries + position, offset &+ frameCount)
+    }
+
+    /// The same of one buffer whose last frame is at hand.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) mutating func endsFinite(_ entry: UnsafeMutablePointer<StackEntry>, _ end: Int) -> Bool
+    {
+        let format = unsafe entry.pointee.format
+        if _fastPath(format == StackEntry.monoOwn) {
+            return unsafe RenderContext.isNumber((entry.pointee.first + end)[-1])
+        }
+        if format != StackEntry.stereoOwn { return endFinite(1) }
+        let channels = unsafe entry.pointee.channels
         return unsafe RenderContext.isNumber((channels[0] + end)[-1]) && RenderContext.isNumber((channels[1] + end)[-1])
     }
 
@@ -164,7 +174,7 @@ extension RenderContext {
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     mutating func explainRefusal(_ record: UnsafeMutablePointer<ModuleRecord>, _ pops: Int) {
-        guard unsafe record.pointee.index >= 0 else { return }
+        guard unsafe core.pointee.isModule(record) else { return }
         // Its own silence is enough: a mixer goes on with its other members, and whoever is at work has not failed.
         let failed = unsafe core.pointee.failed
         let outer = unsafe core.pointee.current
@@ -194,7 +204,7 @@ extension RenderContext {
         }
         if unsafe core.pointee.failed {
             silenceTop(results)
-            if !isFinite, let slot = unsafe core.pointee.current.pointee.slot {
+            if !isFinite, let slot = unsafe core.pointee.details(of: core.pointee.current).pointee.slot {
                 unsafe slot._withUnsafeGuaranteedRef { $0.reset(&self) }
             }
         }
@@ -277,7 +287,7 @@ extension RenderContext {
             }
             unsafe core.pointee.dryModule = outer
             unsafe core.pointee.dryLast = number
-        } else if unsafe CycleMemory.find(identity, in: core).pointee.index < 0 {
+        } else if unsafe !core.pointee.isModule(CycleMemory.find(identity, in: core)) {
             let failed = unsafe core.pointee.failed
             fault(.unprepared, .run, wanted: 0, found: 0)
             unsafe CycleMemory.setFailed(failed, in: core)
@@ -290,8 +300,8 @@ extension RenderContext {
     /// offered as a newcomer: those belong to the closure for good, and members come and go.
     mutating func knows<M: Module>(_ module: M) -> Bool {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
-        if unsafe cursor.pointee.identity == identity || isDryRun { return true }
-        if unsafe CycleMemory.find(identity, in: core).pointee.index >= 0 { return true }
+        if unsafe core.pointee.details(of: cursor).pointee.identity == identity || isDryRun { return true }
+        if unsafe core.pointee.isModule(CycleMemory.find(identity, in: core)) { return true }
         unsafe core.pointee.newcomers._withUnsafeGuaranteedRef { $0.missMember() }
         return false
     }

@@ -67,21 +67,24 @@ extension RenderContext {
         var index = first
         // Kept here, where an effect leaves it as it is: what follows from it is then worked out once.
         var depth = self.depth
+        let (entries, entryCount, end) = unsafe (self.entries, self.entryCount, offset &+ frameCount)
         while index < modules.count {
             let module = unsafe modules.unmanaged(at: index)
             let record = unsafe cursor
             let effect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect }
-            guard unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque()),
-                !Checks.areOn || depth &- frame.floor >= effect.pops
-            else { break }
+            let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
+            guard _fastPath(isExpected), !Checks.areOn || _fastPath(depth &- frame.floor >= effect.pops) else { break }
             // As it is: written here, the compiler knows it in what it inlines.
             self.depth = depth
             unsafe process(module, record, at: depth &- effect.pops)
             depth = depth &- effect.pops &+ effect.pushes
-            if unsafe Checks.areOn
-                && (core.pointee.attention != 0 || self.depth != depth || !endsFinite(effect.results))
-            {
+            let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && self.depth == depth)
+            let isNear = effect.results == 1 && depth <= entryCount
+            if _slowPath(!isAsDeclared) {
                 putRight(depth, effect.results)
+            } else if Checks.areOn {
+                let isFinite = unsafe isNear ? endsFinite(entries + (depth &- 1), end) : endsFinite(effect.results)
+                if _slowPath(!isFinite) { putRight(depth, effect.results) }
             }
             index &+= 1
         }
@@ -93,31 +96,37 @@ extension RenderContext {
     @inlinable @inline(__always)
     mutating func addInTurn<M: Module>(_ generators: borrowing Span<M>, from first: Int) -> Int {
         guard unsafe core.pointee.attention == 0, let sum = unsafe realEntry(0),
-            unsafe sum.pointee.kind == StackEntry.own && sum.pointee.level == level && depth < entryCount
+            unsafe sum.pointee.kind == StackEntry.own && sum.pointee.place == place && depth < entryCount
         else { return first }
         let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
         let depth = self.depth
+        // Nearly always one channel to one. No generator reaches the sum.
+        let target = unsafe sum.pointee.format == StackEntry.monoOwn ? sum.pointee.first + offset : nil
+        let core = unsafe self.core
         var index = first
         while index < generators.count {
             let module = unsafe generators.unmanaged(at: index)
             let record = unsafe cursor
             let effect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect }
-            guard unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque()),
-                effect.pops == 0 && effect.pushes == 1
-            else { break }
+            let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
+            guard _fastPath(isExpected && effect.pops == 0 && effect.pushes == 1) else { break }
+            // As it is, or as it was before the last was added: the compiler knows it in what it inlines.
+            self.depth = depth
             unsafe process(module, record, at: depth)
             index &+= 1
-            if unsafe Checks.areOn && (core.pointee.attention != 0 || self.depth != depth &+ 1) || !addTop(to: sum) {
+            let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && self.depth == depth &+ 1)
+            if unsafe _slowPath(!isAsDeclared || !addTop(to: sum, target)) {
                 // Not as declared, no numbers, wider than the sum, or somebody else's memory.
-                if unsafe core.pointee.attention != 0 || self.depth != depth &+ 1 || !endsFinite(effect.results) {
-                    putRight(depth &+ 1, effect.results)
-                }
+                if !isAsDeclared || !endsFinite(effect.results) { putRight(depth &+ 1, effect.results) }
                 leave(frame)
                 mix(2)
                 return index
             }
         }
-        if index > first { leave(frame) }
+        if index > first {
+            self.depth = depth
+            leave(frame)
+        }
         return index
     }
 
@@ -132,21 +141,20 @@ extension RenderContext {
         unsafe module._withUnsafeGuaranteedRef { $0.process(&self) }
     }
 
-    /// Adds the top to a buffer of the stack's own, right below it, and pops it. `false`: it is not that simple, or ends in
-    /// what is no number.
+    /// Adds the top to a buffer of the stack's own, right below it; the caller pops it. `false`: it is not that simple, or
+    /// ends in what is no number.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) mutating func addTop(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
+    @inlinable @inline(__always) mutating func addTop(
+        to sum: UnsafeMutablePointer<StackEntry>, _ target: UnsafeMutablePointer<Float>?
+    ) -> Bool {
         let top = unsafe sum + 1
-        // Nearly always one channel to one.
-        guard
-            unsafe sum.pointee.shape == StackEntry.monoOwn && top.pointee.shape == StackEntry.monoOwn
-                && top.pointee.level == level
+        guard let target = unsafe target,
+            unsafe _fastPath(top.pointee.shape == StackEntry.monoOwn | place)
         else { return unsafe addTopWide(to: sum) }
-        let samples = unsafe top.pointee.channels[0] + offset
-        if unsafe !RenderContext.isNumber(samples[frameCount &- 1]) { return false }
-        depth &-= 1
-        unsafe sum.pointee.takeTime(of: top)
-        unsafe StackKernel.add(samples, to: sum.pointee.channels[0] + offset, frameCount)
+        let samples = unsafe top.pointee.first + offset
+        if unsafe _slowPath(!RenderContext.isNumber(samples[frameCount &- 1])) { return false }
+        unsafe sum.pointee.times = top.pointee.times
+        unsafe StackKernel.add(samples, to: target, frameCount)
         return true
     }
 
@@ -155,12 +163,11 @@ extension RenderContext {
     @usableFromInline @inline(never) mutating func addTopWide(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
         let top = unsafe sum + 1
         let (channels, sums) = unsafe (top.pointee.channelCount, sum.pointee.channelCount)
-        guard unsafe top.pointee.kind == StackEntry.own && top.pointee.level == level && channels <= sums else {
+        guard unsafe top.pointee.kind == StackEntry.own && top.pointee.place == place && channels <= sums else {
             return false
         }
         if !endsFinite(1) { return false }
-        depth &-= 1
-        if channels == sums { unsafe sum.pointee.takeTime(of: top) }
+        if channels == sums { unsafe sum.pointee.times = top.pointee.times }
         unsafe addWide(top, to: sum, channels, sums)
         return true
     }

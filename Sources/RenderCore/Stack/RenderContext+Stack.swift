@@ -46,9 +46,9 @@ extension RenderContext {
     @inlinable @inline(__always)
     mutating func monoMemory() -> UnsafeMutablePointer<Float> {
         let position = depth
-        if unsafe position < entryCount && entries[position].kind == StackEntry.own {
+        if unsafe _fastPath(position < entryCount && entries[position].kind == StackEntry.own) {
             unsafe begin(entries + position, channels: 1)
-            return unsafe entries[position].channels[0] + offset
+            return unsafe entries[position].first + offset
         }
         return unsafe monoMemorySlowly()
     }
@@ -77,8 +77,7 @@ extension RenderContext {
         }
         let (from, to) = unsafe (entries + source, entries + source + 1)
         unsafe to.pointee.path = from.pointee.path
-        unsafe to.pointee.sampleTime = from.pointee.sampleTime
-        unsafe to.pointee.hostTime = from.pointee.hostTime
+        unsafe to.pointee.times = from.pointee.times
         var channel = 0
         while channel < channels {
             unsafe (to.pointee.channels[channel] + offset).copySamples(
@@ -170,11 +169,8 @@ extension RenderContext {
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
     mutating func begin(_ entry: UnsafeMutablePointer<StackEntry>, channels: Int) {
-        unsafe entry.pointee.shape = StackEntry.shape(channels, StackEntry.own)
-        unsafe entry.pointee.level = level
-        unsafe entry.pointee.path = 0
-        unsafe entry.pointee.sampleTime = sampleTime
-        unsafe entry.pointee.hostTime = hostTime
+        unsafe entry.pointee.shape = StackEntry.shape(channels, StackEntry.own, place)
+        unsafe entry.pointee.times = times
         depth &+= 1
     }
 
@@ -244,10 +240,8 @@ extension RenderContext {
     /// Makes the entry one that has no memory. A slot that it has stays with it until it is pushed anew.
     @_noLocks @_noAllocation
     func dropToSilence(_ position: Int) {
-        unsafe entries[position].shape = StackEntry.shape(1, StackEntry.silent)
-        unsafe entries[position].path = 0
-        unsafe entries[position].sampleTime = sampleTime
-        unsafe entries[position].hostTime = hostTime
+        unsafe entries[position].shape = StackEntry.shape(1, StackEntry.silent, entries[position].place)
+        unsafe entries[position].times = times
     }
 
     @_noLocks @_noAllocation
@@ -288,8 +282,7 @@ extension RenderContext {
         let position = depth &- 1 &- index
         let known = position >= floor && position < entryCount && index >= 0
         unsafe stand.pointee.channelCount = known ? entries[position].channelCount : 1
-        unsafe stand.pointee.sampleTime = sampleTime
-        unsafe stand.pointee.hostTime = hostTime
+        unsafe stand.pointee.times = times
         var channel = 0
         while unsafe channel < stand.pointee.channelCount {
             unsafe (stand.pointee.channels[channel] + offset).clearSamples(count: frameCount)

@@ -28,8 +28,8 @@ public import Synchronization
     @usableFromInline var floor = 0
     /// Where in its buffers this context begins; not 0 inside ``subBlock(offset:length:_:)`` only.
     @usableFromInline var offset = 0
-    /// How many ``subBlock(offset:length:_:)`` this is inside of.
-    @usableFromInline var level: Int32 = 0
+    /// How many ``subBlock(offset:length:_:)`` this is inside of, as it stands in the shape of an entry: 0 is none.
+    @usableFromInline var place: UInt64 = 0
     /// The module that is expected to run next.
     @usableFromInline var cursor: UnsafeMutablePointer<ModuleRecord>
     @usableFromInline var mode: Mode
@@ -39,9 +39,17 @@ public import Synchronization
     /// ``sampleRate``, as parameters compare it.
     @usableFromInline let rateBits: UInt64
     /// The first frame of this slice on the renderer's own clock, which starts at 0 and never wraps.
-    public internal(set) var sampleTime: Int64
+    @inlinable public internal(set) var sampleTime: Int64 {
+        @_noLocks @_noAllocation get { times[0] }
+        @_noLocks @_noAllocation set { times[0] = newValue }
+    }
     /// When the first frame of this slice is due, in nanoseconds of ``HostClock``.
-    public internal(set) var hostTime: Int64
+    @inlinable public internal(set) var hostTime: Int64 {
+        @_noLocks @_noAllocation get { times[1] }
+        @_noLocks @_noAllocation set { times[1] = newValue }
+    }
+    /// ``sampleTime`` and ``hostTime``, which each push writes to the buffer.
+    @usableFromInline var times: SIMD2<Int64>
 
     @_lifetime(immortal)
     @_noLocks @_noAllocation
@@ -57,8 +65,7 @@ public import Synchronization
         unsafe CycleMemory.setSlow(mode.slowsModules, in: core)
         frameCount = frames
         rateBits = unsafe core.pointee.sampleRate.bitPattern
-        self.sampleTime = sampleTime
-        self.hostTime = hostTime
+        times = SIMD2(sampleTime, hostTime)
     }
 
     /// Who may touch a ``RenderState`` now: the running module, else the renderer itself.
@@ -125,7 +132,7 @@ public import Synchronization
         depth = 0
         floor = 0
         offset = 0
-        level = 0
+        place = 0
         unsafe cursor = core.pointee.records
         unsafe CycleMemory.forgetModules(core)
     }

@@ -4,29 +4,16 @@
     @usableFromInline var channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
     /// The slot's own memory; `nil` where there is none (see ``silent``).
     @usableFromInline var home: UnsafeMutablePointer<Float>?
-    /// How many channels, and above that what the memory is: what is nearly always so, ``monoOwn`` or ``stereoOwn``, is seen
-    /// by one comparison.
+    /// ``channelCount`` (16 bits), ``kind`` (2), ``level`` (14) and ``path`` (32), so that a push is one store, and what is
+    /// nearly always so is seen by one comparison.
     @usableFromInline var shape: UInt64
     /// Which frames of external memory may be read.
     var validFrom: Int32 = 0
     var validTo: Int32 = 0
-    /// How deep inside of parts of a slice it was pushed: outside of that part its samples are nobody's.
-    @usableFromInline var level: Int32 = 0
-    /// In a dry run: where what is in it comes from, as a number in ``SignalPaths``; 0 is nowhere.
-    @usableFromInline var path: Int32 = 0
-    @usableFromInline var sampleTime: Int64
-    @usableFromInline var hostTime: Int64
-    /// A line of the processor's cache each.
-    private var padding: Int64 = 0
-
-    /// Takes the time of another. (Compared first: read as a pair just after they were written one by one, the processor
-    /// would wait for them.)
-    @_noLocks @_noAllocation
-    @inlinable @inline(__always) mutating func takeTime(of other: UnsafeMutablePointer<StackEntry>) {
-        let (sample, host) = unsafe (other.pointee.sampleTime, other.pointee.hostTime)
-        if sample != sampleTime { sampleTime = sample }
-        if host != hostTime { hostTime = host }
-    }
+    /// The time of its first frame: of the sample clock, and of the host's. Written and read together. With it an entry is
+    /// a line of the processor's cache.
+    @usableFromInline var times = SIMD2<Int64>(0, 0)
+    private var padding = SIMD2<Int64>(0, 0)
 
     /// Entries that stand in for buffers that are not there: three for views that are open at once, one for channels.
     static var sinkCount: Int { @_noLocks @_noAllocation get { 4 } }
@@ -38,29 +25,58 @@
         unsafe self.channels = channels
         unsafe self.home = home
         self.shape = shape
-        sampleTime = 0
-        hostTime = 0
     }
 
     /// A shape of so many channels.
+    ///
+    /// - Parameter place: the level, as in ``RenderContext/place``.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) static func shape(_ channels: Int, _ kind: UInt8) -> UInt64 {
-        UInt64(kind) << 32 | UInt64(UInt32(truncatingIfNeeded: channels))
+    @inlinable @inline(__always) static func shape(_ channels: Int, _ kind: UInt8, _ place: UInt64 = 0) -> UInt64 {
+        UInt64(UInt16(truncatingIfNeeded: channels)) | UInt64(kind) << 16 | place
     }
 
     @inlinable var channelCount: Int {
-        @_noLocks @_noAllocation @inline(__always) get { Int(UInt32(truncatingIfNeeded: shape)) }
-        @_noLocks @_noAllocation @inline(__always) set { shape = StackEntry.shape(newValue, kind) }
+        @_noLocks @_noAllocation @inline(__always) get { Int(UInt16(truncatingIfNeeded: shape)) }
+        @_noLocks @_noAllocation @inline(__always) set {
+            shape = shape & ~0xFFFF | UInt64(UInt16(truncatingIfNeeded: newValue))
+        }
     }
 
     @inlinable var kind: UInt8 {
-        @_noLocks @_noAllocation @inline(__always) get { UInt8(truncatingIfNeeded: shape &>> 32) }
-        @_noLocks @_noAllocation @inline(__always) set { shape = StackEntry.shape(channelCount, newValue) }
+        @_noLocks @_noAllocation @inline(__always) get { UInt8(truncatingIfNeeded: shape &>> 16) & 3 }
+        @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0x3_0000 | UInt64(newValue) << 16 }
     }
+
+    /// How deep inside of parts of a slice it was pushed: outside of that part its samples are nobody's.
+    @inlinable var level: Int {
+        @_noLocks @_noAllocation @inline(__always) get { Int(shape &>> 18) & 0x3FFF }
+    }
+
+    /// ``level`` where it stands in the shape.
+    @inlinable var place: UInt64 {
+        @_noLocks @_noAllocation @inline(__always) get { shape & 0xFFFC_0000 }
+        @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0xFFFC_0000 | newValue }
+    }
+
+    /// In a dry run: where what is in it comes from, as a number in ``SignalPaths``; 0 is nowhere.
+    var path: Int32 {
+        @_noLocks @_noAllocation get { Int32(truncatingIfNeeded: shape &>> 32) }
+        @_noLocks @_noAllocation set { shape = shape & 0xFFFF_FFFF | UInt64(UInt32(bitPattern: newValue)) << 32 }
+    }
+
+    /// How many channels of which memory, wherever it was pushed: ``monoOwn``, say.
+    @inlinable var format: UInt64 { @_noLocks @_noAllocation @inline(__always) get { shape & 0x3_FFFF } }
 
     /// One and two channels of the slot's own memory.
     @inlinable static var monoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 1 } }
     @inlinable static var stereoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 2 } }
+
+    /// The first channel of the slot's own memory.
+    ///
+    /// - Precondition: ``kind`` is ``own``.
+    @inlinable var first: UnsafeMutablePointer<Float> {
+        @_noLocks @_noAllocation @inline(__always) get { unsafe home.unsafelyUnwrapped }
+    }
 
     // What the memory behind an entry is. Bare numbers, because comparing enum cases is a call to the compiler's checks.
 

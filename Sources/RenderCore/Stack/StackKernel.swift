@@ -35,6 +35,12 @@
         unsafe Kernel.scale(samples, gain, count)
     }
 
+    /// Makes all samples the same.
+    @_noLocks @_noAllocation
+    @usableFromInline static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
+        unsafe Kernel.fill(samples, value, count)
+    }
+
     /// Whether every sample is a number and not infinite.
     @_noLocks @_noAllocation
     static func isFinite(_ samples: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {

@@ -20,7 +20,9 @@
         unsafe floats.initialize(repeating: 0, count: owners * channels * stride)
 
         unsafe tables = .allocate(capacity: (owners + slots) * channels)
-        unsafe entries = .allocate(capacity: 2 * slots)
+        unsafe entries = UnsafeMutableRawPointer.allocate(
+            byteCount: 2 * slots * MemoryLayout<StackEntry>.stride, alignment: 64
+        ).bindMemory(to: StackEntry.self, capacity: 2 * slots)
         unsafe sinks = .allocate(capacity: StackEntry.sinkCount)
         // An entry without a slot still has a table, because external memory may be pushed where no slot is left.
         for index in 0..<(owners + slots) {

@@ -1,0 +1,83 @@
+internal import Synchronization
+
+/// What a parameter is besides its cell: its glide, its settings, and what control code has asked for. On the heap, so that a
+/// transaction can hold on to it.
+@safe struct ParameterDetails: ~Copyable, Sendable {
+    // The glide, written by the render thread when a new value is first seen.
+    /// The frame at which it began; `.min` at rest, `.max` before the first slice (then a value is taken, not glided to).
+    let glideStart = Atomic<Int64>(.max)
+    let glideTo: Atomic<UInt32>
+    let glideFrom: Atomic<UInt32>
+    let glideLength = Atomic<Int32>(0)
+
+    /// What control code has asked for: a version in the upper half, the value's bits in the lower.
+    let requested: Atomic<UInt64>
+    /// How often a value was no number and was ignored.
+    let ignored = Atomic<Int>(0)
+    /// The parameter itself, and the transactions that will still write to it.
+    let holders = Atomic<Int>(1)
+
+    let settings: Settings
+    let glideSeconds: Double
+
+    /// What a parameter is made with.
+    struct Settings: Sendable {
+        let initialValue: Float
+        let range: ClosedRange<Float>
+        let unit: Parameter.Unit
+        let glide: Parameter.Curve
+        let limit: Parameter.RateLimit?
+    }
+
+    init(_ settings: Settings) {
+        let bits = settings.initialValue.bitPattern
+        requested = Atomic(UInt64(bits))
+        glideFrom = Atomic(bits)
+        glideTo = Atomic(bits)
+        glideSeconds = settings.glide.duration.seconds
+        self.settings = settings
+    }
+
+    /// A new value of the next version.
+    @_noLocks @_noAllocation
+    func request(_ value: Float) -> UInt64 {
+        var old = requested.load(ordering: .relaxed)
+        while true {
+            let new = ((old &>> 32) &+ 1) &<< 32 | UInt64(value.bitPattern)
+            let (exchanged, original) = requested.weakCompareExchange(
+                expected: old, desired: new, ordering: .acquiringAndReleasing)
+            if exchanged { return new }
+            old = original
+        }
+    }
+}
+
+/// A parameter that somebody holds.
+@safe struct ParameterReference: @unchecked Sendable {
+    // Unchecked because the cell is atomics, and the details are too but for settings that never change.
+    let cell: UnsafeMutablePointer<ParameterCell>
+    var details: UnsafeMutablePointer<ParameterDetails> {
+        @_noLocks @_noAllocation get { unsafe ParameterCells.details(cell) }
+    }
+
+    init(cell: UnsafeMutablePointer<ParameterCell>) { unsafe self.cell = cell }
+
+    /// A new parameter, held once.
+    init(_ settings: ParameterDetails.Settings) {
+        let details = UnsafeMutablePointer<ParameterDetails>.allocate(capacity: 1)
+        unsafe details.initialize(to: ParameterDetails(settings))
+        unsafe cell = ParameterCells.make(
+            settings.initialValue.bitPattern, rateFactor: settings.limit?.factor ?? .infinity, details)
+    }
+
+    func retain() { unsafe details.pointee.holders.wrappingAdd(1, ordering: .relaxed) }
+
+    func release() {
+        let details = unsafe self.details
+        if unsafe details.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            unsafe ParameterCells.free(cell)
+            unsafe details.deinitialize(count: 1)
+            unsafe details.deallocate()
+        }
+    }
+}
