@@ -79,17 +79,18 @@ public final class Oscillator: Generator {
             var samples = context.pushMono()
             Signal.sine(phase: phase, step: step, level: level, into: &samples)
         } else if isAnew {
-            processAnew(&context, hasEdges ? .none : rest)
+            processAnew(&context)
         }
     }
 
     /// Something moves or has changed, or it is not a sine.
     @_noLocks @_noAllocation
-    @inline(never) private func processAnew(_ context: inout RenderContext, _ rest: ParametersAtRest) {
-        let frequency = frequency.glide(context)
-        let level = level.glide(context)
-        let phase = phase.glide(context)
+    @inline(never) private func processAnew(_ context: inout RenderContext) {
+        let glides = (frequency.glide(context), level.glide(context), phase.glide(context))
         let width = hasWidth ? width.glide(context) : Glide(0.5)
+        // Behind the glides: what rests then is what they are.
+        let rest = hasEdges ? .none : ParametersAtRest(context, frequency, phase, level)
+        let (frequency, level, phase) = glides
         let wave = wave
         voice.with(&context) { voice, context in
             let rate = context.sampleRate

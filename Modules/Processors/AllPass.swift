@@ -31,10 +31,11 @@ public final class AllPass: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let rest = ParametersAtRest(context, frequency, q, mix)
-        if filter.goOn(&context, rest) { return }
+        if filter.goOn(&context, ParametersAtRest(context, frequency, q, mix)) { return }
         let settings = FilterSettings(
             .allPass, frequency: frequency.glide(context), width: .q(q.glide(context)), mix: mix.glide(context))
+        // Behind the glides: what rests then is what they are made of.
+        let rest = ParametersAtRest(context, frequency, q, mix)
         filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 

@@ -30,11 +30,12 @@ public final class HighPass: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let rest = ParametersAtRest(context, cutoff, resonance, mix)
-        if filter.goOn(&context, rest) { return }
+        if filter.goOn(&context, ParametersAtRest(context, cutoff, resonance, mix)) { return }
         let settings = FilterSettings(
             .highPass, frequency: cutoff.glide(context), width: .resonance(resonance.glide(context)),
             mix: mix.glide(context))
+        // Behind the glides: what rests then is what they are made of.
+        let rest = ParametersAtRest(context, cutoff, resonance, mix)
         filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 

@@ -31,10 +31,11 @@ public final class LowShelf: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let rest = ParametersAtRest(context, cutoff, gain, mix)
-        if filter.goOn(&context, rest) { return }
+        if filter.goOn(&context, ParametersAtRest(context, cutoff, gain, mix)) { return }
         let settings = FilterSettings(
             .lowShelf, frequency: cutoff.glide(context), decibels: gain.glide(context), mix: mix.glide(context))
+        // Behind the glides: what rests then is what they are made of.
+        let rest = ParametersAtRest(context, cutoff, gain, mix)
         filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 

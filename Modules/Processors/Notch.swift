@@ -30,10 +30,11 @@ public final class Notch: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let rest = ParametersAtRest(context, center, octaves, mix)
-        if filter.goOn(&context, rest) { return }
+        if filter.goOn(&context, ParametersAtRest(context, center, octaves, mix)) { return }
         let settings = FilterSettings(
             .notch, frequency: center.glide(context), width: .octaves(octaves.glide(context)), mix: mix.glide(context))
+        // Behind the glides: what rests then is what they are made of.
+        let rest = ParametersAtRest(context, center, octaves, mix)
         filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
     }
 

@@ -48,11 +48,12 @@ public final class ParametricEQ: Effect {
         if isPartial { context.duplicate() }
         var band = 0
         while band < bands.count {
-            let rest = bands[band].rest(context)
             var isDone = false
-            if frames > 0 { isDone = filter.goOn(&context, stage: band, rest) }
+            if frames > 0 { isDone = filter.goOn(&context, stage: band, bands[band].rest(context)) }
             if !isDone {
                 let settings = bands[band].settings(context)
+                // Behind the glides: what rests then is what they are made of.
+                let rest = bands[band].rest(context)
                 if frames > 0 { filter.with(&context) { $0.process(&$1, stage: band, settings, rest) } }
             }
             band &+= 1

@@ -8,12 +8,14 @@
 // frame-by-frame form; what differs between the two lies at 1e-16.
 
 struct filter {
-    double h[8], cu[8], cw[8], bu[8], bw[8], a[4];
+    double zeros[4], h[8], cu[8], cw[8], bu[8], bw[8], a[4];
 };
 
 INLINE d8 spread8d(double v) { return (d8){v, v, v, v, v, v, v, v}; }
 
-INLINE f8 filter_block(const struct filter *f, f8 input, const double h[12], d2 *state, bool isWide) {
+INLINE f8 filter_block(const struct filter *f, f8 input, d2 *state, bool isWide) {
+    // A row of `h` may begin with zeros: those that stand before it.
+    const double *h = (const double *)f + 4;
     d2 s = *state;
     d4 x = low4(input), z = high4(input);
     double frames[8];
@@ -22,10 +24,10 @@ INLINE f8 filter_block(const struct filter *f, f8 input, const double h[12], d2 
     // Through memory, which the compiler would avoid: from there a number is spread at no cost where vectors are long.
     if (isWide) __asm__("" : "+m"(frames));
     d8 sums = load8d(f->cu) * spread8d(s[0]) + load8d(f->cw) * spread8d(s[1]);
-    // Frame i hears frame j through h[i - j]; `h` begins with four zeros.
-    for (int j = 0; j < 4; j++) sums += spread8d(frames[j]) * load8d(h + 4 - j);
+    // Frame i hears frame j through h[i - j].
+    for (int j = 0; j < 4; j++) sums += spread8d(frames[j]) * load8d(h - j);
     d4 first = __builtin_shufflevector(sums, sums, 0, 1, 2, 3), second = __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
-    for (int j = 0; j < 4; j++) second += spread4(frames[4 + j]) * load4d(h + 4 - j);
+    for (int j = 0; j < 4; j++) second += spread4(frames[4 + j]) * load4d(h - j);
     d4 p = x * load4d(f->bu) + z * load4d(f->bu + 4);
     d4 q = x * load4d(f->bw) + z * load4d(f->bw + 4);
     d2 pq = __builtin_shufflevector(p, q, 0, 4) + __builtin_shufflevector(p, q, 1, 5);
@@ -40,7 +42,6 @@ INLINE void filter_body(
     size_t count, bool isWide
 ) {
     const struct filter *f = (const struct filter *)numbers;
-    double h[12] = {0, 0, 0, 0, f->h[0], f->h[1], f->h[2], f->h[3], f->h[4], f->h[5], f->h[6], f->h[7]};
     d2 state = {*u, *w};
     if (pendingCount > 0) {
         size_t taken = count < 8 - pendingCount ? count : 8 - pendingCount;
@@ -48,20 +49,20 @@ INLINE void filter_body(
         for (size_t i = pendingCount + taken; i < 8; i++) pending[i] = 0;
         d2 kept = state;
         float out[8];
-        store8(out, filter_block(f, load8(pending), h, &state, isWide));
+        store8(out, filter_block(f, load8(pending), &state, isWide));
         for (size_t i = 0; i < taken; i++) samples[i] = out[pendingCount + i];
         if (pendingCount + taken < 8) state = kept;
         samples += taken;
         count -= taken;
     }
     size_t i = 0;
-    for (; i + 8 <= count; i += 8) store8(samples + i, filter_block(f, load8(samples + i), h, &state, isWide));
+    for (; i + 8 <= count; i += 8) store8(samples + i, filter_block(f, load8(samples + i), &state, isWide));
     *u = state[0];
     *w = state[1];
     if (i < count) {
         for (size_t k = 0; k < 8; k++) pending[k] = i + k < count ? samples[i + k] : 0;
         float out[8];
-        store8(out, filter_block(f, load8(pending), h, &state, isWide));
+        store8(out, filter_block(f, load8(pending), &state, isWide));
         for (size_t k = 0; i + k < count; k++) samples[i + k] = out[k];
     }
 }

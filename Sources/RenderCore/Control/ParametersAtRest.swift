@@ -1,10 +1,12 @@
 /// Three parameters at rest, to be compared with those of the slice before: for what is made of parameters and takes a
 /// while, such as coefficients.
 ///
-///     let rest = ParametersAtRest(context, cutoff, q, mix)
-///     if rest.isEqual(to: voice.rest) { … }           // what was made then is right for all frames of this slice
+///     if ParametersAtRest(context, cutoff, q, mix).isEqual(to: rest) { … }    // what was made then is right now
+///     let settings = (cutoff.glide(context), q.glide(context), mix.glide(context))
+///     rest = ParametersAtRest(context, cutoff, q, mix)                        // behind the glides
 ///
-/// While one of them moves they are equal to nothing.
+/// While one of them moves they are equal to nothing. They are asked for behind the glides because a parameter may be set at
+/// any time: what rests behind its glide is what the glide was.
 public struct ParametersAtRest: Sendable, BitwiseCopyable {
     @usableFromInline let first, second, rate: UInt64
 

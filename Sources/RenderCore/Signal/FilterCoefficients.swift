@@ -167,14 +167,18 @@ public struct FilterCoefficients: Sendable, BitwiseCopyable {
 }
 
 extension FilterCoefficients {
-    /// What a block of eight frames comes out as, without going from frame to frame: 44 numbers.
+    static var blockNumberCount: Int { @_noLocks @_noAllocation get { 48 } }
+
+    /// What a block of eight frames comes out as, without going from frame to frame: ``blockNumberCount`` numbers.
     ///
     /// With the state at its start, u and w, frame `i` of a block is `cu[i] u + cw[i] w + Σ h[i - j] x[j]`, and the state
-    /// after it is linear in all of them too. The numbers are those: the impulse response `h`; the answers `cu` and `cw`;
-    /// what each frame does to `u` and to `w`; and the four that take the state to the next block. They are found by
-    /// running the filter itself, so that they have its precision.
+    /// after it is linear in all of them too. The numbers are those: four zeros and the impulse response `h`, of which a row
+    /// may begin with zeros; the answers `cu` and `cw`; what each frame does to `u` and to `w`; and the four that take the
+    /// state to the next block. They are found by running the filter itself, so that they have its precision.
     @_noLocks @_noAllocation
-    func blockNumbers(_ numbers: UnsafeMutablePointer<Double>) {
+    func blockNumbers(_ place: UnsafeMutablePointer<Double>) {
+        for i in 0..<4 { unsafe place[i] = 0 }
+        let numbers = unsafe place + 4
         var (u, w) = (0.0, 0.0)
         for i in 0..<8 { unsafe numbers[i] = next(i == 0 ? 1 : 0, &u, &w) }
         (u, w) = (1, 0)

@@ -7,7 +7,7 @@
     package let channelCount: Int
     private var channels: RenderMemory<OnePoleState>
     private var pending: RenderMemory<Float>
-    /// 44 as for a second-order filter, whose second integrator is at rest.
+    /// Those of a second-order filter, whose second integrator is at rest: ``FilterCoefficients/blockNumbers(_:)``.
     private var numbers: RenderMemory<Double>
     private var madeFor = -1.0
 
@@ -18,7 +18,7 @@
         channelCount = max(1, channels)
         self.channels = RenderMemory(repeating: OnePoleState(), count: channelCount)
         pending = RenderMemory(repeating: 0, count: 8 * channelCount)
-        numbers = RenderMemory(repeating: 0, count: 44)
+        numbers = RenderMemory(repeating: 0, count: FilterCoefficients.blockNumberCount)
     }
 
     /// Forgets what was heard.
@@ -92,7 +92,8 @@
     @_noLocks @_noAllocation
     private mutating func makeNumbers(_ coefficient: Double) {
         madeFor = coefficient
-        let numbers = unsafe self.numbers.memory.base
+        // Behind the zeros.
+        let numbers = unsafe self.numbers.memory.base + 4
         let kept = 1 - coefficient
         var power = 1.0
         for i in 0..<8 {

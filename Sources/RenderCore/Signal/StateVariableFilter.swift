@@ -21,8 +21,8 @@
     public let stageCount: Int
     /// Channels there is a memory for, a multiple of 8.
     let channelLimit: Int
-    /// What is gone through in each slice, in one piece for each stage: 44 numbers (see
-    /// ``Kernel/filter(_:_:_:_:_:_:_:)``), and for eight channels at a time their `u`, then their `w`.
+    /// What is gone through in each slice, in one piece for each stage: the numbers for blocks
+    /// (``FilterCoefficients/blockNumbers(_:)``), and for eight channels at a time their `u`, then their `w`.
     var memory: RenderMemory<Double>
     private var rest: RenderMemory<RestingFilter>
     /// The frames of a block that is not complete: eight for each channel; stage after stage.
@@ -31,8 +31,6 @@
 
     /// Frames before it is worth making the numbers for blocks, which takes as long as some thirty frames.
     private static var patience: Int { @_noLocks @_noAllocation get { 16 } }
-    /// Room for the numbers for blocks, in whole lines of the cache.
-    private static var numberCount: Int { @_noLocks @_noAllocation get { 48 } }
 
     /// Memory that has heard nothing.
     ///
@@ -44,7 +42,7 @@
         precondition(stages > 0 && channels > 0, "StateVariableFilter: \(stages) stages, \(channels) channels")
         stageCount = stages
         channelLimit = (channels + 7) / 8 * 8
-        memory = RenderMemory(repeating: 0, count: stages * (StateVariableFilter.numberCount + 2 * channelLimit))
+        memory = RenderMemory(repeating: 0, count: stages * (FilterCoefficients.blockNumberCount + 2 * channelLimit))
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
         rest = RenderMemory(repeating: RestingFilter(coefficients: nothing), count: stages)
         pending = RenderMemory(repeating: 0, count: stages * channelLimit * 8)
@@ -290,7 +288,7 @@
     /// Where the numbers for blocks are.
     @_noLocks @_noAllocation
     private func numbers(_ stage: Int) -> UnsafeMutablePointer<Double> {
-        unsafe memory.memory.base + stage &* (StateVariableFilter.numberCount &+ 2 &* channelLimit)
+        unsafe memory.memory.base + stage &* (FilterCoefficients.blockNumberCount &+ 2 &* channelLimit)
     }
 
     /// Where the state of a channel is, and behind it that of the others of its eight.
@@ -298,7 +296,7 @@
     private func lanes(
         _ stage: Int, _ channel: Int
     ) -> (u: UnsafeMutablePointer<Double>, w: UnsafeMutablePointer<Double>) {
-        let u = unsafe numbers(stage) + (StateVariableFilter.numberCount &+ channel &+ (channel & ~7))
+        let u = unsafe numbers(stage) + (FilterCoefficients.blockNumberCount &+ channel &+ (channel & ~7))
         return unsafe (u, u + 8)
     }
 

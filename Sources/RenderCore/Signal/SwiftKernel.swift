@@ -161,8 +161,8 @@ enum SwiftKernel {
     private static func answer(
         _ numbers: UnsafePointer<Double>, _ u: Double, _ w: Double, _ block: UnsafeMutablePointer<Float>, _ frame: Int
     ) -> Double {
-        var sum = unsafe numbers[8 &+ frame] * u + numbers[16 &+ frame] * w
-        for i in 0...frame { unsafe sum += Double(block[i]) * numbers[frame &- i] }
+        var sum = unsafe numbers[12 &+ frame] * u + numbers[20 &+ frame] * w
+        for i in 0...frame { unsafe sum += Double(block[i]) * numbers[4 &+ frame &- i] }
         return sum
     }
 
@@ -171,8 +171,8 @@ enum SwiftKernel {
     private static func next(
         _ numbers: UnsafePointer<Double>, _ u: Double, _ w: Double, _ block: UnsafeMutablePointer<Float>
     ) -> (Double, Double) {
-        let (ofU, ofW) = unsafe (driven(numbers + 24, block), driven(numbers + 32, block))
-        return unsafe ((numbers[40] * u + numbers[42] * w) + ofU, (numbers[41] * u + numbers[43] * w) + ofW)
+        let (ofU, ofW) = unsafe (driven(numbers + 28, block), driven(numbers + 36, block))
+        return unsafe ((numbers[44] * u + numbers[46] * w) + ofU, (numbers[45] * u + numbers[47] * w) + ofW)
     }
 
     @_noLocks @_noAllocation

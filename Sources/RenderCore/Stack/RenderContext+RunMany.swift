@@ -58,35 +58,30 @@ extension RenderContext {
         for index in elements.indices { body(&self, elements[index]) }
     }
 
-    /// Runs modules as long as each is the one that is expected, and nothing is out of the ordinary. Returns the first that
-    /// was not run.
+    /// Runs effects as long as each is the one that is expected, and nothing is out of the ordinary. Returns the first that
+    /// was not run: of modules that do not edit the top, the first of all.
     @inlinable @inline(__always)
     mutating func runInTurn<M: Module>(_ modules: borrowing Span<M>, from first: Int) -> Int {
-        if unsafe core.pointee.attention != 0 { return first }
+        // Kept here: what follows from them is then worked out once.
+        let (core, depth, floor) = unsafe (self.core, self.depth, self.floor)
+        guard unsafe core.pointee.attention == 0, depth > floor && depth <= entryCount else { return first }
+        let (top, end) = unsafe (entries + (depth &- 1), offset &+ frameCount)
         let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
         var index = first
-        // Kept here, where an effect leaves it as it is: what follows from it is then worked out once.
-        var depth = self.depth
-        let (entries, entryCount, end) = unsafe (self.entries, self.entryCount, offset &+ frameCount)
         while index < modules.count {
             let module = unsafe modules.unmanaged(at: index)
             let record = unsafe cursor
-            let effect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect }
+            let isEffect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect.isEdit }
             let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
-            guard _fastPath(isExpected), !Checks.areOn || _fastPath(depth &- frame.floor >= effect.pops) else { break }
+            guard _fastPath(isExpected && isEffect) else { break }
             // As it is: written here, the compiler knows it in what it inlines.
             self.depth = depth
-            unsafe process(module, record, at: depth &- effect.pops)
-            depth = depth &- effect.pops &+ effect.pushes
-            let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && self.depth == depth)
-            let isNear = effect.results == 1 && depth <= entryCount
-            if _slowPath(!isAsDeclared) {
-                putRight(depth, effect.results)
-            } else if Checks.areOn {
-                let isFinite = unsafe isNear ? endsFinite(entries + (depth &- 1), end) : endsFinite(effect.results)
-                if _slowPath(!isFinite) { putRight(depth, effect.results) }
-            }
+            unsafe process(module, record, at: depth &- 1)
             index &+= 1
+            if !Checks.areOn { continue }
+            if unsafe _slowPath(core.pointee.attention != 0 || self.depth != depth || !endsFinite(top, end)) {
+                putRight(depth, 1)
+            }
         }
         if index > first { leave(frame) }
         return index
@@ -174,6 +169,11 @@ extension RenderContext {
 }
 
 extension StackEffect {
+    /// Whether the module takes one buffer and leaves its own work in the place of it.
+    @inlinable @inline(__always) var isEdit: Bool {
+        @_noLocks @_noAllocation get { pops == 1 && pushes == 1 && !isReadOnly }
+    }
+
     /// How many buffers on top are the module's own work.
     @inlinable @inline(__always) var results: Int {
         @_noLocks @_noAllocation get { isReadOnly ? 0 : pushes }

@@ -184,7 +184,7 @@ import Testing
             FilterCoefficients(.highShelf, frequency: 20_000, q: 0.7, decibels: 12, sampleRate: 48_000),
         ]
         for coefficients in filters {
-            let numbers = RenderMemory<Double>(repeating: 0, count: 44)
+            let numbers = RenderMemory<Double>(repeating: 0, count: FilterCoefficients.blockNumberCount)
             coefficients.blockNumbers(numbers.memory.base)
             for cuts in [[4_096], [64], [1], [7, 100, 3, 8]] {
                 var first: [Float] = []
@@ -197,7 +197,8 @@ import Testing
                     while done < input.count {
                         let count = min(cuts[turn % cuts.count], input.count - done)
                         fast.withUnsafeMutableBufferPointer {
-                            Kernel.filter(numbers.memory.base, &u, &w, &pending, waiting, $0.baseAddress! + done, count)
+                            Kernel.filter(
+                                numbers.memory.base, &u, &w, &pending, waiting, $0.baseAddress! + done, count)
                         }
                         plain.withUnsafeMutableBufferPointer {
                             SwiftKernel.filter(
@@ -221,7 +222,7 @@ import Testing
     @Test("W4: eight channels filtered together have the bits of one after the other")
     func filterEight() {
         let coefficients = FilterCoefficients(.highShelf, frequency: 900, q: 0.6, decibels: -9, sampleRate: 48_000)
-        let numbers = RenderMemory<Double>(repeating: 0, count: 44)
+        let numbers = RenderMemory<Double>(repeating: 0, count: FilterCoefficients.blockNumberCount)
         coefficients.blockNumbers(numbers.memory.base)
         for cuts in [[512], [64], [1], [7, 100, 3, 8]] {
             eachForm {
