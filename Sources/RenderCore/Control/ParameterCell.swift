@@ -54,10 +54,10 @@ public import Synchronization
 /// Where all cells are: side by side, in the order in which they were made. Modules that run one after the other find
 /// theirs in lines of the cache that follow one another.
 enum ParameterCells {
-    /// Cells in a piece of memory: 4 kB. Behind them stand as many addresses of the details. Pieces are never given back: the
+    /// Cells in a piece of memory, which behind them has as many addresses of their details. Pieces are never given back: the
     /// next parameters take what is free.
-    private static var count: Int { @_noLocks @_noAllocation get { 128 } }
-    /// A piece begins at a multiple of this, so that the address of a cell says where in which piece it is.
+    private static var count: Int { @_noLocks @_noAllocation get { 204 } }
+    /// A piece begins at a multiple of its size, so that the address of a cell says where in which piece it is.
     private static var size: Int { @_noLocks @_noAllocation get { 8_192 } }
 
     /// What nobody has, to be taken from the end.

@@ -4,7 +4,7 @@
     @usableFromInline var channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
     /// The slot's own memory; `nil` where there is none (see ``silent``).
     @usableFromInline var home: UnsafeMutablePointer<Float>?
-    /// ``channelCount`` (16 bits), ``kind`` (2), ``level`` (14) and ``path`` (32), so that a push is one store, and what is
+    /// ``channelCount`` (16 bits), ``kind`` (2), ``place`` (14) and ``path`` (32), so that a push is one store, and what is
     /// nearly always so is seen by one comparison.
     @usableFromInline var shape: UInt64
     /// Which frames of external memory may be read.
@@ -29,7 +29,7 @@
 
     /// A shape of so many channels.
     ///
-    /// - Parameter place: the level, as in ``RenderContext/place``.
+    /// - Parameter place: as in ``RenderContext/place``.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) static func shape(_ channels: Int, _ kind: UInt8, _ place: UInt64 = 0) -> UInt64 {
         UInt64(UInt16(truncatingIfNeeded: channels)) | UInt64(kind) << 16 | place
@@ -47,12 +47,8 @@
         @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0x3_0000 | UInt64(newValue) << 16 }
     }
 
-    /// How deep inside of parts of a slice it was pushed: outside of that part its samples are nobody's.
-    @inlinable var level: Int {
-        @_noLocks @_noAllocation @inline(__always) get { Int(shape &>> 18) & 0x3FFF }
-    }
-
-    /// ``level`` where it stands in the shape.
+    /// How deep inside of parts of a slice it was pushed, where that stands in the shape: outside of that part its samples
+    /// are nobody's.
     @inlinable var place: UInt64 {
         @_noLocks @_noAllocation @inline(__always) get { shape & 0xFFFC_0000 }
         @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0xFFFC_0000 | newValue }
