@@ -74,7 +74,7 @@ extension RenderContext {
             sound.pointee.channels, channels: sound.pointee.channelCount, from: first, of: supply.pointee.frameCount,
             isReadOnly: true)
         guard depth > 0, depth <= entryCount else { return }
-        unsafe entries[depth &- 1].times[1] =
-            sound.pointee.captureTime &+ RenderTime.nearest(Double(first) * 1e9 / sampleRate)
+        let time = unsafe sound.pointee.captureTime &+ RenderTime.nearest(Double(first) * 1e9 / sampleRate)
+        unsafe (entries + (depth &- 1)).pointee.times[1] = time
     }
 }
