@@ -60,28 +60,32 @@ import Testing
 
     @Test("Whatever changes when: the bits of a filter that asks for everything", arguments: 1...6)
     func random(seed: UInt64) throws {
-        var dice = SplitMix(state: seed)
+        var state = seed
+        func next(_ count: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state &>> 33) % count
+        }
         let (quick, asking) = (Bandpass(center: 1_000, octaves: 1), Asking())
         let feed = Feed()
         let renderers = try (Self.renderer(quick, feed), Self.renderer(asking, feed))
         for round in 0..<150 {
-            switch dice.next() % 10 {
+            switch next(10) {
             case 0:
-                let value = 20 + Float(dice.next() % 10_000)
+                let value = 20 + Float(next(10_000))
                 (quick.center.value, asking.center.value) = (value, value)
             case 1:
-                let value = 0.5 + Float(dice.next() % 100) / 50
+                let value = 0.5 + Float(next(100)) / 50
                 (quick.octaves.value, asking.octaves.value) = (value, value)
             case 2:
-                let value = [0, 0.25, 1][Int(dice.next() % 3)] as Float
+                let value = [0, 0.25, 1][next(3)] as Float
                 (quick.mix.value, asking.mix.value) = (value, value)
             case 3, 4:
                 let setting = Setting(
-                    channels: Int(dice.next() % 3) + 1, isInside: dice.next() % 4 == 0, resets: dice.next() % 4 == 0)
+                    channels: next(3) + 1, isInside: next(4) == 0, resets: next(4) == 0)
                 feed.setting.set(setting)
             default: break
             }
-            let frames = Int([1, 5, 8, 64, 100, 512][Int(dice.next() % 6)]) * (dice.next() % 3 == 0 ? 20 : 1)
+            let frames = [1, 5, 8, 64, 100, 512][next(6)] * (next(3) == 0 ? 20 : 1)
             let cycle = frames % 3 == 0 ? 64 : 512
             let a = render(renderers.0, frames: frames, cycles: [cycle])
             let b = render(renderers.1, frames: frames, cycles: [cycle])
@@ -113,17 +117,5 @@ import Testing
             #expect(a == b)
             #expect(b.contains { abs($0) > 0.1 })
         }
-    }
-}
-
-/// Numbers that are always the same.
-private struct SplitMix {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z &>> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z &>> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z &>> 31)
     }
 }
