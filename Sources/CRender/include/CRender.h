@@ -252,8 +252,8 @@ CRENDER_KERNEL void crender_feed(
 
 /// A second-order filter at rest, in place, by blocks of eight frames.
 ///
-/// @param numbers 48 of them: four zeros, the impulse response, the eight answers to `u` and to `w`, the eight effects on `u` and on
-///     `w`, and what the state becomes of itself.
+/// @param numbers 48 of them: four zeros, the impulse response, the eight answers to `u` and to `w`, the eight effects
+///     on `u` and on `w`, and what the state becomes of itself.
 /// @param u The state at the start of the block that the first frame lies in, and `w`.
 /// @param pending The frames of that block which were filtered before; the rest of it is room for what follows.
 /// @param pendingCount How many those are: 0…7. The caller counts on.

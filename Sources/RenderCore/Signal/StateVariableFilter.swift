@@ -119,8 +119,7 @@
         unsafe Kernel.filter(
             numbers(stage), u, w, pending.memory.base + stage &* channelLimit &* 8, before,
             entry.pointee.first + context.offset, count)
-        unsafe u.pointee = StateVariableFilter.ended(u.pointee)
-        unsafe w.pointee = StateVariableFilter.ended(w.pointee)
+        unsafe keep(u.pointee, w.pointee, stage)
         return true
     }
 

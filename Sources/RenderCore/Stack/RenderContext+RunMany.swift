@@ -93,11 +93,11 @@ extension RenderContext {
         guard unsafe core.pointee.attention == 0, let sum = unsafe realEntry(0),
             unsafe sum.pointee.kind == StackEntry.own && sum.pointee.place == place && depth < entryCount
         else { return first }
-        let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
-        let depth = self.depth
+        // Kept here, as for effects.
+        let (core, depth) = unsafe (self.core, self.depth)
         // Nearly always one channel to one. No generator reaches the sum.
         let target = unsafe sum.pointee.format == StackEntry.monoOwn ? sum.pointee.first + offset : nil
-        let core = unsafe self.core
+        let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
         var index = first
         while index < generators.count {
             let module = unsafe generators.unmanaged(at: index)
