@@ -13,11 +13,24 @@ let library: [SwiftSetting] = [
 /// What an example is built with: nothing that a user would not have.
 let program: [SwiftSetting] = [.strictMemorySafety()]
 
+/// Each has its folder in Examples.
+let examples = [
+    "alsa-play", "chord", "devices", "duplex", "four-track-mixer", "jack-synth", "karaoke", "live-performance",
+    "metronome",
+    "mixdown", "oversampled-clipper", "picture", "siren", "stream", "symmetric-clipper", "three-players",
+]
+
+func example(_ name: String) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/\(name)", swiftSettings: program)
+}
+
 let package = Package(
     name: "RenderStack",
     products: [
         .library(name: "RenderStack", targets: ["RenderStack"]),
         .library(name: "RealtimeWatch", targets: ["RealtimeWatch"]),
+        .library(name: "RenderStackTesting", targets: ["RenderStackTesting"]),
     ],
     traits: [
         .default(enabledTraits: ["JACK", "ALSA"]),
@@ -25,8 +38,16 @@ let package = Package(
         .trait(name: "JACK", description: "Play and record through the JACK sound server (needs libjack)."),
     ],
     targets: [
+        .target(name: "CKernels"),
         .target(name: "CRender"),
-        .target(name: "RenderCore", dependencies: ["CRender"], swiftSettings: library),
+        .target(name: "LinuxRealtime", dependencies: ["CRender"], swiftSettings: library),
+        .target(name: "RenderMathematics", swiftSettings: library),
+        // A building block has no context, a module does: what is below RenderCore knows neither the stack nor a renderer.
+        .target(
+            name: "SignalBlocks", dependencies: ["CKernels", "CRender", "RenderMathematics"], swiftSettings: library),
+        .target(
+            name: "RenderCore", dependencies: ["CRender", "LinuxRealtime", "SignalBlocks"],
+            swiftSettings: library),
         // The field's own libraries, from Debian.
         .systemLibrary(
             name: "CSndFile", path: "Sources/System/CSndFile", pkgConfig: "sndfile",
@@ -44,78 +65,40 @@ let package = Package(
 
         .target(name: "AudioFiles", dependencies: ["RenderCore", "CSndFile", "CSoxr"], swiftSettings: library),
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
+        .target(name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles"], swiftSettings: library),
         .target(
-            name: "Generators", dependencies: ["RenderCore", "AudioFiles"], path: "Modules/Generators",
+            name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], path: "Modules/Players",
             swiftSettings: library),
+        .target(name: "Tones", dependencies: ["RenderCore"], path: "Modules/Tones", swiftSettings: library),
+        .target(name: "Mixing", dependencies: ["RenderCore"], path: "Modules/Mixing", swiftSettings: library),
         .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
         .target(
-            name: "Taps", dependencies: ["RenderCore", "AudioFiles", "Loudness"], path: "Modules/Taps",
+            name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
             swiftSettings: library),
-        .target(name: "ALSABackend", dependencies: ["RenderCore", "CRender", "CALSA"], swiftSettings: library),
-        .target(name: "JACKBackend", dependencies: ["RenderCore", "CRender", "CJACK"], swiftSettings: library),
+        .target(
+            name: "ALSABackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CALSA"],
+            swiftSettings: library),
+        .target(
+            name: "JACKBackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK"],
+            swiftSettings: library),
         .target(
             name: "RenderStack",
             dependencies: [
-                "RenderCore", "AudioFiles", "Generators", "Loudness", "Processors", "Taps",
+                "RenderCore", "AudioFiles", "Loudness", "Mixing", "Players", "Processors", "Taps", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
             ],
             swiftSettings: library),
         .target(name: "CRealtimeWatch"),
         .target(name: "RealtimeWatch", dependencies: ["CRealtimeWatch"], swiftSettings: library),
+        // Its malloc takes the place of the C library's in every program that is linked with it: tests alone are.
+        .target(name: "CAllocationCounter"),
+        .target(
+            name: "RenderStackTesting", dependencies: ["CAllocationCounter", "RealtimeWatch", "RenderCore"],
+            swiftSettings: library),
         .target(
             name: "ExampleSupport", dependencies: ["RealtimeWatch", "RenderStack"], path: "Examples/Support",
             swiftSettings: library),
-        .executableTarget(
-            name: "chord", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/chord",
-            swiftSettings: program),
-        .executableTarget(
-            name: "alsa-play", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/alsa-play",
-            swiftSettings: program),
-        .executableTarget(
-            name: "devices", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/devices",
-            swiftSettings: program),
-        .executableTarget(
-            name: "three-players", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/three-players",
-            swiftSettings: program),
-        .executableTarget(
-            name: "duplex", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/duplex",
-            swiftSettings: program),
-        .executableTarget(
-            name: "picture", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/picture",
-            swiftSettings: program),
-        .executableTarget(
-            name: "symmetric-clipper", dependencies: ["RenderStack", "ExampleSupport"],
-            path: "Examples/symmetric-clipper",
-            swiftSettings: program),
-        .executableTarget(
-            name: "oversampled-clipper", dependencies: ["RenderStack", "ExampleSupport"],
-            path: "Examples/oversampled-clipper",
-            swiftSettings: program),
-        .executableTarget(
-            name: "metronome", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/metronome",
-            swiftSettings: program),
-        .executableTarget(
-            name: "jack-synth", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/jack-synth",
-            swiftSettings: program),
-        .executableTarget(
-            name: "karaoke", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/karaoke",
-            swiftSettings: program),
-        .executableTarget(
-            name: "siren", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/siren",
-            swiftSettings: program),
-        .executableTarget(
-            name: "mixdown", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/mixdown",
-            swiftSettings: program),
-        .executableTarget(
-            name: "live-performance", dependencies: ["RenderStack", "ExampleSupport"],
-            path: "Examples/live-performance", swiftSettings: program),
-        .executableTarget(
-            name: "stream", dependencies: ["RenderStack", "ExampleSupport"], path: "Examples/stream",
-            swiftSettings: program),
-        .executableTarget(
-            name: "four-track-mixer", dependencies: ["RenderStack", "ExampleSupport"],
-            path: "Examples/four-track-mixer", swiftSettings: program),
         // The engine beside hand-tuned C: see scripts/bench.
         .target(name: "CBench", path: "Benchmarks/C"),
         .executableTarget(
@@ -125,22 +108,51 @@ let package = Package(
             name: "zoo", dependencies: ["RealtimeWatch", "RenderStack"], path: "Watchdog/zoo",
             swiftSettings: [.swiftLanguageMode(.v5)]),
 
-        .target(name: "TestSupport", dependencies: ["RenderStack"], path: "Tests/TestSupport", swiftSettings: library),
-        .testTarget(name: "AudioFilesTests", dependencies: ["AudioFiles", "RenderCore", "TestSupport", "CSndFile"]),
-        .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+        .target(
+            name: "TestSupport", dependencies: ["RenderStack", "DiskStreaming"], path: "Tests/TestSupport",
+            swiftSettings: library),
+        .testTarget(
+            name: "AudioFilesTests",
+            dependencies: ["AudioFiles", "DiskStreaming", "RenderCore", "TestSupport", "CSndFile"],
+            exclude: ["small-disk"]),
+        .testTarget(
+            name: "SignalBlocksTests", dependencies: ["SignalBlocks", "CKernels", "TestSupport", "CAllocationCounter"]),
         .testTarget(
             name: "RenderCoreTests",
-            dependencies: ["RenderCore", "CRender", "RenderStack", "TestSupport", "CAllocationCounter"]),
-        .testTarget(name: "StressTests", dependencies: ["RenderCore", "RenderStack"]),
-        .testTarget(name: "GeneratorsTests", dependencies: ["RenderStack", "TestSupport", "CAllocationCounter"]),
-        .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "TestSupport"]),
+            dependencies: [
+                "RenderCore", "CRender", "LinuxRealtime", "RenderStack", "TestSupport", "CAllocationCounter",
+            ]),
+        .testTarget(name: "StressTests", dependencies: ["RenderCore", "RenderStack", "TestSupport"]),
+        .testTarget(
+            name: "PlayersTests",
+            dependencies: ["DiskStreaming", "RenderStack", "RenderStackTesting", "TestSupport", "CAllocationCounter"]),
+        .testTarget(name: "TonesTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "MixingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
-            name: "ALSABackendTests", dependencies: ["ALSABackend", "CALSA", "RenderStack", "TestSupport"],
+            name: "RenderStackTestingTests",
+            dependencies: ["RealtimeWatch", "RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(
+            name: "ALSABackendTests",
+            dependencies: ["ALSABackend", "CALSA", "LinuxRealtime", "RenderStack", "TestSupport"],
             exclude: ["Card"]),
         .testTarget(
-            name: "JACKBackendTests", dependencies: ["JACKBackend", "RenderStack", "TestSupport"], exclude: ["Peers"]),
-        .testTarget(name: "TapsTests", dependencies: ["RenderStack", "TestSupport"]),
-    ],
+            name: "JACKBackendTests", dependencies: ["CJACK", "JACKBackend", "RenderStack", "TestSupport"],
+            exclude: ["Peers"]),
+        .testTarget(
+            name: "TapsTests", dependencies: ["DiskStreaming", "RenderStack", "RenderStackTesting", "TestSupport"]),
+        // Written as a user would, with the public interface alone.
+        .testTarget(name: "HostileTests", dependencies: ["RenderStack", "TestSupport"]),
+    ] + examples.map(example),
     swiftLanguageModes: [.v6]
 )
+
+// A build for some of the tests alone leaves out the other tests, and every program that is not named too:
+// RENDERSTACK_TESTS="StressTests HostileTests" swift test. scripts/test does so for the sanitizers.
+if let chosen = Context.environment["RENDERSTACK_TESTS"]?.split(separator: " ").map(String.init) {
+    let optional = package.targets.filter { $0.isTest || $0.type == .executable }.map(\.name)
+    let unknown = chosen.filter { !optional.contains($0) }
+    precondition(unknown.isEmpty, "RENDERSTACK_TESTS: there are no tests called \(unknown.joined(separator: ", ")).")
+    package.targets.removeAll { optional.contains($0.name) && !chosen.contains($0.name) }
+}

@@ -1,11 +1,12 @@
-// What the preload library writes and the command `rtwatch` reads: one shared mapping per watched process.
+// The data that the preload library writes and the command `rtwatch` reads: one shared mapping per watched process.
 //
 // The command makes the file (its size is that of `struct rtwatch_channel`, all zero, on a tmpfs: a disk's file would
 // fault at each write-back) and names it in RTWATCH_CHANNEL; the library maps it at load, so that the command can read
 // while the program runs and after it died. All numbers are in the machine's own byte order; all counters are 64-bit
-// atomics. Writers never wait: what finds the ring full is counted as lost, per tier.
+// atomics. Writers never wait. While the command does not keep up, repeated records are counted in a table and take no
+// place in the ring; records that find no room in either are counted as lost, per tier.
 //
-// Which process writes: the first that finds `pid` 0, and a later image of the same process (exec) as long as the
+// The process that writes is the first that finds `pid` 0, and a later image of the same process (exec) as long as the
 // first saw no audio thread. Any other process (fork, exec of a child, a second image) is not watched, unless
 // follow=1: it then makes a file of its own, RTWATCH_CHANNEL with ".PID" or ".PID.N" appended, with the same contents.
 
@@ -15,13 +16,16 @@
 #include <stdint.h>
 
 #define RTWATCH_MAGIC 0x48435441575452ull
-#define RTWATCH_VERSION 3
+#define RTWATCH_VERSION 6
 #define RTWATCH_STACK_DEPTH 40
 #define RTWATCH_STACK_INNER 16  // of a deeper stack these innermost frames are kept, and the outermost ones
 #define RTWATCH_RECORDS 16384   // power of two; violations
+#define RTWATCH_PRESSED (RTWATCH_RECORDS / 4)   // so many that wait to be read: from here on repeats are counted
+#define RTWATCH_REPEATS 4096    // power of two; distinct stacks that are counted
 #define RTWATCH_CYCLES 65536    // power of two; cycle times, oldest overwritten
 #define RTWATCH_MODULES 1024    // mapped files
 #define RTWATCH_NAMES 1024      // intercepted function names
+#define RTWATCH_FOREIGN 64      // names of foreign code; the first entry is none
 #define RTWATCH_THREADS 2048    // audio threads; the last entry stands for all that found no place
 
 enum rtwatch_tier { RTWATCH_BLOCKS = 1, RTWATCH_MAY_BLOCK = 2, RTWATCH_NOTE = 3 };
@@ -34,7 +38,9 @@ enum rtwatch_kind {
     RTWATCH_PREEMPTED = 4,    // an involuntary context switch; the same
     RTWATCH_HANG = 5,         // a cycle that has not ended after n periods; the stack is where it is; `argument` is
                               // nanoseconds since its start; `name` is the call that it is in, if that is known
-    RTWATCH_DEADLINE = 6,     // a cycle that took longer than its period: `argument` is nanoseconds taken
+    RTWATCH_DEADLINE = 6,     // a cycle that took longer than its period: it is counted, and has no record
+    RTWATCH_CRASH = 7,        // the program dies of a fault: `argument` is the signal, `duration` the address that it
+                              // names, `thread` RTWATCH_NO_THREAD if it is no audio thread
 };
 // Tiers: a page fault is a note, or blocks if it went to the disk (code and constants of the program being loaded are
 // notes all the same); a preemption and a missed deadline are notes
@@ -59,46 +65,74 @@ struct rtwatch_record {
     uint32_t thread;          // index into threads[]
     uint16_t name;            // index into names[], 0 = none
     uint8_t kind, tier;
+    uint32_t foreign;         // the code that rtwatch_foreign() named: index into foreign[], 0 = none
+    uint32_t unused;
     uint32_t depth;           // frames in stack[]
     uint32_t left_out;        // frames that lay between stack[RTWATCH_STACK_INNER - 1] and the next
     uint64_t stack[RTWATCH_STACK_DEPTH];   // return addresses, innermost first, without the library's own.
                               // Where a signal or fault struck in, its address + 1: so always look up - 1
 };
 
+// One stack of one thread, and how often it came while the ring was pressed. The library only adds; the command keeps for
+// itself how much of it is taken. Entries stay.
+struct rtwatch_repeat {
+    uint64_t key;             // of thread, kind, tier, name and stack; 0: the entry is free
+    uint64_t ready;           // 1 when `record` is complete, with release order
+    uint64_t count, measured, total, longest;   // measured: calls whose duration is known; nanoseconds
+    uint64_t last_cycle, last_time;
+    struct rtwatch_record record;               // the first of them
+};
+
 // The n-th cycle of all threads together is at n % RTWATCH_CYCLES; `number` counts those of its thread; `duration` 0:
 // it is being written.
 struct rtwatch_cycle { uint64_t start, duration, period; uint32_t thread, violations; uint64_t number; };
 
-// how: 1 RenderCore's hooks or rtwatch.h, 2 JACK callback, 3 JACK process thread, 4 ALSA, 5 thread=NAME
+// The ways in which a thread is found to be one to watch.
+enum rtwatch_found_by {
+    FOUND_BY_MARKS = 1,       // RenderCore's hooks, or those of rtwatch.h
+    FOUND_BY_JACK_CALLBACK, FOUND_BY_JACK_THREAD, FOUND_BY_ALSA,
+    FOUND_BY_NAME,            // --thread
+    FOUND_BY_PIPEWIRE,
+};
 struct rtwatch_thread {
-    int32_t tid; uint32_t how;
+    int32_t tid; uint32_t found_by;
     char name[24];            // of the thread; `what` of rtwatch_enter if the thread has only the program's own name
     uint64_t cycles, longest, total, period;
+    uint64_t running;         // when the cycle that is running began, 0 between cycles
     uint32_t features, exited;   // RTWATCH_HAS_… bits: what works on this thread
 };
 
 struct rtwatch_name { char name[54]; uint8_t tier, family; uint64_t count; };   // count: hits, also the lost
+struct rtwatch_foreign { uint32_t state; char name[60]; };   // state: 2 when `name` is complete
 struct rtwatch_module { uint64_t start, end, bias, added; char path[256]; };   // added: CLOCK_MONOTONIC; later ones win
 
 struct rtwatch_channel {
     uint64_t magic; uint32_t version, pid;
     uint64_t started;                         // CLOCK_MONOTONIC
     uint64_t written, read;                   // records: the library advances written, the command read
-    uint64_t lost[4];                         // by tier: found the ring full
+    uint64_t lost[4];                         // by tier: found no room
+    uint64_t kernel_lost;                     // page faults and context switches that perf's rings had no room for
     uint64_t counts[4];                       // by tier: all violations, also the suppressed and the lost
     uint64_t cycles_written;
+    uint64_t forks;                           // processes that it made by fork
+    uint64_t repeat_count;                    // entries of `repeats` that are taken
     uint64_t state;                           // 0 starting, 1 watching, 2 program exited normally, 3 halted, 4 refused
                                               // (messages say why; the program runs unwatched), 5 replaced by exec
     uint64_t features;                        // RTWATCH_HAS_… bits: what works here
+    uint64_t seen_alive;                      // CLOCK_MONOTONIC: every few milliseconds, while there is audio
     uint64_t skipped;                         // violations in the first `skip` cycles of a thread: not recorded
     char messages[4096];                      // sentences for the user, one a line: what was given up and why
     uint32_t name_count, module_count, thread_count, message_length;
     struct rtwatch_name names[RTWATCH_NAMES];
+    struct rtwatch_foreign foreign[RTWATCH_FOREIGN];
     struct rtwatch_module modules[RTWATCH_MODULES];
     struct rtwatch_thread threads[RTWATCH_THREADS];
     struct rtwatch_cycle cycles[RTWATCH_CYCLES];
     struct rtwatch_record records[RTWATCH_RECORDS];
+    struct rtwatch_repeat repeats[RTWATCH_REPEATS];
 };
+
+#define RTWATCH_NO_THREAD 0xffffffffu
 
 #define RTWATCH_HAS_SYSCALLS 1
 #define RTWATCH_HAS_PAGE_FAULTS 2      // by perf events; without it the thread's counters are used
@@ -115,8 +149,8 @@ struct rtwatch_channel {
 // tier=N         record calls up to this tier (default 3); page faults, preemptions and hangs always
 // syscalls=0|1   Syscall User Dispatch (default 1)
 // perf=0|1       perf events (default 1)
-// hang=N         a cycle hangs after N periods, at least 100 ms (default 32, 0 never; a cycle without a period: after
-//                2 s)
+// hang=N         a cycle hangs after N periods, at least 100 ms (default 32, 0 never; where the period is not known, N
+//                sixteenths of a second; where there is no deadline, N seconds); what is permitted does not count
 // thread=NAME    watch the threads of this name too, from one wake-up to the next; may stand several times
 // jack=0|1, alsa=0|1   find audio threads by these (default 1)
 // swift=0|1      the Swift runtime's entry points (default 1)

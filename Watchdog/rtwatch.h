@@ -25,15 +25,20 @@ extern RTWATCH_WEAK void rtwatch_enter(const char *what, unsigned long long peri
 /// The cycle ends.
 extern RTWATCH_WEAK void rtwatch_exit(void);
 
-/// What happens between these two on this thread is not judged. They nest.
+/// Calls between these two on this thread are not judged. They nest.
 extern RTWATCH_WEAK void rtwatch_permit_begin(void);
 extern RTWATCH_WEAK void rtwatch_permit_end(void);
+
+/// From here on, calls on this thread are those of foreign code, a plug-in or a library, whose name the reports say.
+/// NULL ends that. The name is copied when it is needed; it must live until the thread sets another one.
+/// @return The name before, to be given back at the end, so that these nest.
+extern RTWATCH_WEAK const char *rtwatch_foreign(const char *name);
 
 /// 1 where the watchdog is loaded and watches this process. (A null pointer where it is not loaded.)
 extern RTWATCH_WEAK int rtwatch_is_present(void);
 
-/// How many violations this thread had in its cycles, in tier 1 (blocks), 2 (may block), 3 (notes), or 0 for 1 and 2
-/// together; permitted and skipped ones are not counted.
+/// Returns the number of violations of this thread in its cycles, in tier 1 (blocks), 2 (may block), 3 (notes), or 0
+/// for 1 and 2 together; permitted and skipped ones are not counted.
 extern RTWATCH_WEAK unsigned long long rtwatch_violations(int tier);
 
 /// The name of the function (or "system call N") of this thread's latest violation up to tier 2; "" if there was none.

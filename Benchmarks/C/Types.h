@@ -44,7 +44,7 @@ struct bench_resampler {
     /// Position in the input, 32.32.
     uint64_t position, step;
     float *table;
-    /// What is there of the input, from the first tap of the next frame on.
+    /// The input that has come, from the first tap of the next frame on.
     float *line[2];
     int filled;
 };

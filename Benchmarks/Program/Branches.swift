@@ -31,7 +31,7 @@ enum Branches {
         for renderer in [one, many] { renderer.settle() }
         var block = AudioBlock(channels: 2, frames: Score.cycle)
         var times: [[Double]] = [[], []]
-        // As a render thread, where that is allowed: else the workers would take this thread's processor.
+        // Measures on a real-time thread, if that is allowed: else the workers would take this thread's processor.
         _ = bench_realtime(70)
         for _ in 0..<rounds {
             for (index, renderer) in [one, many].enumerated() {

@@ -63,7 +63,7 @@ private func measure(_ workload: String, _ size: Int) throws {
     }
 }
 
-/// Which of the C tables a name means.
+/// Returns the index of the C table that a name means.
 private func tuned(_ name: String) -> Int { Tuned.all.firstIndex { $0.name == name } ?? -1 }
 
 /// Does what the command line asks for.

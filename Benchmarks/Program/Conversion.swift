@@ -5,7 +5,7 @@ import RenderStack
 enum Conversion {
     static let step = 44_100.0 / 48_000
 
-    /// Ours, with a ratio that may change: what `Varispeed` and the ALSA backend's drift follower use.
+    /// Ours, with a ratio that may change, as `Varispeed` and the ALSA backend's drift follower use it.
     final class Ours: Line {
         let name = "RenderStack"
         private var resampler = Resampler(channels: 2, steps: 0.9...1.1)

@@ -1,7 +1,7 @@
 import CBench
 import RenderStack
 
-/// What the render thread's own work costs, as a share of W2: measured alone, in the same run.
+/// The costs of the render thread's own work, as a share of W2: measured alone, in the same run.
 enum Features {
     struct Cost {
         let name: String
@@ -16,7 +16,7 @@ enum Features {
         let full = RendererLine("W2", try Voices.modules(voices))
         let empty = RendererLine("an empty cycle", try Renderer { _ in })
         let watched = [Contestant(name: full.name, operations: 1) { full.render(frames: 64) }]
-        // As many parameters at rest as W2 has, asked for as modules do.
+        // The parameters are as many at rest as W2 has, and are asked for in the way of modules.
         let glides = Resting(voices * 8)
         let gliding = RendererLine(
             "",

@@ -4,7 +4,7 @@ import RenderStack
 
 /// W1: three stereo files, one through a band-pass, two mixed through an echo, everything into a file of 16 bits.
 enum Flow {
-    /// What a run took.
+    /// The time of a run.
     struct Time {
         var processor: Double
         var wall: Double

@@ -1,7 +1,7 @@
 import CBench
 import RenderStack
 
-/// How the time of a cycle grows with what is in it.
+/// The growth of a cycle's time with the number of its modules.
 enum Growth {
     struct Point {
         let size: Int
@@ -49,7 +49,7 @@ enum Growth {
         return renderer
     }
 
-    /// Offline, so that a disk that is late makes nobody's cycle cheap.
+    /// Measures offline, so that a disk that is late makes no cycle cheap.
     private static func time(_ renderer: Renderer, cycle: Int, seconds: Double) -> Point {
         var block = AudioBlock(channels: renderer.channelCount, frames: cycle)
         var times: [Double] = []

@@ -1,7 +1,7 @@
 import CBench
 import RenderStack
 
-/// W4: what the modules are made of, a thousand frames at a time, beside the same in C.
+/// W4: the parts of the modules, a thousand frames at a time, beside the same in C.
 enum Kernels {
     static let frames = 1_024
     /// The time of the echo in frames: between two of them.
@@ -13,12 +13,12 @@ enum Kernels {
         let operations: Double
         let ours: Work
         let tuned: [(name: String, work: Work)]
-        /// How far the results may lie apart.
+        /// The largest distance of the results.
         let tolerance: Float
     }
 
-    /// How often a kernel without a renderer is called at once, so that it is that which is timed and not the call of a
-    /// closure.
+    /// The number of times that a kernel without a renderer is called at once, so that it is that which is timed and
+    /// not the call of a closure.
     static let times = 8
 
     /// Something to call again and again, and its result so far.
@@ -195,7 +195,7 @@ enum Kernels {
                 let state = Floats(16)
                 let (sums, table) = ((0..<channels).map { _ in Floats(frames) }, Table(into))
                 return Work {
-                    // What our renderer does around it too: a source's copy, and the sum onto the output.
+                    // Our renderer also makes a source's copy, and the sum onto the output.
                     for channel in 0..<channels {
                         unsafe into[channel].start.update(from: from.start, count: frames)
                     }

@@ -3,7 +3,7 @@ import Foundation
 import RenderStack
 import Synchronization
 
-/// What is measured by the clock: the tail of the cycle's time, and the start.
+/// Measurements by the clock: the tail of the cycle's time, and the start.
 enum Live {
     /// Takes the cycles' times out of the render closure.
     private final class Times: Sendable {
@@ -24,8 +24,9 @@ enum Live {
         var tail = Tail()
         tail.period = Double(Score.cycle) * 1e9 / Score.sampleRate
         tail.voices = 256
-        // How many voices take half of a cycle: with as many, since what no longer fits in a cache costs more, and beside a
-        // thread that spins, which may have the other half of the same processor.
+        // Finds the number of voices that take half of a cycle. It measures with as many, since voices that no longer
+        // fit in a cache cost more, and beside a thread that spins, which may have the other half of the same
+        // processor.
         let neighbour = Spinner()
         neighbour.start()
         for _ in 0..<3 {
@@ -57,7 +58,8 @@ enum Live {
         return tail
     }
 
-    /// What a cycle takes behind the first second, in which all modules are searched for what is no number.
+    /// Returns the cost of a cycle behind the first second, in which all modules are searched for samples that are no
+    /// numbers.
     private static func cost(ofVoices count: Int) throws -> Double {
         let trial = try Voices.modules(count)
         var block = AudioBlock(channels: 2, frames: Score.cycle)
@@ -138,8 +140,8 @@ enum Live {
         }
     }
 
-    /// When this process began, on the host's clock: RENDERSTACK_BENCH_START, which whoever starts it has set, because
-    /// the kernel's own note is in hundredths of a second.
+    /// Returns the host time at which this process began: RENDERSTACK_BENCH_START, which the program that starts it has
+    /// set, because the kernel's own note is in hundredths of a second.
     private static func processStart() -> Int64 {
         ProcessInfo.processInfo.environment["RENDERSTACK_BENCH_START"].flatMap { Int64($0) } ?? HostClock.now
     }

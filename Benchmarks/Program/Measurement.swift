@@ -16,7 +16,7 @@ struct Measurement {
     private let contestants: [Contestant]
     private var calls: [Int]
 
-    /// - Parameter milliseconds: how long a round of one contestant takes, about.
+    /// - Parameter milliseconds: The time that a round of one contestant takes, about.
     init(_ contestants: [Contestant], milliseconds: Double) {
         self.contestants = contestants
         samples = contestants.map { _ in [] }
@@ -50,8 +50,8 @@ struct Measurement {
 }
 
 extension Renderer {
-    /// Renders more than the second in which a new loop is searched for samples that are no numbers: what comes then is
-    /// what a program plays for hours.
+    /// Renders more than the second in which a new loop is searched for samples that are no numbers: the cycles after
+    /// it are those of a program that plays for hours.
     func settle() {
         var block = AudioBlock(channels: channelCount, frames: 4_096)
         for _ in 0..<12 { render(into: &block, hostTime: 0, isOffline: true) }

@@ -1,5 +1,5 @@
-// What the engine itself costs on the render thread: nanoseconds per operation. `scripts/bench --operations` also builds
-// it without the checks and puts the two side by side.
+// The costs of the engine itself on the render thread: nanoseconds per operation. `scripts/bench --operations` also
+// builds it without the checks and puts the two side by side.
 
 import CBench
 import RenderStack

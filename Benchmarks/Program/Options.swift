@@ -1,6 +1,6 @@
 import Foundation
 
-/// What was asked for on the command line: a command, a workload, and named values.
+/// The request of the command line: a command, a workload, and named values.
 struct Options: Sendable {
     /// Those of this process.
     static let given = Options(Array(CommandLine.arguments.dropFirst()))
@@ -50,7 +50,7 @@ func write(_ channels: [[Float]], to path: String) throws {
     try data.write(to: URL(fileURLWithPath: path))
 }
 
-/// The same the other way.
+/// Reads a file of samples, the reverse of `write`.
 func read(_ path: String, channels: Int) throws -> [[Float]] {
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     let frames = bytes.count / 4 / channels

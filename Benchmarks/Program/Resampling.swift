@@ -1,7 +1,7 @@
 import CBench
 import RenderStack
 
-/// What a frame of resampling costs: the live form beside the library's, in one run.
+/// The cost of a frame of resampling: the live form beside the library's, in one run.
 struct Resampling {
     let name: String
     /// Nanoseconds per output frame, one value a round.

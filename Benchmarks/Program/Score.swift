@@ -1,7 +1,7 @@
 import Foundation
 import RenderStack
 
-/// The numbers of the workloads: what every contestant plays, the peers included.
+/// The numbers of the workloads, which every contestant plays, the peers included.
 enum Score {
     static let sampleRate = 48_000.0
     static let cycle = 64

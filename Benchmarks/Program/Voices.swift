@@ -3,7 +3,7 @@ import RenderStack
 
 /// W2: voices, each a sine through its own band-pass to its own place.
 enum Voices {
-    /// As a user writes it: three modules a voice.
+    /// Makes the voices in the way of a user: three modules a voice.
     static func modules(_ count: Int) throws -> Renderer {
         struct Modules: Sendable {
             let tone: Oscillator

@@ -1,6 +1,6 @@
 internal import RenderStack
 
-/// Where a number lies on a line of pixels, and which numbers are written beside it.
+/// The place of numbers on a line of pixels, and the numbers that are written beside it.
 public struct Axis: Sendable {
     /// The pixels of the two ends; the first may be the higher one.
     let from: Int

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import RenderStack
 
-/// Four short files that loop, made by arithmetic: what an example plays when it is given none. They have different
-/// rates, channels and formats on purpose.
+/// Four short files that loop, made by arithmetic, for an example that is given none. They have different rates,
+/// channels and formats on purpose.
 public final class Band {
     /// Two seconds of drums: a stereo WAV of 16 bits at 44.1 kHz.
     public let drums: String

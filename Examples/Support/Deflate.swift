@@ -64,7 +64,7 @@ struct Deflate {
         for length in lengths { bits.write(code, length) }
     }
 
-    /// Numbers that share a symbol, and are told apart by the bits behind it.
+    /// Numbers that share a symbol; the bits behind it tell them apart.
     private struct Range {
         let starts: [Int]
         let extraBits: [Int]

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A file that gets its name when it is whole, so that nobody takes a half one for it.
+/// A file that gets its name when it is whole, so that no program takes a half one for it.
 public struct Draft: Sendable {
     /// The name that it is to have.
     public let path: String
     /// The name that it has until then, beside it: hidden, with the same extension.
     public let temporaryPath: String
 
-    /// A draft of a file. What is no file (a device, a pipe) is written as it is.
+    /// Makes a draft of a file. A device or a pipe is written as it is.
     public init(of path: String) {
         self.path = path
         var status = stat()
@@ -18,14 +18,14 @@ public struct Draft: Sendable {
 
     /// Gives it its name, in the place of what has it.
     ///
-    /// - Throws: why not.
+    /// - Throws: An error if that fails.
     public func keep() throws(Unkept) {
         if temporaryPath != path { try Self.rename(temporaryPath, to: path) }
     }
 
     /// Gives a file another name, in the place of what has it.
     ///
-    /// - Throws: why not.
+    /// - Throws: An error if that fails.
     public static func rename(_ path: String, to name: String) throws(Unkept) {
         if unsafe Glibc.rename(path, name) != 0 {
             throw Unkept(description: "\(name) cannot be replaced: \(unsafe String(cString: strerror(errno)))")

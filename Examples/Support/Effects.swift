@@ -1,17 +1,17 @@
 public import RenderStack
 
 extension Options.Extra {
-    /// `--input live`: what comes in is heard in the place of what the program makes.
+    /// `--input live`: the machine's input is heard in the place of the program's sound.
     public static let input = text("input", "live", "what comes in through JACK or ALSA, in the place of a sine")
 }
 
 extension Options {
-    /// Plays a sound through an effect, as the options say: the file that was named, what comes in, or a tone. A sentence
-    /// where that cannot be done ends the program.
+    /// Plays a sound through an effect, as the options say: the file that was named, the machine's input, or a tone. If
+    /// that cannot be done, a sentence ends the program.
     ///
     /// - Parameters:
-    ///   - effect: edits one buffer.
-    ///   - tone: what is heard where nothing else is asked for.
+    ///   - effect: Edits one buffer.
+    ///   - tone: The generator that is heard if no other is asked for.
     public func play(_ effect: ClosureModule, on tone: Oscillator) async {
         do {
             if let input = text("input"), input != "live" || !files.isEmpty {

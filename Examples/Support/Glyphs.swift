@@ -1,10 +1,10 @@
-/// Letters of five by eight dots, drawn for this package: what pictures are labelled with.
+/// Letters of five by eight dots, drawn for this package, for the labels of pictures.
 enum Glyphs {
     /// Dots from left to right.
     static let width = 5
 
-    /// The rows of a letter, from the top, each with its leftmost dot highest. What is not there is a question mark; a
-    /// space has no dots.
+    /// Returns the rows of a letter, from the top, each with its leftmost dot highest. A letter that is not in the
+    /// table is a question mark; a space has no dots.
     static func rows(of character: Character) -> [UInt8] {
         character == " " ? [] : table[character] ?? table["?"] ?? []
     }

@@ -2,7 +2,7 @@ internal import RenderStack
 
 /// Does what may take long without a live output, and cancels it on Ctrl-C.
 ///
-/// - Returns: whether it was done; `false` if it was cancelled.
+/// - Returns: `true` if it was done; `false` if it was cancelled.
 public func untilInterrupted(_ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
     let work = Task { try await body() }
     let watch = Task { if await !Interruption.wait() { work.cancel() } }

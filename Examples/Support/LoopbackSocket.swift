@@ -8,8 +8,8 @@ public struct LoopbackSocket: Sendable {
 
     /// Opens the door.
     ///
-    /// - Parameter port: its number; 0 for any that is free.
-    /// - Throws: why it cannot be opened.
+    /// - Parameter port: Its number; 0 for any that is free.
+    /// - Throws: An error if the socket cannot be opened.
     public init(port: Int) throws(Closed) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
@@ -32,7 +32,7 @@ public struct LoopbackSocket: Sendable {
         self.port = Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Waits for somebody, and returns the descriptor that their bytes are read from; `nil` if nobody can come.
+    /// Waits for a visitor, and returns the descriptor that its bytes are read from; `nil` if no visitor can come.
     public func accept() -> Int32? {
         let visitor = Glibc.accept(descriptor, nil, nil)
         return visitor < 0 ? nil : visitor

@@ -1,8 +1,8 @@
-/// What the examples are asked on the command line.
+/// The options of the examples on the command line.
 public struct Options: Sendable {
-    /// Where the sound goes.
+    /// The places to which the sound can go.
     public enum Output: Sendable, Equatable {
-        /// Wherever it can be heard: ``AudioOutput`` chooses.
+        /// The best output of this machine: ``AudioOutput`` chooses.
         case any
         /// Through a JACK server.
         case jack
@@ -13,22 +13,22 @@ public struct Options: Sendable {
         /// Into a file, as fast as it goes.
         case file(String)
 
-        /// Whether it goes at the speed of sound's own clock.
+        /// Indicates whether the output runs at the speed of sound's own clock, live.
         public var isLive: Bool {
             if case .file = self { false } else { true }
         }
     }
-    /// Where the sound goes.
+    /// The place to which the sound goes.
     public var output = Output.any
-    /// How long; `nil` for until Ctrl-C.
+    /// The duration in seconds; `nil` for until Ctrl-C.
     public var seconds: Double?
-    /// A file to keep what is played in; `nil` for none.
+    /// A file that keeps the played sound; `nil` for none.
     public var save: String?
-    /// How many seconds are rendered before a file begins.
+    /// The number of seconds that are rendered before a file begins.
     public var skip = 0.0
     /// The files that were named; none, or as many as the program asks for.
     public var files: [String] = []
-    /// What the program asks for besides, by name.
+    /// The program's own options, by name.
     private var numbers: [String: Double] = [:]
     private var texts: [String: String] = [:]
 
@@ -59,7 +59,7 @@ public struct Options: Sendable {
 
     /// A number that the program asks for.
     ///
-    /// - Precondition: it is among its extra options.
+    /// - Precondition: It is among its extra options.
     public subscript(_ name: String) -> Double {
         guard let number = numbers[name] else { preconditionFailure("There is no option --\(name)") }
         return number
@@ -75,18 +75,19 @@ public struct Options: Sendable {
     /// A text that the program asks for; `nil` if it was not given.
     public func text(_ name: String) -> String? { texts[name] }
 
-    /// Whether a flag that the program asks for was given.
+    /// Returns whether a flag that the program asks for was given.
     public func has(_ name: String) -> Bool { texts[name] != nil }
 
-    /// A request that cannot be followed, or one for help: what to print, and the exit status.
+    /// A request that cannot be followed, or one for help: the text to print, and the exit status.
     public struct Stop: Error {
-        /// What to print.
+        /// The text to print.
         public let text: String
         /// 0 for help, 2 for a mistake.
         public let status: Int32
     }
 
-    /// Reads the arguments of this program. Where they make no sense, or ask for help, it says so and ends.
+    /// Reads the arguments of this program. If they make no sense, or ask for help, it prints a text and ends the
+    /// program.
     public static func read(
         about: String, seconds: Double? = nil, files: String = "", extras: [Extra] = [], offline: String? = nil,
         save: String? = nil
@@ -103,13 +104,13 @@ public struct Options: Sendable {
     /// Reads arguments.
     ///
     /// - Parameters:
-    ///   - arguments: those of the program, without its name.
-    ///   - about: what the program does, for `--help`.
-    ///   - seconds: how long it plays if nothing is said.
-    ///   - names: the files that may be named, for `--help`; all or none.
-    ///   - extras: what the program asks for besides.
-    ///   - save: where it records what it plays live, if nothing is said.
-    ///   - offline: what it writes, if it writes files only, and knows how long they are to be.
+    ///   - arguments: Those of the program, without its name.
+    ///   - about: The purpose of the program, for `--help`.
+    ///   - seconds: The seconds that it plays by default.
+    ///   - names: The files that may be named, for `--help`; all or none.
+    ///   - extras: The program's own options.
+    ///   - save: The file for the played sound, by default.
+    ///   - offline: A text about the files that it writes, if it writes files only, and knows how long they are to be.
     public init(
         _ arguments: ArraySlice<String>, about: String, seconds: Double? = nil, files names: String = "",
         extras: [Extra] = [], offline: String? = nil, save defaultSave: String? = nil
@@ -196,10 +197,10 @@ public struct Options: Sendable {
     private static let liveUsage = """
         --output jack      live, through a JACK server (the default where one runs)
           --output alsa      live, straight to a sound card (the default where there is one); alsa:NAME for another
-          --output clock     live, driven by the clock of this machine, heard by nobody (the default elsewhere)
-          --output file:PATH into a file, as fast as it goes; its name says the format (.wav, .flac, .ogg …)
-          --skip N           with file:PATH: render so many seconds before it begins
-          --save PATH        record what is played in a file
+          --output clock     live, without sound, by the clock of this machine (the default elsewhere)
+          --output file:PATH into a file, as fast as it can; the name chooses the format (.wav, .flac, .ogg …)
+          --skip N           with file:PATH: renders N seconds before the file begins
+          --save PATH        records the sound into a file
         """
 
     /// `--seconds=2` is `--seconds 2`.

@@ -12,11 +12,11 @@ public struct Picture: Sendable {
         public static let ink = Colour(index: 1)
         /// Light grey: lines to read values by.
         public static let grid = Colour(index: 2)
-        /// Blue: what is wanted.
+        /// Blue, for wanted signals.
         public static let blue = Colour(index: 3)
         /// Light blue.
         public static let lightBlue = Colour(index: 4)
-        /// Red: what is not wanted.
+        /// Red, for unwanted signals.
         public static let red = Colour(index: 5)
 
         static let heatSteps = 40
@@ -55,7 +55,7 @@ public struct Picture: Sendable {
         pixels = Array(repeating: Colour.paper.index, count: width * height)
     }
 
-    /// Paints a rectangle; what is outside of the picture is left out.
+    /// Paints a rectangle; the part outside of the picture is left out.
     public mutating func fill(_ x: ClosedRange<Int>, _ y: ClosedRange<Int>, _ colour: Colour) {
         guard x.overlaps(0...width - 1), y.overlaps(0...height - 1) else { return }
         for row in y.clamped(to: 0...height - 1) {
@@ -63,7 +63,7 @@ public struct Picture: Sendable {
         }
     }
 
-    /// Where a text stands that is told one place.
+    /// The place of a text relative to its position.
     public enum Alignment: Sendable { case left, centre, right }
 
     /// Writes a line, twice the size of its dots. `y` is its middle.
@@ -83,7 +83,7 @@ public struct Picture: Sendable {
         }
     }
 
-    /// How long a line is.
+    /// Returns the width of a line in pixels.
     public static func width(of text: String) -> Int { max(0, 2 * (Glyphs.width + 1) * text.count - 2) }
 
     // MARK: The file
@@ -108,7 +108,7 @@ public struct Picture: Sendable {
 
     /// Writes the file.
     ///
-    /// - Throws: why it cannot be written.
+    /// - Throws: An error if the file cannot be written.
     public func write(to path: String) throws(Unwritable) {
         let file = unsafe fopen(path, "wb")
         func fault() -> Unwritable { Unwritable(path: path, reason: unsafe String(cString: strerror(errno))) }

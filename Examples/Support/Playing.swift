@@ -2,19 +2,20 @@ internal import RealtimeWatch
 public import RenderStack
 
 extension Options {
-    /// Renders as the options say: live with a meter, or into a file as fast as it goes.
+    /// Renders as the options say: live with a meter, or into a file as fast as the machine can.
     ///
     /// - Parameters:
-    ///   - renderer: what is to be heard.
-    ///   - meter: what the terminal shows while it plays, if somebody looks.
-    ///   - midiInputs: where MIDI comes in, live.
-    ///   - keys: what a key does that is pressed while it plays live.
-    ///   - keysAreElsewhere: whether the standard input is for something else than keys.
-    ///   - status: what it shows in the place of the meter.
-    ///   - screen: lines that it shows in the place of both, on the whole terminal; below them stand load and lateness.
-    ///   - begun: gets the live output when it plays.
-    ///   - listening: is called fifty times a second, live by the clock, in a file every 20 ms of its sound.
-    ///   - encore: what is heard when it is over, in the same file if it goes into one.
+    ///   - renderer: The renderer to be heard.
+    ///   - meter: The meter that a terminal shows while the renderer plays.
+    ///   - midiInputs: The MIDI inputs, live.
+    ///   - keys: The closure for a key that is pressed while the renderer plays live.
+    ///   - keysAreElsewhere: `true` if the standard input is for something else than keys.
+    ///   - status: The text to show in the place of the meter.
+    ///   - screen: The lines to show in the place of both, on the whole terminal; below them stand load and lateness.
+    ///   - begun: The closure that gets the live output when it plays.
+    ///   - listening: The closure that is called fifty times a second, live by the clock, in a file every 20 ms of its
+    ///     sound.
+    ///   - encore: The sound to play when it is over, in the same file if it goes into one.
     public func play(
         _ renderer: Renderer, _ meter: LevelMeter, midiInputs: [MIDIInput] = [],
         keys: (@Sendable (Character) -> Void)? = nil, keysAreElsewhere: Bool = false,
@@ -45,7 +46,7 @@ extension Options {
         }
     }
 
-    /// What is heard behind something else.
+    /// The sound that is played after another one.
     public struct Encore: Sendable {
         let renderer: Renderer
         let meter: LevelMeter
@@ -59,7 +60,7 @@ extension Options {
         }
     }
 
-    /// What happens beside the sound.
+    /// The actions beside the sound.
     private struct Session: Sendable {
         let meter: LevelMeter
         let midiInputs: [MIDIInput]
@@ -139,7 +140,7 @@ extension Options {
                 }
             }
         }
-        // Where nobody is looking nothing is drawn.
+        // Without a terminal nothing is drawn.
         let drawing = Terminal.isInteractive ? Task { await draw(session, output) } : nil
         let result: Result<Bool, any Error>
         do {
@@ -163,7 +164,7 @@ extension Options {
 
     /// Draws a sound file that was made, beside it, and says so.
     ///
-    /// - Parameter path: the sound file; the picture has its name, with `.png`.
+    /// - Parameter path: The sound file; the picture has its name, with `.png`.
     public func draw(_ path: String) throws {
         let picture = try SoundPicture.draw(path)
         let name = path.split(separator: "/").last ?? ""

@@ -5,7 +5,7 @@ internal import Synchronization
 public enum Screen {
     private struct State {
         var isShown = false
-        /// What was told meanwhile.
+        /// The notes that have come meanwhile.
         var notes: [String] = []
     }
     private static let state = Mutex(State())
@@ -16,8 +16,8 @@ public enum Screen {
         Terminal.write("\u{1B}[?1049h\u{1B}[?25l")
     }
 
-    /// Draws it: each line over the one that was there, so that nothing flickers. What was told last stands below. Lines
-    /// that are too long are cut, and what is too much is left out.
+    /// Draws the lines: each over the one that was there, so that nothing flickers. The last note stands below. Lines
+    /// that are too long are cut, and lines that do not fit are left out.
     static func draw(_ lines: [String]) {
         let (rows, columns) = size
         let note = state.withLock { $0.notes.last }
@@ -26,7 +26,7 @@ public enum Screen {
         Terminal.write("\u{1B}[H\(text)\u{1B}[J")
     }
 
-    /// Turns back, and prints what was told meanwhile.
+    /// Turns back, and prints the notes that have come meanwhile.
     static func end() {
         let notes = state.withLock { state in
             defer { state = State() }
@@ -52,7 +52,7 @@ public enum Screen {
         return isKnown ? (Int(size.ws_row), Int(size.ws_col)) : (24, 80)
     }
 
-    /// The first columns of a line; what only sets a colour takes none.
+    /// Returns the first columns of a line; characters that only set a colour take none.
     private static func cut(_ line: String, to columns: Int) -> String {
         var result = "", count = 0, isSequence = false
         for character in line {
@@ -90,9 +90,9 @@ extension Screen {
     /// A knob on its track.
     ///
     /// - Parameters:
-    ///   - share: where it stands, 0…1.
-    ///   - mark: where the track has a mark, 0…1.
-    ///   - width: columns.
+    ///   - share: The position, 0…1.
+    ///   - mark: The position of a mark on the track, 0…1.
+    ///   - width: Columns.
     public static func slider(_ share: Float, mark: Float, width: Int) -> String {
         var cells = [Character](repeating: "─", count: width)
         func cell(_ share: Float) -> Int { max(0, min(width - 1, Int((share * Float(width - 1)).rounded()))) }

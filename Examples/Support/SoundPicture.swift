@@ -11,10 +11,10 @@ public struct SoundPicture {
     /// Draws a file of one or two channels; of more the first two are seen.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - seconds: how much of it, from its beginning; all if nothing is said.
-    ///   - title: what stands above it; the name of the file if nothing is said.
-    /// - Throws: why it cannot be read.
+    ///   - path: The file.
+    ///   - seconds: The length to draw, in seconds from its beginning; by default all.
+    ///   - title: The title above it; by default the name of the file.
+    /// - Throws: An error if the file cannot be read.
     public static func draw(
         _ path: String, seconds: Double? = nil, title: String? = nil
     ) throws(AudioFileError) -> Picture {
@@ -40,7 +40,7 @@ public struct SoundPicture {
 
     // MARK: Waveform
 
-    /// What a column of pixels stands for.
+    /// The samples behind a column of pixels.
     private struct Column {
         var low = Float.infinity
         var high = -Float.infinity
@@ -80,7 +80,7 @@ public struct SoundPicture {
         return columns
     }
 
-    /// What is no number is silence.
+    /// Returns the sample, limited for the drawing. A sample that is no number is silence.
     fileprivate static func drawable(_ sample: Float) -> Float { sample.isFinite ? max(-1e3, min(1e3, sample)) : 0 }
 
     private mutating func drawWave(_ columns: [Column], lane: Int, of lanes: Int) {
@@ -109,14 +109,14 @@ public struct SoundPicture {
     // MARK: Spectrogram
 
     private static let size = 4_096
-    /// In decibels of full scale: what is black, and what is lightest.
+    /// The levels of black and of the lightest colour, in decibels of full scale.
     private static let levels = -90.0...0
 
     private mutating func drawSpectrogram(_ reader: inout AudioFileReader) throws(AudioFileError) {
         let top = 224, bottom = 506
         let highest = min(20_000, rate / 2)
         let axis = Axis(40...highest, from: bottom, to: top, isLogarithmic: true)
-        // What the rows of pixels stand for, in bins.
+        // The frequencies behind the rows of pixels, in bins.
         let rows = (top...bottom).map { row -> ClosedRange<Double> in
             let low = axis.value(Double(row) + 0.5), high = axis.value(Double(row) - 0.5)
             return low * Double(Self.size) / rate...min(high, rate / 2) * Double(Self.size) / rate
@@ -154,7 +154,7 @@ public struct SoundPicture {
         return bins[below] + (bins[below + 1] - bins[below]) * (middle - Double(below))
     }
 
-    /// Which colour is which level.
+    /// Draws the scale of colours for levels.
     private mutating func drawScale(_ top: Int, _ bottom: Int) {
         let axis = Axis(Self.levels, from: bottom, to: top)
         for row in top...bottom {
@@ -181,7 +181,7 @@ private struct ShortSpectrum: ~Copyable {
         frames = Array(repeating: 0, count: size)
     }
 
-    /// The bins in decibels of full scale. What is before the file and behind it is silent.
+    /// Returns the bins in decibels of full scale. Frames before the file and behind it are silent.
     mutating func decibels(
         of reader: inout AudioFileReader, around middle: Int64
     ) throws(AudioFileError) -> [Double] {

@@ -1,12 +1,12 @@
 internal import Glibc
 public import RenderStack
 
-/// What the examples show on a terminal.
+/// The texts that the examples show on a terminal.
 public enum Terminal {
-    /// Whether somebody is looking: the meters are drawn only then.
+    /// Indicates whether standard error is a terminal: the meters are drawn only then.
     public static let isInteractive = isatty(STDERR_FILENO) != 0
 
-    /// What the program was called by.
+    /// The name by which the program was called.
     public static var programName: String {
         CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "example"
     }
@@ -42,7 +42,8 @@ public enum Terminal {
 
     /// Hands on each key that is pressed, until the task is cancelled or the standard input ends. Arrows are ↑ ↓ ← →.
     ///
-    /// - Parameter isElsewhere: whether the standard input is for something else, and keys come from the terminal itself.
+    /// - Parameter isElsewhere: `true` if the standard input is for something else, and keys come from the terminal
+    ///   itself.
     public static func readKeys(isElsewhere: Bool = false, _ handle: @Sendable (Character) -> Void) async {
         let input = isElsewhere ? unsafe open("/dev/tty", O_RDONLY | O_CLOEXEC) : STDIN_FILENO
         guard input >= 0 else { return }

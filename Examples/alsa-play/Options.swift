@@ -2,7 +2,7 @@ import ExampleSupport
 import RenderStack
 
 #if ALSA
-    /// What is asked on the command line.
+    /// The options of the command line.
     struct Options {
         var device: String? = "default"
         var input: String?
@@ -28,20 +28,20 @@ import RenderStack
               --rate HZ         frames per second, 1000 to 768000 (48000); converted where the card has others
               --period FRAMES   frames in a cycle, 16 to 65536 (256)
               --periods N       how many of them the card's memory holds, 2 to 64 (3)
-              --format F        float, s32, s24 (in 4 bytes), s24_3 (in 3 bytes), s16; the best if nothing is said
+              --format F        float, s32, s24 (in 4 bytes), s24_3 (in 3 bytes), s16; the best one if not given
               --channels N      channels, 1 to 64 (2)
               --midi-in NAME    a MIDI port to listen to: a line for each message; hardware: all devices; none: an
                                 unconnected port
               --midi-out NAME   a MIDI port to send to: what comes in, or a note every half second
-              --seconds N       how long to play; until Ctrl-C if nothing is said
+              --seconds N       how long to play; until Ctrl-C if not given
               --help            this text
 
-            The card gives the nearest that it has: the line "plays:" tells what.
+            The card takes the nearest values that it has; the line "plays:" shows them.
 
-            Exit codes: 0 it played as long as was asked, or until Ctrl-C; 1 the device cannot be opened; 2 a wrong option;
-            3 it played, but the sound was interrupted; 4 at the end the device was gone.
+            Exit codes: 0 it played to the end, or until Ctrl-C; 1 it cannot open the device; 2 a wrong option;
+            3 it played, but the sound was interrupted; 4 the device was gone at the end.
 
-            To take it to a machine without Swift:
+            To run it on a machine without Swift:
               swift build -c release --static-swift-stdlib --product alsa-play
             That machine needs libasound2, libjack, libsndfile1, libsoxr0 and libebur128-1.
             """
@@ -99,7 +99,7 @@ import RenderStack
             return number
         }
 
-        /// Where the MIDI ports are connected.
+        /// The ports to which the MIDI ports are connected.
         var midiConnect: ALSAMIDIConnect {
             if midiIn == "hardware" || midiOut == "hardware" { return .hardware }
             func names(_ name: String?) -> [String] { name.map { [$0 == "none" ? "" : $0] } ?? [] }

@@ -3,7 +3,7 @@ import RenderStack
 import Synchronization
 
 #if ALSA
-    /// What has become of the device and the sound.
+    /// The state of the device and the sound.
     final class Presence: Sendable {
         private let isGone = Atomic<Bool>(false)
         private let interruptions = Atomic<Int>(0)
@@ -46,7 +46,7 @@ import Synchronization
         return (0..<chunk.count).map { String(chunk.bytes[$0], radix: 16) }.joined(separator: " ")
     }
 
-    /// A line at once, also where nobody but a program reads it.
+    /// Prints a line at once, also to a pipe, where lines would wait in a buffer.
     func say(_ line: String) {
         print(line)
         fflush(nil)

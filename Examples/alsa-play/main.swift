@@ -1,4 +1,4 @@
-// Plays two tones straight on a sound card, or what comes in, and tells one line per event.
+// Plays two tones, or the sound of an input, straight on a sound card, and prints a line for each event.
 //
 //     alsa-play --device hw:0 --rate 48000 --period 128 --periods 3 --seconds 10
 //     alsa-play --device hw:0 --input hw:1
@@ -54,7 +54,7 @@ import RenderStack
     if let configuration = output.configuration { say("plays: \(configuration)") }
     if let configuration = output.inputConfiguration { say("records: \(configuration)") }
     let wasWhole = try await output.run(for: options.seconds.map { .seconds($0) })
-    // What happened last is still to be told.
+    // The last events are still to be printed.
     try await Task.sleep(for: .milliseconds(50))
     telling.cancel()
     listening.cancel()

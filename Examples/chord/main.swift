@@ -1,4 +1,4 @@
-// A chord: three oscillators, mixed, metered, recorded and played. The render closure is the whole of the audio.
+// Plays a chord of three oscillators, with a meter, and records it. The render loop is all of the audio.
 
 import ExampleSupport
 import RenderStack

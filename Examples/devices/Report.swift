@@ -2,7 +2,7 @@ import Foundation
 import RenderStack
 
 #if ALSA
-    /// What one direction of a device can do, or why it cannot be asked.
+    /// The abilities of one direction of a device, or the reason why it cannot be asked.
     struct Answer: Encodable, CustomStringConvertible {
         let direction: String
         var rates: [Int]?
@@ -34,7 +34,7 @@ import RenderStack
         }
     }
 
-    /// Everything that is told.
+    /// All that the report contains.
     struct Report: Encodable {
         struct Device: Encodable {
             let name: String
@@ -132,7 +132,7 @@ import RenderStack
         }
     }
 
-    /// As JSON.
+    /// Returns a value as JSON.
     func text(of value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

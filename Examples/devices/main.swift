@@ -18,7 +18,7 @@ let usage = """
       --json            as JSON
       --help            this text
 
-    Exit codes: 0 there is sound, if perhaps with an advice; 1 there is none: no card, or not for this user, or the device
+    Exit codes: 0 sound works, perhaps with advice; 1 sound does not work: no card, or not for this user, or the device
     cannot be opened; 2 a wrong option.
     """
 

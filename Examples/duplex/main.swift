@@ -1,4 +1,4 @@
-// What comes in goes out again, at half of its level, over a quiet tone that MIDI keys play.
+// Sends its input to its output at half the level, over a quiet tone that MIDI keys play.
 
 import ExampleSupport
 import RenderStack

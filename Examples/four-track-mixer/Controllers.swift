@@ -4,7 +4,7 @@ import RenderStack
 /// MIDI controllers: from a port, or from a text file for want of one.
 final class Controllers: Sendable {
     let input = MIDIInput(name: "controllers")
-    /// From the render thread to those who turn the desk.
+    /// The messages from the render thread to the code that turns the desk.
     let messages = MessagePort<MIDIMessage>(capacity: 1_024)
 
     /// Controllers that are turned at a time: a line of the file each, "SECONDS CHANNEL CONTROLLER VALUE".

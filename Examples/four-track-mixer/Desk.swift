@@ -1,7 +1,7 @@
 import RenderStack
 
-/// What stands where on a mixing desk of four tracks, and what keys and MIDI controllers do to it. Plain values: it is
-/// heard when it is applied to tracks.
+/// The positions of the controls on a mixing desk of four tracks, and the changes that keys and MIDI controllers make.
+/// Plain values: the desk is heard when it is applied to tracks.
 struct Desk: Sendable {
     /// One track's controls.
     struct Strip: Sendable, Equatable {
@@ -25,7 +25,7 @@ struct Desk: Sendable {
         pan, too.
         """
 
-    /// Whether a track is to be heard: where one has solo, those that have not are silent.
+    /// Returns whether a track is to be heard: where one has solo, those that have not are silent.
     func isHeard(_ index: Int) -> Bool {
         !strips[index].isMuted && (strips[index].isSolo || !strips.contains { $0.isSolo })
     }

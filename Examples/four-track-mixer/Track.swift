@@ -14,7 +14,7 @@ final class Track: Sendable {
         name = String((path.split(separator: "/").last?.split(separator: ".").first ?? "").prefix(9))
     }
 
-    /// Makes the desk heard. What changes glides: 10 ms for fader and pan, 5 ms for mute and solo.
+    /// Makes the desk heard. Changes glide: 10 ms for fader and pan, 5 ms for mute and solo.
     static func apply(_ desk: Desk, to tracks: [Track]) {
         for (index, track) in tracks.enumerated() {
             let strip = desk.strips[index]
@@ -50,7 +50,7 @@ final class Track: Sendable {
         return "\(head)\(fader) \(padded(volume(strip), 9))\(pan) \(padded(side(strip), 5))\(level) \(flags)"
     }
 
-    /// A line for those who do not look at a screen.
+    /// Returns a line for users who do not look at a screen.
     func description(_ index: Int, of desk: Desk) -> String {
         let strip = desk.strips[index]
         let state = desk.isHeard(index) ? "" : ", silent"

@@ -1,4 +1,4 @@
-// Four files in sync, each with a fader, pan, mute and solo, which keys and MIDI controllers turn while it plays.
+// Plays four files in sync. Keys and MIDI controllers turn a fader, pan, mute and solo of each while it plays.
 
 import ExampleSupport
 import RenderStack
@@ -49,7 +49,7 @@ do {
     let turned = controllers.messages.by({ $0() }) { message in change { $0.take(message) } }
     defer { turned.cancel() }
 
-    // What a file turns happens on the frame where that is known: into a file. Live it is as if somebody did it.
+    // Rendered into a file, a controller of the MIDI file acts on its exact frame. Live, it acts like a user's hand.
     let events = try options.text("midi").map { path in try Controllers.read(path: path) } ?? []
     if options.output.isLive {
         Task {

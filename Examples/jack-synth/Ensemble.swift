@@ -9,12 +9,12 @@ struct Ensemble: ~Copyable, Sendable {
     private var patch: Patch
     private var controls: Controls
     private var lastOrder = 0
-    /// How many voices sounded at once at most.
+    /// The largest number of voices that sounded at once.
     private(set) var mostVoices = 0
-    /// How many were stolen.
+    /// The number of voices that were stolen.
     private(set) var stolenCount = 0
 
-    /// What is the same for all notes of a channel.
+    /// The values that all notes of a channel share.
     private struct Channel: BitwiseCopyable, Sendable {
         var isPedalDown = false
         /// Semitones: where the bend is, and where the wheel is.
@@ -30,11 +30,11 @@ struct Ensemble: ~Copyable, Sendable {
     private static var controlTime: Double { @_noLocks @_noAllocation get { 0.01 } }
 
     /// - Parameters:
-    ///   - limit: how many voices may sound, those that fade out not counted.
-    ///   - patch: what they sound like.
+    ///   - limit: The number of voices that may sound, those that fade out not counted.
+    ///   - patch: The settings of their sound.
     init(voices limit: Int, _ patch: Patch) {
         self.limit = limit
-        // As many again, and 16 at least, to fade out in.
+        // As many voices again, and 16 at least, are there to fade out.
         voices = RenderMemory(repeating: Voice(), count: limit + max(limit, 16))
         cells = Cells(patch.wave)
         self.patch = patch
@@ -56,7 +56,7 @@ struct Ensemble: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func render(_ context: inout RenderContext, from first: Int, to end: Int) {
         let rate = context.sampleRate
-        let settings = EnvelopeKernel.Settings(
+        let settings = EnvelopeCore.Settings(
             attack: patch.attack, decay: patch.decay, sustain: patch.sustain, release: patch.release, sampleRate: rate)
         var frame = first
         while frame < end {
@@ -96,7 +96,7 @@ struct Ensemble: ~Copyable, Sendable {
     /// The sum of the voices; returns how many sound.
     @_noLocks @_noAllocation
     private static func add(
-        _ voices: inout RenderMemory<Voice>, _ cells: inout Cells, _ settings: EnvelopeKernel.Settings,
+        _ voices: inout RenderMemory<Voice>, _ cells: inout Cells, _ settings: EnvelopeCore.Settings,
         _ context: inout RenderContext, at frame: Int, count: Int
     ) -> Int {
         var top = context.top
@@ -137,7 +137,7 @@ struct Ensemble: ~Copyable, Sendable {
             } else if voice.fadeLeft >= 0 {
                 if voice.fadeLeft < least { (soonest, least) = (index, voice.fadeLeft) }
             } else {
-                // The same key again: what it sounded dies away.
+                // If the same key goes down again, its former sound dies away.
                 if voice.isDown && voice.note == note && voice.channel == channel {
                     voice.letGo(isHeld: false)
                     voices[index] = voice

@@ -1,6 +1,6 @@
 import RenderStack
 
-/// How the synthesiser sounds.
+/// The settings of the synthesiser's sound.
 struct Patch: BitwiseCopyable, Sendable {
     var wave: Waveform
     /// Cents between the oscillators.
@@ -23,9 +23,9 @@ struct Patch: BitwiseCopyable, Sendable {
     static let waves: [String: Waveform] = ["saw": .saw, "square": .square, "triangle": .triangle, "sine": .sine]
 }
 
-/// What is the same for all voices in a cell of frames: where the controllers are, on their way to where they were set.
+/// The values that all voices share in a cell of frames: the controllers, on their way to where they were set.
 struct Controls: BitwiseCopyable, Sendable {
-    /// Cutoff as octaves above 1 Hz, and decibels at it: where they are, and where they are going.
+    /// Cutoff as octaves above 1 Hz, and decibels at it: the present values, and the targets.
     private(set) var octaves: Double
     private(set) var resonance: Double
     var octavesAimed: Double
@@ -43,7 +43,7 @@ struct Controls: BitwiseCopyable, Sendable {
 
     /// A step of the way, in every cell.
     ///
-    /// - Parameter part: how much of what is left.
+    /// - Parameter part: The part of the remaining way.
     @_noLocks @_noAllocation
     mutating func advance(by part: Double) {
         octaves += (octavesAimed - octaves) * part

@@ -1,23 +1,18 @@
 import Foundation
 import RenderStack
 
-/// Messages with their times, for a render closure.
-struct Score: Sendable {
+/// Messages with their times, for a module to play.
+struct Score: ~Copyable, Sendable {
     /// A message of the piece.
     struct Entry: BitwiseCopyable, Sendable {
         let seconds: Double
         let message: MIDIMessage
     }
 
-    private let part: Part
+    private let reading: RenderState<Reading>
 
-    /// What the render thread has.
-    private final class Part: Sendable {
-        let reading: RenderState<Reading>
-        init(_ entries: [Entry]) { reading = RenderState(Reading(entries)) }
-    }
-
-    private struct Reading: ~Copyable, Sendable {
+    // Not private: Swift 6.3.1 crashes where a noncopyable type is destroyed in another file than its private parts.
+    struct Reading: ~Copyable, Sendable {
         let entries: RenderMemory<Entry>
         var next = 0
         var time: Int64 = 0
@@ -29,32 +24,38 @@ struct Score: Sendable {
         }
     }
 
-    /// - Parameter entries: in any order; those of one time stay in theirs. What lies beyond eleven days is left out.
+    /// - Parameter entries: The entries in any order; those of one time keep theirs. Entries beyond eleven days are
+    ///   left out.
     init(_ entries: [Entry]) {
         let sorted = entries.filter { $0.seconds < 1e6 }.enumerated().sorted { a, b in
             a.element.seconds == b.element.seconds ? a.offset < b.offset : a.element.seconds < b.element.seconds
-        }
-        part = Part(sorted.map(\.element))
+        }.map(\.element)
+        reading = RenderState(Reading(sorted))
     }
 
-    /// Goes through the messages of this slice: each in the frame that is nearest to its time.
-    func forEachEvent(_ context: inout RenderContext, _ body: (MIDIEvent, inout RenderContext) -> Void) {
-        part.reading.with(&context) { reading, context in
+    /// The next message of this slice up to a frame, in the frame that is nearest to its time; `nil` if there is none.
+    @_noLocks @_noAllocation
+    func next(_ context: inout RenderContext, upTo last: Int) -> MIDIEvent? {
+        var event: MIDIEvent?
+        reading.with(&context) { reading, context in
             // A clock that went back begins anew.
             if context.sampleTime < reading.time { reading.next = 0 }
             reading.time = context.sampleTime
-            while reading.next < reading.entries.count {
+            if reading.next < reading.entries.count {
                 let entry = reading.entries[reading.next]
-                let frame = Int(Int64(entry.seconds * context.sampleRate + 0.5) - context.sampleTime)
-                if frame >= context.frameCount { break }
-                body(MIDIEvent(frame: max(0, frame), entry.message), &context)
-                reading.next += 1
+                let frame = Int(Int64(entry.seconds * context.sampleRate + 0.5) &- context.sampleTime)
+                if frame <= last && frame < context.frameCount {
+                    event = MIDIEvent(frame: frame > 0 ? frame : 0, entry.message)
+                    reading.next &+= 1
+                }
             }
         }
+        return event
     }
 
-    /// What is heard when nobody plays: four chords, broken up, over a bass; sixteen seconds, and again for an hour.
-    static var phrase: Score {
+    /// The phrase that the synthesiser plays by itself: four chords, broken up, over a bass; sixteen seconds, and again
+    /// for an hour.
+    static var phrase: [Entry] {
         let chords: [[UInt8]] = [[57, 60, 64, 69], [53, 57, 60, 65], [48, 55, 60, 64], [55, 59, 62, 67]]
         var entries: [Entry] = []
         func add(_ note: UInt8, _ velocity: UInt8, at seconds: Double, for length: Double) {
@@ -74,6 +75,6 @@ struct Score: Sendable {
             let turn = UInt8(60 + 40 * abs(Double((bar + 4) % 8) / 4 - 1))
             entries.append(Entry(seconds: start, message: .controller(channel: 0, number: 74, value: turn)))
         }
-        return Score(entries)
+        return entries
     }
 }

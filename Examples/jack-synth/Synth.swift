@@ -3,35 +3,33 @@ import Synchronization
 
 /// A synthesiser of many voices that is played by MIDI messages. Pushes one mono buffer; no latency.
 ///
-/// Messages come from the render closure (``receive(_:_:)``) or from control code (``send(_:at:)``), and each acts in its
-/// frame. Where more notes are wanted than there are voices, the one that has been dying away longest makes room, else
-/// the oldest: it fades out in 5 ms beside the new one, which begins on its frame.
+/// Messages come from a MIDI input, from a score, or from control code (``send(_:at:)``), and each acts in its frame.
+/// If more notes are wanted than there are voices, the voice that has been dying away longest makes room, else the
+/// oldest: it fades out in 5 ms beside the new one, which begins on its frame.
 final class Synth: Generator {
     private let patch: Patch
     private let queue = CommandQueue<MIDIMessage>()
     private let ensemble: RenderState<Ensemble>
-    private let inbox = SharedState(Inbox())
+    private let keys: MIDIReader
+    private let score: Score
     private let most = Atomic<Int>(0)
     private let stolen = Atomic<Int>(0)
 
-    /// What came in for this slice: from the closure, which is why it is shared.
-    private struct Inbox: ~Copyable, Sendable {
-        var events = RenderMemory(repeating: MIDIEvent(.activeSensing), count: 1_024)
-        var count = 0
-        var taken = 0
-    }
-
     /// - Parameters:
-    ///   - voices: how many notes may sound, those that fade out not counted; 1…1024.
-    ///   - patch: what it sounds like.
-    init(voices: Int, _ patch: Patch) {
+    ///   - voices: The number of notes that may sound, those that fade out not counted; 1…1024.
+    ///   - patch: The settings of its sound.
+    ///   - keys: The input that plays it.
+    ///   - score: The notes that it plays by itself.
+    init(voices: Int, _ patch: Patch, keys: MIDIInput, score: consuming Score) {
         self.patch = patch
+        self.keys = MIDIReader(keys)
+        self.score = score
         ensemble = RenderState(Ensemble(voices: voices, patch))
     }
 
-    /// How many voices sounded at once at most.
+    /// The largest number of voices that sounded at once.
     var mostVoices: Int { most.load(ordering: .relaxed) }
-    /// How many were stolen.
+    /// The number of voices that were stolen.
     var stolenCount: Int { stolen.load(ordering: .relaxed) }
 
     /// Has a message act in its frame. From any thread.
@@ -40,29 +38,18 @@ final class Synth: Generator {
     @discardableResult
     func send(_ message: MIDIMessage, at time: RenderTime = .immediately) -> Bool { queue.send(message, at: time) }
 
-    /// Takes an event of this slice: in the render closure, before the synthesiser is run, in the order of their frames.
-    @_noLocks @_noAllocation
-    func receive(_ event: MIDIEvent, _ context: inout RenderContext) {
-        inbox.with(&context) { inbox, _ in
-            if inbox.count < inbox.events.count {
-                inbox.events[inbox.count] = event
-                inbox.count &+= 1
-            }
-        }
-    }
-
     /// Pushes the sum of the voices.
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
         context.push(channels: 1)
+        var events = keys.events
         var frame = 0
         while let due = queue.next(&context, from: frame) {
-            play(&context, from: frame, to: due.frame)
-            ensemble.with(&context) { ensemble, context in ensemble.act(due.command, sampleRate: context.sampleRate) }
+            play(&context, &events, from: frame, to: due.frame)
+            act(&context, due.command)
             frame = due.frame
         }
-        play(&context, from: frame, to: context.frameCount)
-        inbox.with(&context) { inbox, _ in (inbox.count, inbox.taken) = (0, 0) }
+        play(&context, &events, from: frame, to: context.frameCount)
         var (most, stolen) = (0, 0)
         ensemble.with(&context) { ensemble, _ in (most, stolen) = (ensemble.mostVoices, ensemble.stolenCount) }
         self.most.store(most, ordering: .relaxed)
@@ -76,26 +63,41 @@ final class Synth: Generator {
         ensemble.with(&context) { ensemble, _ in ensemble.reset(patch) }
     }
 
-    /// Renders frames, and lets the events in them act.
+    /// Renders frames with what the score and the keys have for them.
     @_noLocks @_noAllocation
-    private func play(_ context: inout RenderContext, from first: Int, to end: Int) {
+    private func play(_ context: inout RenderContext, _ events: inout MIDIReader.Events, from first: Int, to end: Int) {
         var frame = first
-        while true {
-            var next: MIDIEvent?
-            inbox.with(&context) { inbox, _ in
-                if inbox.taken < inbox.count && inbox.events[inbox.taken].frame <= end {
-                    next = inbox.events[inbox.taken]
-                    inbox.taken &+= 1
-                }
-            }
-            guard let event = next else { break }
-            let until = event.frame > frame ? event.frame : frame
-            ensemble.with(&context) { ensemble, context in
-                ensemble.render(&context, from: frame, to: until)
-                ensemble.act(event.message, sampleRate: context.sampleRate)
-            }
+        while let note = score.next(&context, upTo: end) {
+            let until = max(note.frame, frame)
+            playKeys(&context, &events, from: frame, to: until)
+            act(&context, note.message)
             frame = until
         }
-        ensemble.with(&context) { ensemble, context in ensemble.render(&context, from: frame, to: end) }
+        playKeys(&context, &events, from: frame, to: end)
+    }
+
+    /// Renders frames with what the keys have for them.
+    @_noLocks @_noAllocation
+    private func playKeys(
+        _ context: inout RenderContext, _ events: inout MIDIReader.Events, from first: Int, to end: Int
+    ) {
+        var frame = first
+        while let event = events.next(context, upTo: end) {
+            let until = max(event.frame, frame)
+            render(&context, from: frame, to: until)
+            act(&context, event.message)
+            frame = until
+        }
+        render(&context, from: frame, to: end)
+    }
+
+    @_noLocks @_noAllocation
+    private func act(_ context: inout RenderContext, _ message: MIDIMessage) {
+        ensemble.with(&context) { ensemble, context in ensemble.act(message, sampleRate: context.sampleRate) }
+    }
+
+    @_noLocks @_noAllocation
+    private func render(_ context: inout RenderContext, from first: Int, to end: Int) {
+        ensemble.with(&context) { ensemble, context in ensemble.render(&context, from: first, to: end) }
     }
 }

@@ -6,16 +6,16 @@ struct Voice: BitwiseCopyable, Sendable {
     private(set) var order = 0
     private(set) var channel: UInt8 = 0
     private(set) var note: UInt8 = 0
-    /// Whether the key is down, or the pedal holds what the key has left.
+    /// Indicates whether the key is down, or the pedal holds what the key has left.
     private(set) var isDown = false
     var isHeld = false
 
-    private var first = ToneKernel()
-    private var second = ToneKernel()
+    private var first = ToneCore()
+    private var second = ToneCore()
     private var steps: (first: Int64, second: Int64) = (0, 0)
     private var filter = FilterMemory()
     private var coefficients = FilterCoefficients(.lowPass, frequency: 1_000, sampleRate: 48_000)
-    private var envelope = EnvelopeKernel()
+    private var envelope = EnvelopeCore()
     private var gain: Float = 0
     private var velocity = 0.0
     /// Frames since the note began.
@@ -43,7 +43,7 @@ struct Voice: BitwiseCopyable, Sendable {
     var isFree: Bool { @_noLocks @_noAllocation get { order == 0 } }
     /// Frames for which a stolen voice still sounds; -1 for one that is not stolen.
     var fadeLeft: Int { @_noLocks @_noAllocation get { fade.left } }
-    /// Whether the note is dying away.
+    /// Indicates whether the note is dying away.
     var isReleased: Bool { @_noLocks @_noAllocation get { !isDown && !isHeld } }
 
     /// The key goes up: the note dies away, unless the pedal holds it.
@@ -68,8 +68,8 @@ struct Voice: BitwiseCopyable, Sendable {
         let spread = patch.detune / 2400
         let low = 440 * RenderMath.exp2(semitones / 12 - spread)
         let high = spread == 0 ? low : 440 * RenderMath.exp2(semitones / 12 + spread)
-        steps.first = ToneKernel.step(frequency: low, sampleRate: sampleRate)
-        steps.second = ToneKernel.step(frequency: high, sampleRate: sampleRate)
+        steps.first = ToneCore.step(frequency: low, sampleRate: sampleRate)
+        steps.second = ToneCore.step(frequency: high, sampleRate: sampleRate)
         let open = RenderMath.exp(-3 * age / (Double(patch.decay) * sampleRate))
         let octaves = controls.octaves + patch.sweep * velocity * open
         coefficients = FilterCoefficients(
@@ -80,7 +80,7 @@ struct Voice: BitwiseCopyable, Sendable {
     @_noLocks @_noAllocation
     mutating func add(
         to sum: inout MutableSpan<Float>, at start: Int, count: Int, _ cells: inout Cells,
-        _ settings: EnvelopeKernel.Settings
+        _ settings: EnvelopeCore.Settings
     ) {
         render(count, cells.wave, cells.edges, &cells.first, &cells.second)
         var samples = cells.first.span
@@ -138,7 +138,7 @@ struct Voice: BitwiseCopyable, Sendable {
     }
 }
 
-/// What voices share while they are computed.
+/// The memory that voices share while they are computed.
 struct Cells: ~Copyable, Sendable {
     /// Frames in a cell: frequencies and filters are computed anew in each. Cells lie on the sample clock, so that the
     /// length of the cycles changes nothing.

@@ -1,9 +1,9 @@
-// A synthesiser that is played by JACK MIDI: 128 voices of two oscillators, a filter and an envelope each.
+// A synthesiser that JACK MIDI plays: 128 voices of two oscillators, a filter and an envelope each.
 //
 //     jack-synth --output jack &
 //     jack_connect system:midi_capture_1 jack-synth:midi_in_1
 //
-// Where no JACK server runs it plays a phrase of its own, or a MIDI file.
+// Without a JACK server it plays a phrase of its own, or a MIDI file.
 
 import ExampleSupport
 import RenderStack
@@ -16,18 +16,18 @@ let options = Options.read(
         """,
     seconds: nil,
     extras: [
-        .text("play", "FILE.mid", "a MIDI file that is played"),
-        .number("voices", 128, in: 1...1_024, "how many notes may sound; one more takes the place of the oldest"),
+        .text("play", "FILE.mid", "a MIDI file to play"),
+        .number("voices", 128, in: 1...1_024, "how many notes may sound at once; one more replaces the oldest"),
         .text("wave", "NAME", "saw, square, triangle or sine (saw if not given)"),
         .number("detune", 8, in: 0...100, "cents between the two oscillators"),
-        .number("cutoff", 1_200, in: 50...20_000, "hertz above which the filter takes away"),
+        .number("cutoff", 1_200, in: 50...20_000, "the filter's cut-off, in hertz"),
         .number("resonance", 3, in: -3...24, "decibels at the cutoff"),
         .number("sweep", 2, in: 0...8, "octaves by which a hard note opens the filter, which the decay closes again"),
         .number("attack", 0.003, in: 0.001...5, "seconds to the full level"),
         .number("decay", 0.4, in: 0.005...10, "seconds from there to the sustained level"),
-        .number("sustain", 0.6, in: 0...1, "the level that is held"),
-        .number("release", 0.3, in: 0.005...10, "seconds to silence when the key is let go"),
-        .number("level", 0.15, in: 0...1, "how loud a note of the highest velocity is"),
+        .number("sustain", 0.6, in: 0...1, "the level while the key is down"),
+        .number("release", 0.3, in: 0.005...10, "seconds to silence after the key is released"),
+        .number("level", 0.15, in: 0...1, "the level of a note of the highest velocity"),
     ])
 
 do {
@@ -38,17 +38,15 @@ do {
         wave: wave, detune: options["detune"], cutoff: options["cutoff"], resonance: options["resonance"],
         sweep: options["sweep"], attack: Float(options["attack"]), decay: Float(options["decay"]),
         sustain: Float(options["sustain"]), release: Float(options["release"]), level: Float(options["level"]))
-    let synth = Synth(voices: Int(options["voices"]), patch)
     let keys = MIDIInput(name: "keys")
-    // Whoever has JACK has something to play it with.
+    // A program with JACK has a source of notes.
     let isPlayed = options.output == .jack || options.output == .any && JACKOutput.isServerRunning()
-    let score = try options.text("play").map { path in try Score(path: path) } ?? (isPlayed ? Score([]) : .phrase)
+    let entries = try options.text("play").map { path in try Score.read(path: path) } ?? (isPlayed ? [] : Score.phrase)
+    let synth = Synth(voices: Int(options["voices"]), patch, keys: keys, score: Score(entries))
     let meter = LevelMeter()
     let recorder = try options.save.map { path in try FileRecorder(path: path) }
 
     let renderer = try Renderer { context in
-        context.forEachEvent(from: keys) { event, context in synth.receive(event, &context) }
-        score.forEachEvent(&context) { event, context in synth.receive(event, &context) }
         context.run(synth)  // pushes 1
         context.run(meter)  // listens to the top
         context.output()  // onto the output

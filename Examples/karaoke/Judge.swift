@@ -13,7 +13,7 @@ final class Judge: Sendable {
     private static let tolerance = 25.0
     private static let share = 0.7
 
-    /// What has been heard so far.
+    /// The sound and the score so far.
     private struct State {
         var finder: PitchFinder
         /// The last of the voice, and the frame behind it.
@@ -27,7 +27,7 @@ final class Judge: Sendable {
         var sung = 0
         var onKey = 0
         var centsOff = 0.0
-        /// The same of the note that is being sung.
+        /// The numbers of windows for the note that is being sung, and the number of notes.
         var noteAsked = 0
         var noteOnKey = 0
         var notes = 0
@@ -35,9 +35,9 @@ final class Judge: Sendable {
     }
 
     /// - Parameters:
-    ///   - tap: the raw voice.
-    ///   - melody: what it should sing.
-    ///   - praise: is called after each note that was on key.
+    ///   - tap: The raw voice.
+    ///   - melody: The melody to sing.
+    ///   - praise: Is called after each note that was on key.
     init(_ tap: BufferTap, _ melody: Melody, praise: @escaping @Sendable () -> Void) {
         self.tap = tap
         self.melody = melody
@@ -82,7 +82,7 @@ final class Judge: Sendable {
             state.pitches += String(format: "%.4f ", middle) + words.joined(separator: " ") + "\n"
         }
         state.cents = cents
-        // Where a note begins or ends, a window has some of its neighbour.
+        // At its beginning and its end, a window of a note has some of the neighbour.
         guard let note, middle > note.start + 0.06, middle < note.end - 0.06 else { return }
         state.asked += 1
         state.noteAsked += 1
@@ -103,7 +103,8 @@ final class Judge: Sendable {
         (state.note, state.noteAsked, state.noteOnKey) = (next, 0, 0)
     }
 
-    /// What the screen shows: how far from the note the voice is, from half a semitone below to half a semitone above.
+    /// The line on the screen: the distance of the voice from the note, from half a semitone below to half a semitone
+    /// above.
     var status: String {
         state.withLock { state in
             var scale = Array("----------|----------")
@@ -115,7 +116,7 @@ final class Judge: Sendable {
         }
     }
 
-    /// What it says in the end.
+    /// The sentence at the end.
     var verdict: String {
         state.withLock { state in
             if state.sung == 0 { return "Score: 0 of 100. Nobody sang a note." }

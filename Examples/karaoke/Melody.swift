@@ -1,7 +1,7 @@
 import Foundation
 import RenderStack
 
-/// What should be sung.
+/// The melody to sing.
 struct Melody: Sendable {
     /// A note of it.
     struct Note: Sendable, Equatable {
@@ -24,7 +24,7 @@ struct Melody: Sendable {
 
     /// Reads a text of lines "start length note", of an hour at most.
     ///
-    /// - Throws: which line is none.
+    /// - Throws: An error that says which line is none.
     init(path: String) throws {
         let text = try String(contentsOfFile: path, encoding: .utf8)
         notes = try text.split(separator: "\n").map { line in
@@ -104,7 +104,7 @@ struct Melody: Sendable {
         }
     }
 
-    /// What tells of a note on key.
+    /// Returns the sound that rewards a note on key.
     static func bell() -> Sound {
         sound(seconds: 0.6, channels: 1) { time, _ in
             [(2_637.0, 1.0), (5_274, 0.4)].reduce(0.0) { sum, tone in

@@ -19,12 +19,12 @@ struct PitchFinder {
         longest = Int(sampleRate / 70)
     }
 
-    /// The pitch in hertz; `nil` where there is none: silence, a hiss, a consonant.
+    /// The pitch in hertz; `nil` if there is none: silence, a hiss, a consonant.
     ///
-    /// - Parameter sound: as many samples as the window has.
+    /// - Parameter sound: The samples, as many as the window has.
     func pitch(of sound: [Float]) -> Double? {
         let energy = sound.reduce(0.0) { $0 + Double($1) * Double($1) }
-        // Below -50 dB nobody sings.
+        // Below -50 dB there is no voice.
         guard sound.count == window, energy > 1e-5 * Double(window) else { return nil }
         let likeness = likeness(Samples(sound.span), energy)
         let peaks = peaks(of: likeness)
@@ -39,12 +39,12 @@ struct PitchFinder {
         return sampleRate / (Double(period) + beside)
     }
 
-    /// How like itself the sound is after each number of samples: 1 is the same, -1 the opposite.
+    /// Returns the likeness of the sound to itself after each number of samples: 1 is the same, -1 the opposite.
     private func likeness(_ sound: borrowing Samples, _ energy: Double) -> [Double] {
         var likeness = [1.0]
         var energies = 2 * energy
         for lag in 1...longest + 1 {
-            // What no longer has a counterpart, at either end.
+            // Samples that no longer have a counterpart, at either end.
             let (first, last) = (Double(sound[lag - 1]), Double(sound[window - lag]))
             energies -= first * first + last * last
             var sums = SIMD8<Float>.zero

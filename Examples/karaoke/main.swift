@@ -1,5 +1,5 @@
-// Karaoke: a backing track, a voice through an echo, and a tap on the raw voice that finds its pitch: how near it is to
-// the melody is shown while it sings, and a bell tells of each note that was on key.
+// Karaoke: plays a backing track and your voice through an echo. A tap on the raw voice finds its pitch; a meter shows
+// how near it is to the melody, and a bell rings for each note that was on key.
 
 import ExampleSupport
 import Foundation
@@ -7,16 +7,16 @@ import RenderStack
 
 let options = Options.read(
     about: """
-        Sings along. With a sound server the voice comes from the microphone; elsewhere a made-up singer sings. A melody
+        Sings along. With a sound server the voice comes from the microphone; elsewhere an artificial singer sings. A melody
         is a text of lines "seconds seconds note": when a note begins, how long it is, and which it is (60 is middle C).
         """,
     seconds: 18, files: "BACKING MELODY",
     extras: [
-        .text("voice", "FILE", "a file that sings in the place of the microphone"),
-        .number("flat", 0, in: -100...100, "cents by which the made-up singer sings too low"),
-        .number("echo", 0.25, in: 0...1, "how much of the voice's echo is heard"),
-        .number("bell", 0.2, in: 0...1, "how loud the bell is that tells of a note on key"),
-        .text("pitches", "FILE", "a text that gets the pitch of the voice, fifty times a second"),
+        .text("voice", "FILE", "a file that sings in place of the microphone"),
+        .number("flat", 0, in: -100...100, "cents by which the artificial singer sings too low"),
+        .number("echo", 0.25, in: 0...1, "the level of the voice's echo"),
+        .number("bell", 0.2, in: 0...1, "the level of the bell that rings for a note on key"),
+        .text("pitches", "FILE", "a text file for the pitch of the voice, fifty times a second"),
     ])
 
 do {

@@ -1,5 +1,5 @@
-// A performance: two loops, each through an effect and a fader of its own, recorded while the knobs turn. Then the
-// recording is played back.
+// A performance: plays two file loops, each through its own effect and fader, and records the mix while the knobs turn.
+// Then it plays the recording.
 
 import ExampleSupport
 import RenderStack
@@ -42,7 +42,7 @@ do {
         piano.play()
         recorder.begin()
     }
-    // Somebody turns the filter open and closed again, if nobody else does.
+    // Turns the filter open and closed again.
     for second in 1...4 {
         try renderer.transaction(at: .sample(Int64(second) * 96_000)) {
             filter.cutoff.value = second.isMultiple(of: 2) ? 800 : 12_000
@@ -75,7 +75,7 @@ do {
             knob("f v  piano        ", pianoFader.position, Screen.decibels(pianoFader.decibels)), "",
         ] + meter.levels.map { Screen.meter($0.peak, width: 40) }
     }
-    // When it is over, what was recorded.
+    // Plays the recording after the performance.
     @Sendable func encore() async throws -> Options.Encore {
         try await recorder.finish()
         let playback = try FilePlayer(path: recorder.path)

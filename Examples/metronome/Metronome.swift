@@ -2,89 +2,59 @@ import ExampleSupport
 import RenderStack
 import Synchronization
 
-/// Ticks at a tempo that changes with a bar: each is in the frame that is nearest to its time, reckoned from the
-/// first one at that tempo, so that nothing adds up.
+/// Changes the tempo with a bar, so that the first tick at the new one is on the frame nearest to that bar.
 final class Metronome: Sendable {
     private let renderer: Renderer
-    private let player: SamplePlayer
-    private let tick: SamplePlayer.Sample
-    private let accent: SamplePlayer.Sample
-    private let beats: Double
-    private let section = Mutex(Section())
-    private let watching = Mutex<Subscription?>(nil)
+    private let beats: Int
+    private let plan: Mutex<Plan>
 
-    /// A stretch at one tempo.
-    private struct Section {
-        var tempo = 0.0
-        /// Its first beat, in frames.
-        var start: Int64 = 0
-        var voices: [SamplePlayer.Voice] = []
+    /// The tempo that is, or is about to be.
+    private struct Plan {
+        var tempo: Double
+        var change: ScheduledEvent?
     }
 
-    init(
-        _ renderer: Renderer, _ player: SamplePlayer, tick: SamplePlayer.Sample, accent: SamplePlayer.Sample, beats: Int
-    ) {
+    init(_ renderer: Renderer, tempo: Double, beats: Int) {
         self.renderer = renderer
-        self.player = player
-        self.tick = tick
-        self.accent = accent
-        self.beats = Double(beats)
+        self.beats = beats
+        plan = Mutex(Plan(tempo: tempo))
+        renderer.tempo.beatsPerMinute = tempo
+        renderer.tempo.metre = Metre(beats)
     }
-
-    /// Begins, with the first frame.
-    func start(tempo: Double) { section.withLock { begin(&$0, tempo, at: 0) } }
 
     /// Goes on so many beats per minute faster, from the next bar on that is not upon us already.
     func change(by step: Double) {
-        section.withLock { section in
-            let tempo = max(10, min(section.tempo + step, 600))
-            let soon = Double(renderer.sampleTime - section.start) + 0.05 * renderer.sampleRate
-            let bar = barLength(section.tempo)
-            change(&section, to: tempo, afterBars: max(0, (soon / bar).rounded(.up)))
+        let now = renderer.tempo.beats
+        let soon = now.position + 0.05 * now.beatsPerMinute / 60
+        plan.withLock { plan in
+            plan.change?.cancel()
+            change(&plan, to: max(10, min(plan.tempo + step, 600)), atBar: (soon / Double(beats)).rounded(.up))
         }
     }
 
-    /// Goes on when the server has come back with another sample rate, with a bar of its own.
-    func watch(_ output: any RenderOutput) {
-        let subscription = output.by({ $0() }) { [weak self] event in
-            if case .sampleRateChanged = event { self?.startAgain() }
-        }
-        watching.withLock { $0 = subscription }
-    }
-
-    private func startAgain() {
-        section.withLock { section in
-            guard section.tempo > 0 else { return }
-            for voice in section.voices { player.stop(voice) }
-            begin(&section, section.tempo, at: renderer.sampleTime + Int64(0.2 * renderer.sampleRate))
-        }
-    }
-
-    /// Goes on at another tempo, after so many bars at this one.
+    /// Goes on at another tempo, after so many bars.
     func change(to tempo: Double, afterBars bars: Double) {
-        section.withLock { change(&$0, to: tempo, afterBars: bars.rounded()) }
+        plan.withLock { change(&$0, to: tempo, atBar: bars.rounded()) }
     }
 
-    /// Frames in a bar.
-    private func barLength(_ tempo: Double) -> Double { beats * 60 / tempo * renderer.sampleRate }
-
-    private func change(_ section: inout Section, to tempo: Double, afterBars bars: Double) {
-        let start = section.start + Int64((bars * barLength(section.tempo)).rounded())
-        for voice in section.voices { player.stop(voice, at: .sample(start)) }
-        begin(&section, tempo, at: start)
-    }
-
-    /// The tick is heard on every beat, the accent over it on the first of each bar.
-    private func begin(_ section: inout Section, _ tempo: Double, at start: Int64) {
-        let beat = 60 / tempo
-        let ticks = player.play(tick, at: .sample(start), every: beat)
-        let accents = player.play(accent, at: .sample(start), every: beat * beats)
-        section = Section(tempo: tempo, start: start, voices: [ticks, accents].compactMap(\.self))
-        Terminal.note("\(tempo) beats per minute from \(Double(start) / renderer.sampleRate) s on")
+    private func change(_ plan: inout Plan, to tempo: Double, atBar bar: Double) {
+        let beat = bar * Double(beats)
+        let time = renderer.tempo.time(ofBeat: beat)
+        plan.tempo = tempo
+        do {
+            plan.change = try renderer.transaction(at: time) {
+                renderer.tempo.beatsPerMinute = tempo
+                // The bar may lie between two frames: from here on it is on this one.
+                renderer.tempo.position = beat
+            }
+            Terminal.note("\(tempo) beats per minute from \(Double(time.sampleTime ?? 0) / renderer.sampleRate) s on")
+        } catch {
+            Terminal.note("metronome: \(error)")
+        }
     }
 }
 
-/// What is heard where no file is given.
+/// The sounds that are heard if no file is given.
 enum Click {
     /// 40 ms of a tone that begins at its loudest and has died away at the end.
     static func sound(_ frequency: Double, level: Double) -> Sound {

@@ -1,18 +1,19 @@
-// A metronome: two sounds that are loaded once, and ticks that are placed on the sample, for hours, at any tempo; by
-// itself, or with the transport of a JACK session, which it follows or leads.
+// A metronome: loads two sounds once, and places each tick on its exact frame, for hours. It ticks at the renderer's
+// tempo, which changes at a bar, or with the transport of a JACK session, which it follows or leads.
 
 import ExampleSupport
 import RenderStack
 
 let options = Options.read(
-    about: "Ticks. Keys: + and - change the tempo, at the next bar where it does not lead.", files: "TICK ACCENT",
+    about: "Ticks. Keys: + and - change the tempo, at the next bar unless it leads a JACK session.",
+    files: "TICK ACCENT",
     extras: [
         .number("tempo", 120, in: 10...600, "beats per minute"),
         .number("beats", 4, in: 1...16, "beats in a bar; the first has the accent"),
-        .number("then", 0, in: 0...600, "another tempo, from a bar on; 0 for none"),
-        .number("bars", 2, in: 1...1_000, "that begins after so many bars"),
+        .number("then", 0, in: 0...600, "another tempo, from bar --bars on; 0 for none"),
+        .number("bars", 2, in: 1...1_000, "how many bars the first tempo lasts"),
         .flag("follow", "ticks on the beats of JACK's transport, while it rolls"),
-        .flag("lead", "does that, starts it, and says which tempo and bar there is"),
+        .flag("lead", "does that, starts the transport, and leads its tempo and bars"),
     ])
 
 do {
@@ -25,15 +26,15 @@ do {
     let files = options.files
     let tick = player.load(try files.isEmpty ? Click.sound(1_000, level: 0.4) : Sound(path: files[0]))
     let accent = player.load(try files.isEmpty ? Click.sound(2_000, level: 0.4) : Sound(path: files[1]))
-    let beats = TransportBeats(tempo: options["tempo"], beatsPerBar: options["beats"])
     let meter = LevelMeter()
     let recorder = try options.save.map { path in try FileRecorder(path: path) }
 
     let renderer = try Renderer { context in
-        if followsTransport {
-            beats.forEach(&context) { frame, isFirstOfBar, context in
-                player.play(tick, inFrame: frame, context)
-                if isFirstOfBar { player.play(accent, inFrame: frame, context) }
+        if !followsTransport || context.transport.isRolling {
+            var beats = context.ticks()
+            while let beat = beats.next() {
+                player.play(tick, inFrame: beat.frame, context)
+                if beat.isBar { player.play(accent, inFrame: beat.frame, context) }
             }
         }
         context.run(player)  // pushes 1
@@ -43,11 +44,10 @@ do {
     }
     recorder?.begin()
 
-    let metronome = Metronome(renderer, player, tick: tick, accent: accent, beats: Int(options["beats"]))
+    let metronome = Metronome(renderer, tempo: options["tempo"], beats: Int(options["beats"]))
     let leader = options.has("lead") ? Leader(tempo: options["tempo"], beatsPerBar: options["beats"]) : nil
-    if !followsTransport {
-        metronome.start(tempo: options["tempo"])
-        if options["then"] >= 10 { metronome.change(to: options["then"], afterBars: options["bars"]) }
+    if !followsTransport && options["then"] >= 10 {
+        metronome.change(to: options["then"], afterBars: options["bars"])
     }
 
     @Sendable func turn(_ key: Character) {
@@ -57,10 +57,7 @@ do {
     }
     try await options.play(
         renderer, meter, keys: turn,
-        begun: { output in
-            leader?.lead(output)
-            metronome.watch(output)
-        })
+        begun: { output in leader?.lead(output) })
     try await options.finish(recorder)
     if player.stolenCount > 0 { print("\(player.stolenCount) voices stolen") }
 } catch {

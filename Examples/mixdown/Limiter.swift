@@ -11,18 +11,15 @@ final class Limiter: Module {
     private let line: RenderState<Line>
 
     /// - Parameters:
-    ///   - tracks: how many there are, mono or stereo.
-    ///   - ceiling: an amplitude.
-    ///   - sampleRate: frames per second.
-    init(tracks: Int, ceiling: Float, sampleRate: Double) {
+    ///   - tracks: The number of tracks, mono or stereo.
+    ///   - ceiling: An amplitude.
+    init(tracks: Int, ceiling: Float) {
         trackCount = tracks
         self.ceiling = ceiling
-        let ahead = Self.framesAhead(sampleRate)
-        line = RenderState(Line(tracks: tracks, ahead: ahead, frames: 0, ceiling: ceiling))
-        latency = ahead - 1 + PeakFinder.delay
+        line = RenderState(Line(tracks: tracks, ahead: 1, frames: 0, ceiling: ceiling))
     }
 
-    let latency: Int
+    func latency(at sampleRate: Double) -> Int { Self.framesAhead(sampleRate) - 1 + PeakFinder.delay }
     var stackEffect: StackEffect { StackEffect(pops: trackCount, pushes: trackCount + 1) }
 
     private static func framesAhead(_ sampleRate: Double) -> Int { max(1, Int(sampleRate * 0.005)) }
@@ -72,7 +69,7 @@ final class Limiter: Module {
     func reset(_ context: inout RenderContext) { line.with(&context) { line, _ in line.reset() } }
 }
 
-/// What a limiter remembers.
+/// The memory of a limiter.
 private struct Line: ~Copyable, Sendable {
     let tracks: Int
     /// Frames of delay.
@@ -80,7 +77,7 @@ private struct Line: ~Copyable, Sendable {
     let ceiling: Float
     /// Of this slice.
     var gains: RenderMemory<Float>
-    /// Where the delayed samples are.
+    /// The position of the delayed samples.
     var position = 0
     private var delays: RenderMemory<Float>
     private var finder = PeakFinder()
@@ -132,7 +129,7 @@ private struct Line: ~Copyable, Sendable {
     }
 }
 
-/// How high a signal reaches, between its samples too: it looks at four places for each, as ITU-R BS.1770 has it.
+/// Finds the peak of a signal, between its samples too: it looks at four places for each, as ITU-R BS.1770 has it.
 private struct PeakFinder: ~Copyable, Sendable {
     /// Frames after which a place is looked at.
     static var delay: Int { @_noLocks @_noAllocation get { 8 } }

@@ -3,22 +3,21 @@ import RenderStack
 /// A session that can be rendered, once: the mix on the main output, each track on one of its own if stems are wanted.
 struct Performance {
     let renderer: Renderer
-    /// How long it is, in seconds.
+    /// The length of the session, in seconds.
     let duration: Double
-    /// How much later it comes out, in seconds: what is before is silence.
+    /// The delay of the output, in seconds: the frames before are silent.
     let latency: Double
 
     /// - Parameters:
-    ///   - session: what is mixed.
-    ///   - gain: how much louder each track is, in decibels.
-    ///   - ceiling: what the mix may reach, in dBTP; no limiter if nothing is said.
-    ///   - stems: whether the tracks have outputs of their own.
+    ///   - session: The session to mix.
+    ///   - gain: The gain of each track, in decibels.
+    ///   - ceiling: The highest peak of the mix, in dBTP; by default there is no limiter.
+    ///   - stems: `true` if the tracks have outputs of their own.
     init(_ session: Session, gain: Double = 0, ceiling: Double? = nil, stems: Bool = false) throws {
         let players = try session.tracks.map { try FilePlayer(path: $0.path) }
         let volume = RenderMath.amplitude(decibels: Float(gain))
         let limiter = ceiling.map { ceiling in
-            Limiter(
-                tracks: players.count, ceiling: RenderMath.amplitude(decibels: Float(ceiling)), sampleRate: 48_000)
+            Limiter(tracks: players.count, ceiling: RenderMath.amplitude(decibels: Float(ceiling)))
         }
         renderer = try Renderer(auxiliaryOutputs: stems ? players.map { _ in 2 } : []) { context in
             context.forEach(players) { context, player in
@@ -43,7 +42,7 @@ struct Performance {
             player.play(at: .sample(Int64((track.start * renderer.sampleRate).rounded())))
         }
         duration = zip(session.tracks, players).map { $0.start + $1.duration }.max() ?? 0
-        latency = Double(limiter?.latency ?? 0) / renderer.sampleRate
+        latency = Double(renderer.latency) / renderer.sampleRate
     }
 
     /// Renders it for its loudness, in LUFS, and its true peak, in dBTP.
@@ -59,18 +58,18 @@ struct Performance {
     }
 }
 
-/// How loud a session is made, and how its peaks are kept under a ceiling.
+/// The loudness of a session, and the limit of its peaks.
 struct Master {
-    /// What peaks may reach, in dBTP: what streaming services and EBU R 128 ask for.
+    /// The highest peak, in dBTP, as streaming services and EBU R 128 ask for.
     static let ceiling = -1.0
-    /// By how much peaks are turned down at most, in decibels: more is heard.
+    /// The most that peaks are turned down, in decibels: more is heard.
     private static let mostLimiting = 6.0
 
-    /// How much louder each track becomes, in decibels.
+    /// The gain of all tracks, in decibels.
     private(set) var gain: Double
-    /// What the limiter is set to; `nil` if none is needed.
+    /// The setting of the limiter; `nil` if none is needed.
     private(set) var limit: Double?
-    /// What comes out, in LUFS and dBTP.
+    /// The loudness and the peak of the result, in LUFS and dBTP.
     private(set) var loudness: Double
     private(set) var peak: Double
     private let wanted: Double
@@ -78,10 +77,10 @@ struct Master {
     /// Renders the session as often as it takes.
     ///
     /// - Parameters:
-    ///   - session: what is mixed.
+    ///   - session: The session to mix.
     ///   - wanted: LUFS.
-    ///   - seconds: how much of it.
-    ///   - tell: is called before each time.
+    ///   - seconds: The length to mix, in seconds.
+    ///   - tell: Is called before each time.
     init(_ session: Session, wanted: Double, seconds: Double, tell: (String) -> Void) throws {
         tell("measuring")
         let plain = try Performance(session).measured(seconds: seconds)
@@ -108,7 +107,7 @@ struct Master {
         }
     }
 
-    /// What came out of it: a sentence.
+    /// A sentence about the result.
     var description: String {
         func tenths(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
         let isReached = abs(loudness - wanted) < 0.05

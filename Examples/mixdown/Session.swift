@@ -1,7 +1,7 @@
 import Foundation
 import RenderStack
 
-/// What is mixed: a small text file, a line for each track.
+/// The session to mix: a small text file, a line for each track.
 ///
 ///     # name   file       and, if you like
 ///     track Drums drums.wav gain -3
@@ -58,7 +58,7 @@ struct Session {
         }
     }
 
-    /// What is mixed where no session is given.
+    /// The session to mix if none is given.
     init(drums: String, bass: String, piano: String) {
         tracks = [
             Track(name: "Drums", path: drums), Track(name: "Bass", path: bass, gain: -2),

@@ -1,4 +1,5 @@
-// A mixdown: a session in a text file becomes a sound file, many times as fast as it sounds and as loud as it is to be.
+// A mixdown: renders a session in a text file into a sound file, much faster than real time, at the loudness that you
+// choose.
 
 import ExampleSupport
 import Foundation
@@ -8,8 +9,8 @@ let options = Options.read(
     about: "Mixes a session into mix.wav, or the file that --output names. Peaks stay below -1 dBTP.",
     files: "SESSION",
     extras: [
-        .number("loudness", -16, in: -60 ... -5, "LUFS that the mix shall have"),
-        .text("stems", "FOLDER", "the mix and each track as files of this folder, instead"),
+        .number("loudness", -16, in: -60 ... -5, "the loudness of the mix, in LUFS"),
+        .text("stems", "FOLDER", "writes the mix and each track as files in this folder instead"),
     ],
     offline: "the file; its name says the format (.wav, .flac, .ogg …)")
 

@@ -1,7 +1,7 @@
 import ExampleSupport
 import RenderStack
 
-/// What the clipper makes of a sine of 5 kHz at several factors: measured, and drawn.
+/// The clipper's output for a sine of 5 kHz at several factors: measured, and drawn.
 struct Comparison {
     static let factors = [1, 4, 8]
     /// Lines of 3.125 Hz, so that the sine and all that becomes of it lie in the middle of one.
@@ -16,13 +16,13 @@ struct Comparison {
         spectra = try Self.factors.map { factor in try Self.spectrum(factor, drive, level) }
     }
 
-    /// The loudest of what does not belong there: what is no multiple of the sine's frequency.
+    /// Returns the loudest frequency that does not belong there: one that is no multiple of the sine's.
     func alias(_ index: Int) -> Float {
         let lines = spectra[index].indices.filter { $0 > 0 && !Self.belongs($0) }
         return lines.map { spectra[index][$0] }.max() ?? -.infinity
     }
 
-    /// What was measured, a line for each factor.
+    /// The measurements, a line for each factor.
     var description: String {
         zip(Self.factors, spectra.indices).map { factor, index in
             "\(factor) ×: what is folded back has \((alias(index) * 10).rounded() / 10) dB at most"
@@ -56,7 +56,7 @@ struct Comparison {
         }
     }
 
-    /// A panel for each factor: what belongs there in blue, what is folded back in red.
+    /// Draws a panel for each factor: the frequencies that belong there in blue, those that are folded back in red.
     func picture() -> Picture {
         var picture = Picture(width: 960, height: 620)
         for index in spectra.indices { draw(index, top: 44 + 200 * index, height: 136, &picture) }

@@ -1,9 +1,9 @@
 import RenderStack
 
-/// The symmetrical clipper at several times the sample rate: what it adds above half of the rate is filtered away
-/// instead of being folded back to where it does not belong.
+/// The symmetrical clipper at several times the sample rate: the harmonics that it adds above half of the rate are
+/// filtered away instead of being folded back to where they do not belong.
 ///
-/// 1 in, 1 out. Latency: the reach of the two filters, see ``latency``; none at 1, which is the plain clipper.
+/// 1 in, 1 out. Latency: the reach of the two filters, see ``latency(at:)``; none at 1, which is the plain clipper.
 final class OversampledClipper: Effect {
     /// An amplitude factor before the clipping.
     let drive = Parameter(1, in: 0...100)
@@ -11,12 +11,12 @@ final class OversampledClipper: Effect {
     let level = Parameter(0.5, in: 0...1)
 
     /// Frames of delay.
-    let latency: Int
+    private let delay: Int
     private let line: RenderState<Line>
 
     /// The frames on their way up and down.
     private struct Line: ~Copyable, Sendable {
-        /// How many frames are taken at once.
+        /// The number of frames that are taken at once.
         static var chunk: Int { @_noLocks @_noAllocation get { 64 } }
 
         let factor: Int
@@ -62,14 +62,16 @@ final class OversampledClipper: Effect {
     }
 
     /// - Parameters:
-    ///   - factor: how many times the sample rate, 1…16.
-    ///   - channels: channels of the buffer.
-    /// - Precondition: the factor is in range.
+    ///   - factor: The factor of the sample rate, 1…16.
+    ///   - channels: Channels of the buffer.
+    /// - Precondition: The factor is in range.
     init(times factor: Int, channels: Int) {
         precondition(factor >= 1 && factor <= 16, "OversampledClipper: \(factor) times; it must be 1…16")
-        latency = Line(factor: factor, channels: channels).latency
+        delay = Line(factor: factor, channels: channels).latency
         line = RenderState(Line(factor: factor, channels: channels))
     }
+
+    func latency(at sampleRate: Double) -> Int { delay }
 
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {

@@ -1,18 +1,19 @@
 // The clipper of `symmetric-clipper` at four or eight times the sample rate, on a sound of yours or on a high sine.
-// Compare: oversampled-clipper --times 1 --drive 20, and the same with --times 8; or have it measured and drawn:
+// Compare: oversampled-clipper --times 1 --drive 20, and the same with --times 8; or let it measure and draw that:
 // oversampled-clipper --compare aliasing.png
 
 import ExampleSupport
 import RenderStack
 
 let options = Options.read(
-    about: "Clips a sound at several times the sample rate, so that less of it is folded back.", seconds: 5,
+    about: "Clips a sound at several times the sample rate, so that fewer frequencies fold back.", seconds: 5,
     files: "SOUND",
     extras: [
         .number("times", 4, in: 1...16, "how many times the sample rate; 1 is the plain clipper"),
-        .number("drive", 4, in: 0...100, "how much louder it is made before it is clipped"),
-        .number("level", 0.5, in: 0...1, "how loud the clipped sound is"),
-        .text("compare", "PATH", "measures what is folded back at 1, 4 and 8 times, and draws it: a PNG"),
+        .number("drive", 4, in: 0...100, "the gain before the clipping"),
+        .number("level", 0.5, in: 0...1, "the level of the clipped sound"),
+        .text(
+            "compare", "PATH", "measures the frequencies that fold back at 1, 4 and 8 times, and draws them as a PNG"),
     ])
 
 do {

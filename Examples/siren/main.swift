@@ -1,15 +1,15 @@
-// A siren: an attack, a wail that goes round while the key is down, and a release that begins where a round ends.
+// A siren: plays an attack, a wail that repeats while the key is down, and a release that begins where a round ends.
 
 import ExampleSupport
 import RenderStack
 import Synchronization
 
 let options = Options.read(
-    about: "Sounds a siren. Keys: space presses and lets go, t sounds it in ten seconds' time.",
+    about: "Sounds a siren. Keys: space presses and releases, t does both in ten seconds' time.",
     files: "ATTACK WAIL RELEASE",
     extras: [
-        .number("at", 1, in: 0...3_600, "seconds after which it sounds by itself"),
-        .number("hold", 3, in: 0...3_600, "seconds for which it is held then"),
+        .number("at", 1, in: 0...3_600, "seconds until it sounds by itself"),
+        .number("hold", 3, in: 0...3_600, "seconds for which it then holds"),
     ])
 
 do {

@@ -4,11 +4,12 @@ import RenderStack
 
 /// Keeps a player supplied, and decides what is to be done where it runs dry.
 struct Feed: Sendable {
-    /// What happens where pieces come too late.
+    /// The player's behaviour when pieces come too late.
     enum Policy: String {
         /// It rests until enough has arrived again: there is one gap and not many, and everything is heard, later.
         case rest
-        /// It keeps to time: what comes too late is left out, so that it never falls further behind. For what is live.
+        /// It keeps to time: pieces that come too late are left out, so that it never falls further behind. For live
+        /// sound.
         case skip
     }
 
@@ -18,10 +19,10 @@ struct Feed: Sendable {
     private let policy: Policy
 
     /// - Parameters:
-    ///   - player: what is supplied.
-    ///   - renderer: what it plays in.
-    ///   - ahead: seconds that must have arrived.
-    ///   - policy: what happens where pieces come too late.
+    ///   - player: The player to supply.
+    ///   - renderer: The renderer that runs the player.
+    ///   - ahead: Seconds that must have arrived.
+    ///   - policy: The behaviour when pieces come too late.
     init(_ player: BufferPlayer, in renderer: Renderer, ahead: Double, policy: Policy) {
         self.player = player
         self.renderer = renderer

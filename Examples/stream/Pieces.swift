@@ -3,13 +3,13 @@ import Foundation
 import RenderStack
 import Synchronization
 
-/// Where pieces come from.
+/// The sources of pieces.
 enum Pieces {
-    /// How long one is.
+    /// The length of a piece in seconds.
     static let seconds = 0.1
     private static let frames = 4_800
 
-    /// What has been asked for.
+    /// The source that was asked for.
     enum Source: Equatable {
         case melody, standardInput
         case socket(port: Int)
@@ -25,11 +25,11 @@ enum Pieces {
         }
     }
 
-    /// What hands out the next piece each time it is called, and `nil` at the end.
+    /// Returns a closure that hands out the next piece each time it is called, and `nil` at the end.
     ///
     /// - Parameters:
-    ///   - source: where from.
-    ///   - seconds: how long the melody is; for ever if nothing is said.
+    ///   - source: The source.
+    ///   - seconds: The length of the melody; by default it goes on for ever.
     static func from(_ source: Source, seconds: Double?) throws -> @Sendable () -> Sound? {
         switch source {
         case .melody: return melody(seconds: seconds)

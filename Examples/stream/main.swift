@@ -1,5 +1,5 @@
-// Sound that arrives in pieces, from the standard input or a socket, is scheduled as buffers and goes through an
-// equaliser that is turned while it plays.
+// Plays sound that arrives in pieces, from the standard input or a socket: schedules it as buffers, and sends it
+// through an equaliser that you turn while it plays.
 //
 //     sox song.flac -t raw -e signed -b 16 -r 48000 -c 2 - | stream --input stdin
 //     stream --input socket:9000 &  sox song.flac -t raw -e signed -b 16 -r 48000 -c 2 - | nc -N 127.0.0.1 9000
@@ -16,9 +16,9 @@ let options = Options.read(
     extras: [
         .text("input", "FROM", "stdin or socket:PORT (of 127.0.0.1): 16 bits, two channels, 48 kHz, no header"),
         .number("ahead", 0.5, in: 0.1...10, "seconds that must have arrived before it plays"),
-        .text("late", "POLICY", "where it runs dry: rest until enough has arrived again (if not given), or skip"),
+        .text("late", "POLICY", "if no sound arrives in time: rest until enough has arrived (if not given), or skip"),
         .number("bass", 0, in: -24...24, "decibels below 200 Hz"),
-        .number("middle", 0, in: -24...24, "decibels round 1 kHz"),
+        .number("middle", 0, in: -24...24, "decibels around 1 kHz"),
         .number("treble", 0, in: -24...24, "decibels above 4 kHz"),
     ])
 

@@ -1,4 +1,4 @@
-// An effect as a closure: symmetrical clipping, of a sound of yours, of what comes in, or of a sine.
+// An effect as a closure: clips a sound of yours, live input or a sine symmetrically.
 
 import ExampleSupport
 import RenderStack
@@ -6,8 +6,8 @@ import RenderStack
 let options = Options.read(
     about: "Clips a sound softly and symmetrically, as an overdriven valve amplifier does.", seconds: 5, files: "SOUND",
     extras: [
-        .number("drive", 1, in: 0...100, "how much louder it is made before it is clipped"),
-        .number("level", 0.5, in: 0...1, "how loud the clipped sound is"), .input,
+        .number("drive", 1, in: 0...100, "the gain before the clipping"),
+        .number("level", 0.5, in: 0...1, "the level of the clipped sound"), .input,
     ])
 
 /// Straight to a third, a parabola to two thirds, flat above (U. Zölzer, ed., DAFX, 2nd ed., 2011, chapter 4).

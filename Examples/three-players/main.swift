@@ -1,5 +1,5 @@
-// Three files of different rates and formats: one through a band-pass, two mixed through a delay, everything onto the
-// output and into a recording. Without files of yours it makes its own.
+// Plays three files of different rates and formats: one through a band-pass, and two mixed through a delay. Records the
+// mix. Without files of yours it makes its own.
 
 import ExampleSupport
 import RenderStack

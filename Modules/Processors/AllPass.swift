@@ -5,20 +5,21 @@ public import RenderCore
 /// A second-order all-pass, the cookbook's: mixed half and half with the dry sound it is a notch, several in a row are a
 /// phaser. Latency: none. Up to 64 channels.
 public final class AllPass: Effect {
-    /// Where the phase is turned by half a turn, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
+    /// The frequency at which the phase is turned by half a turn, in hertz: 20…0.49 of the sample rate. A change glides
+    /// for 20 ms.
     public let frequency: Parameter
-    /// How quickly the phase turns around that frequency: 0.1…20.
+    /// The speed with which the phase turns around that frequency: 0.1…20.
     public let q: Parameter
-    /// From the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())
 
-    /// A filter.
+    /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - frequency: where, in hertz.
-    ///   - q: the quality, 0.1…20.
+    ///   - frequency: The frequency, in hertz.
+    ///   - q: The quality, 0.1…20.
     ///   - mix: 0…1.
     public init(frequency: Float = 1_000, q: Float = 0.70710678, mix: Float = 1) {
         self.frequency = Parameter(
@@ -28,18 +29,16 @@ public final class AllPass: Effect {
         self.mix = Parameter(mix, in: 0...1)
     }
 
+    /// The parameters by name.
+    public var parameters: [ParameterReference] { [frequency.named("frequency"), q.named("q"), mix.named("mix")] }
+
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        if filter.goOn(&context, ParametersAtRest(context, frequency, q, mix)) { return }
-        let settings = FilterSettings(
-            .allPass, frequency: frequency.glide(context), width: .q(q.glide(context)), mix: mix.glide(context))
-        // Behind the glides: what rests then is what they are made of.
-        let rest = ParametersAtRest(context, frequency, q, mix)
-        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
+        filter.process(&context, .allPass, frequency: frequency, q, as: .q, mix: mix)
     }
 
-    /// Forgets what was heard.
+    /// Forgets the sound before.
     @_noLocks @_noAllocation
-    public func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
+    public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

@@ -10,26 +10,34 @@ public import RenderCore
 ///
 /// Latency: none. In the middle nothing changes, bit for bit.
 public final class Balance: Effect {
-    /// From left (-1) to right (1). A change glides for 10 ms.
+    /// The position from left (-1) to right (1). A change glides for 10 ms.
     public let position: Parameter
 
-    // A bit for each channel; 0 and 0 where nothing was said.
+    // A bit for each channel; 0 and 0 if nothing was said.
     private let left: UInt64
     private let right: UInt64
 
-    /// A balance.
+    /// Creates a balance.
     ///
     /// - Parameters:
     ///   - position: -1…1.
-    ///   - left: the channels that get quieter to the right.
-    ///   - right: the channels that get quieter to the left.
-    /// - Precondition: the channels are 0…63.
+    ///   - left: The channels that get quieter to the right.
+    ///   - right: The channels that get quieter to the left.
+    /// - Precondition: The channels are 0…63.
     public init(_ position: Float = 0, left: [Int] = [], right: [Int] = []) {
         self.position = Parameter(position, in: -1...1)
-        precondition((left + right).allSatisfy { (0..<64).contains($0) }, "Balance: channels are 0…63")
+        demand(
+            (left + right).allSatisfy { (0..<64).contains($0) },
+            "Balance: channels \(left) on the left and \(right) on the right; they must be 0…63")
         self.left = left.reduce(0) { $0 | 1 << UInt64($1) }
         self.right = right.reduce(0) { $0 | 1 << UInt64($1) }
     }
+
+    /// `true`: the module keeps no memory of the sound.
+    public var isMemoryless: Bool { true }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] { [position.named("position")] }
 
     /// Weights the top.
     @_noLocks @_noAllocation
@@ -54,7 +62,7 @@ public final class Balance: Effect {
         }
     }
 
-    /// 1 for a channel on the left, -1 for one on the right, 0 for one in the middle.
+    /// Returns 1 for a channel on the left, -1 for one on the right, 0 for one in the middle.
     @_noLocks @_noAllocation
     private func side(_ channel: Int, of channels: Int) -> Float {
         let (left, right) = (left, right)

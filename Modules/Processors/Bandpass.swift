@@ -1,26 +1,26 @@
 public import RenderCore
 
-/// Lets pass what lies around a frequency, and takes away the rest. Edits the top.
+/// Lets frequencies around a centre pass, and takes away the rest. Edits the top.
 ///
 ///     let bandpass = Bandpass(center: 1_000, octaves: 1)
 ///
 /// A second-order band-pass, the cookbook's with 0 dB at its centre; 6 dB an octave on both sides. Latency: none. Up to
 /// 64 channels.
 public final class Bandpass: Effect {
-    /// The middle of what passes, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
+    /// The middle of the band, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
     public let center: Parameter
-    /// How wide the band is between its points at -3 dB: 1/12…10 octaves (100…12,000 cents).
+    /// The width of the band between its points at -3 dB: 1/12…10 octaves (100…12,000 cents).
     public let octaves: Parameter
-    /// From the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())
 
-    /// A filter.
+    /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - center: the middle, in hertz.
-    ///   - octaves: the bandwidth, 1/12…10.
+    ///   - center: The middle, in hertz.
+    ///   - octaves: The bandwidth, 1/12…10.
     ///   - mix: 0…1.
     public init(center: Float = 5_000, octaves: Float = 0.5, mix: Float = 1) {
         self.center = Parameter(
@@ -30,19 +30,18 @@ public final class Bandpass: Effect {
         self.mix = Parameter(mix, in: 0...1)
     }
 
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [center.named("center"), octaves.named("octaves"), mix.named("mix")]
+    }
+
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        if filter.goOn(&context, ParametersAtRest(context, center, octaves, mix)) { return }
-        let settings = FilterSettings(
-            .bandPass, frequency: center.glide(context), width: .octaves(octaves.glide(context)),
-            mix: mix.glide(context))
-        // Behind the glides: what rests then is what they are made of.
-        let rest = ParametersAtRest(context, center, octaves, mix)
-        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
+        filter.process(&context, .bandPass, frequency: center, octaves, as: .octaves, mix: mix)
     }
 
-    /// Forgets what was heard.
+    /// Forgets the sound before.
     @_noLocks @_noAllocation
-    public func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
+    public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

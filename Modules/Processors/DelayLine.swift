@@ -6,11 +6,12 @@ import RenderCore
 ///     line.write(sample, channel: 0, frame: 0)
 ///     line.advance(by: 1)
 ///
-/// Between two samples it interpolates: over 16 of them with a sinc in a Kaiser window (β = 7) where the delay is 8 frames
-/// or longer, else over 8, 4 or 2 by Lagrange's polynomial. At whole frames all of them give the sample itself, so that a
-/// delay may move through them without a step; nowhere is a frequency louder than it was. How flat they are stands in <doc:Filters>.
+/// Between two samples it interpolates: over 16 of them with a sinc in a Kaiser window (β = 7) if the delay is 8 frames
+/// or longer, else over 8, 4 or 2 by Lagrange's polynomial. At whole frames all of them give the sample itself, so that
+/// a delay may move through them without a step; nowhere is a frequency louder than it was. The article <doc:Filters>
+/// says how flat they are.
 public struct DelayLine: ~Copyable, Sendable {
-    /// Channels it holds.
+    /// The number of channels.
     public let channelCount: Int
     /// The longest delay in frames.
     public let limit: Int
@@ -22,20 +23,23 @@ public struct DelayLine: ~Copyable, Sendable {
     private var aimed = (delay: 0.0, weights: SIMD16<Float>(repeating: 0))
     /// A piece of a channel without the seam of the ring.
     private var window: RenderMemory<Float>
-    /// Where the next frame is written.
+    /// The position at which the next frame is written.
     private var position = 0
-    /// Frames that were written since the reset: what is older is silence, whatever the memory holds.
+    /// The number of frames that were written since the reset: older frames are silence, whatever the memory holds.
     private var filled = 0
 
     /// The most frames that are read at once.
     static var blockLength: Int { @_noLocks @_noAllocation get { 256 } }
 
-    /// A line that has heard nothing. On the control side: it allocates.
+    /// Creates a silent line. On the control side: it allocates.
     ///
     /// - Parameters:
     ///   - channels: 1 or more.
-    ///   - frames: the longest delay, 1 or more.
+    ///   - frames: The longest delay, 1 or more.
     public init(channels: Int, frames: Int) {
+        demand(
+            channels <= 65_536 && frames <= 1 << 40,
+            "DelayLine: \(channels) channels of \(frames) frames are more than memory holds")
         channelCount = max(channels, 1)
         limit = max(frames, 1)
         length = limit + 9
@@ -48,11 +52,11 @@ public struct DelayLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     public mutating func reset() { filled = 0 }
 
-    /// The nearest delay that can be read.
+    /// Returns the nearest delay that can be read.
     @_noLocks @_noAllocation
     public func clamp(_ delay: Double) -> Double { delay > 1 ? (delay < Double(limit) ? delay : Double(limit)) : 1 }
 
-    /// How many frames may be read before the first of them is written: 1 or more.
+    /// Returns the number of frames that may be read before the first of them is written: 1 or more.
     @_noLocks @_noAllocation
     func reach(_ delay: Double) -> Int {
         let whole = Int(delay)
@@ -69,7 +73,7 @@ public struct DelayLine: ~Copyable, Sendable {
         samples[channel &* length &+ index] = sample
     }
 
-    /// Makes the frames that were written the past.
+    /// Moves on by frames that were written: they become the past.
     @_noLocks @_noAllocation
     public mutating func advance(by frames: Int) {
         let frames = max(0, min(frames, length))
@@ -78,20 +82,20 @@ public struct DelayLine: ~Copyable, Sendable {
         filled = min(filled &+ frames, length)
     }
 
-    /// What a channel held `delay` frames before a frame that is yet to be written.
+    /// Returns the sample that a channel held `delay` frames before a frame that is yet to be written.
     ///
     /// - Parameters:
-    ///   - channel: which.
-    ///   - delay: 1…``limit`` frames; held to that.
-    ///   - frame: how many frames after the next, less than 256. What is not written yet counts as silence: with a delay
-    ///     that is 8 frames longer than `frame` nothing of that is touched.
+    ///   - channel: The number of the channel.
+    ///   - delay: The delay, 1…``limit`` frames; held to that.
+    ///   - frame: The number of frames after the next, less than 256. Frames that are not written yet count as silence:
+    ///     a delay that is 8 frames longer than `frame` does not touch them.
     @_noLocks @_noAllocation
     public mutating func read(_ channel: Int, delay: Double, frame: Int = 0) -> Float {
         guard channel >= 0 && channel < channelCount && frame >= 0 && frame < DelayLine.blockLength else { return 0 }
         return read(channel, kernel.aim(clamp(delay)), frame: frame)
     }
 
-    /// The place of a delay between two samples, the same for all channels.
+    /// Returns the place of a delay between two samples, the same for all channels.
     @_noLocks @_noAllocation
     mutating func aim(_ delay: Double) -> DelayKernel.Aim { kernel.aim(delay) }
 
@@ -101,7 +105,7 @@ public struct DelayLine: ~Copyable, Sendable {
         let first = channel &* length
         var index = position &- oldest
         if index < 0 { index &+= length }
-        // As many as there are without the seam and the time before the reset; otherwise one by one.
+        // All taps at once if they do not cross the seam and the time before the reset; otherwise one by one.
         let taps = 2 &* aim.half
         var sum: Float = 0
         var tap = taps &- 1
@@ -122,7 +126,7 @@ public struct DelayLine: ~Copyable, Sendable {
         return sum
     }
 
-    /// The same for frames in a row with one delay, into `output` from `start` on.
+    /// Reads frames in a row with one delay, into `output` from `start` on.
     @_noLocks @_noAllocation
     mutating func read(
         _ channel: Int, delay: Double, count: Int, into output: inout RenderMemory<Float>, at start: Int
@@ -139,7 +143,7 @@ public struct DelayLine: ~Copyable, Sendable {
             let (oldest, length) = (whole &+ half, count &+ taps &- 1)
             let index = position < oldest ? position &- oldest &+ self.length : position &- oldest
             if oldest <= filled && index <= self.length &- length {
-                // In one piece.
+                // The frames lie in one piece.
                 DelayLine.combine(
                     aimed.weights, taps, &samples, from: ring.first &+ index, into: &output, at: start, count: count)
                 return
@@ -149,7 +153,7 @@ public struct DelayLine: ~Copyable, Sendable {
         }
     }
 
-    /// The sample that was written `age` frames ago; 1 is the last.
+    /// Returns the sample that was written `age` frames ago; 1 is the last.
     @_noLocks @_noAllocation
     private func past(_ channel: Int, _ age: Int) -> Float {
         if age > filled || age < 1 { return 0 }
@@ -157,7 +161,8 @@ public struct DelayLine: ~Copyable, Sendable {
         return samples[channel &* length &+ (index < 0 ? index &+ length : index)]
     }
 
-    /// Where a channel is in the memory, where its next frame is written, and how many were.
+    /// The place of a channel in the memory, the position of its next frame, and the number of frames that were
+    /// written.
     private struct Ring: Sendable, BitwiseCopyable {
         var first: Int
         var length: Int
@@ -203,12 +208,12 @@ public struct DelayLine: ~Copyable, Sendable {
         Signal.combine(weights, taps: taps, span.samples, from: first, into: &output, at: start, count: count)
     }
 
-    /// Feeds frames in a row into a channel, and makes of the samples what is heard: see `Signal.feed`.
+    /// Feeds frames in a row into a channel, and replaces the samples by those that are heard: see `Signal.feed`.
     ///
     /// - Parameters:
-    ///   - echo: what has come out of the channel, from `start` on.
-    ///   - round: the same behind the filter of the loop, unless that is open.
-    ///   - numbers: the feedback of each frame, and from `mixes` on its mix.
+    ///   - echo: The samples that have come out of the channel, from `start` on.
+    ///   - round: The same samples behind the filter of the loop, unless that is open.
+    ///   - numbers: The feedback of each frame, and from `mixes` on its mix.
     @_noLocks @_noAllocation
     mutating func feed(
         _ channel: Int, echo: inout RenderMemory<Float>, round: inout RenderMemory<Float>, isOpen: Bool, at start: Int,
@@ -247,7 +252,7 @@ public struct DelayLine: ~Copyable, Sendable {
     }
 }
 
-/// How a delay line reads between two samples: weights for 257 fractions, in memory.
+/// The way in which a delay line reads between two samples: weights for 257 fractions, in memory.
 struct DelayKernel: ~Copyable, Sendable {
     private static var fractions: Int { @_noLocks @_noAllocation get { 256 } }
     private var table: RenderMemory<Float>
@@ -259,7 +264,7 @@ struct DelayKernel: ~Copyable, Sendable {
         var weights: SIMD16<Float>
     }
 
-    /// How many samples on either side are used at a delay: as many as there are, up to eight.
+    /// Returns the number of samples on either side that are used at a delay: as many as there are, up to eight.
     @_noLocks @_noAllocation
     static func half(_ whole: Int) -> Int { whole >= 8 ? 8 : (whole >= 4 ? 4 : (whole >= 2 ? 2 : 1)) }
 
@@ -273,7 +278,8 @@ struct DelayKernel: ~Copyable, Sendable {
                 let weights = (0..<2 * half).map { tap in
                     DelayKernel.weight(tap, of: half, fraction)
                 }
-                // So that no frequency comes out louder than it went in: with full feedback it would grow.
+                // The weights are scaled so that no frequency comes out louder than it went in: with full feedback it
+                // would grow.
                 let sum = weights.reduce(0, +) * (half == 8 ? 1 + 0.00066 * 4 * fraction * (1 - fraction) : 1)
                 for tap in 0..<2 * half {
                     table[(DelayKernel.fractions + 1) * (2 * half - 2) + row * 2 * half + tap] = Float(
@@ -290,7 +296,7 @@ struct DelayKernel: ~Copyable, Sendable {
         return Aim(whole: whole, half: half, weights: weights(half, Float(delay - Double(whole))))
     }
 
-    /// The weights at a fraction, on a straight line between two rows: 1e-5 off at most.
+    /// Returns the weights at a fraction, on a straight line between two rows: 1e-5 off at most.
     @_noLocks @_noAllocation
     mutating func weights(_ half: Int, _ fraction: Float) -> SIMD16<Float> {
         let place = fraction * Float(DelayKernel.fractions)
@@ -323,16 +329,6 @@ struct DelayKernel: ~Copyable, Sendable {
         if x == 0 || fraction == 0 || fraction == 1 { return x == 0 ? 1 : 0 }
         let edge = 1 - x * x / 64
         let sinc = RenderMath.sin(.pi * x) / (.pi * x)
-        return edge > 0 ? sinc * bessel(7 * edge.squareRoot()) : 0
-    }
-
-    /// The modified Bessel function of order 0.
-    private static func bessel(_ x: Double) -> Double {
-        var (sum, term) = (1.0, 1.0)
-        for k in 1..<40 {
-            term *= (x / 2 / Double(k)) * (x / 2 / Double(k))
-            sum += term
-        }
-        return sum
+        return edge > 0 ? sinc * RenderMath.bessel(7 * edge.squareRoot()) : 0
     }
 }

@@ -2,7 +2,7 @@ import RenderCore
 
 /// Delay lines with their feedback: the arithmetic of ``Delay``.
 struct DelayLoop: ~Copyable, Sendable {
-    /// How a new time is reached.
+    /// The way in which a new time is reached.
     struct Change: Sendable, BitwiseCopyable {
         var isCrossfade: Bool
         var seconds: Double
@@ -10,7 +10,8 @@ struct DelayLoop: ~Copyable, Sendable {
 
     /// The parameters in a slice.
     struct Settings: Sendable, BitwiseCopyable {
-        var seconds: Float
+        /// The time between two echoes.
+        var frames: Double
         var feedback: Glide
         var cutoff: Glide
         var mix: Glide
@@ -19,9 +20,9 @@ struct DelayLoop: ~Copyable, Sendable {
 
         @_noLocks @_noAllocation
         init(
-            seconds: Float, feedback: Glide, cutoff: Glide, mix: Glide, change: Change, isPingPong: Bool
+            frames: Double, feedback: Glide, cutoff: Glide, mix: Glide, change: Change, isPingPong: Bool
         ) {
-            self.seconds = seconds
+            self.frames = frames
             self.feedback = feedback
             self.cutoff = cutoff
             self.mix = mix
@@ -31,18 +32,18 @@ struct DelayLoop: ~Copyable, Sendable {
     }
 
     var line: DelayLine
-    /// What comes out of the lines, a block for each channel, and twice that for the other end of a cross-fade.
+    /// The output of the lines, a block for each channel, and twice that for the other end of a cross-fade.
     private var wet: RenderMemory<Float>
     private var other: RenderMemory<Float>
     /// The low-pass filters in the loops, one for each channel.
     private var filters: OnePoleFilter
-    /// What has passed them.
+    /// The samples that have passed the filters.
     private var round: RenderMemory<Float>
     /// The coefficient of the last cut-off that was at rest.
     private var settled = (cutoff: Float(-1), rate: 0.0, coefficient: Float(0))
     /// Feedback, coefficient of the filter, mix: for each frame of a block.
     private var numbers: RenderMemory<Float>
-    /// Whether those are the same for all frames, and no fewer than a block.
+    /// Indicates whether these numbers are the same for all frames of a whole block.
     private var isSteady = false
     private var isClear = true
 
@@ -75,7 +76,7 @@ struct DelayLoop: ~Copyable, Sendable {
     mutating func process(_ context: inout RenderContext, _ settings: Settings, frames: Int) {
         isClear = false
         let rate = context.sampleRate
-        let target = line.clamp(DelayLoop.frames(settings.seconds, rate))
+        let target = line.clamp(settings.frames)
         let channels = min(context.channelCount(), line.channelCount)
         var top = context.top
         var done = 0
@@ -99,13 +100,17 @@ struct DelayLoop: ~Copyable, Sendable {
         }
     }
 
-    /// Seconds as frames. What a `Float` cannot tell from a whole frame is one.
+    /// Returns seconds as frames. A time that a `Float` cannot tell from a whole frame is one.
     @_noLocks @_noAllocation
     static func frames(_ seconds: Float, _ rate: Double) -> Double {
         let exact = Double(seconds) * rate
-        let whole = Double(Int(min(exact, 1e15) + 0.5))
+        let whole = wholeFrames(exact)
         return abs(exact - whole) <= exact * 0x1p-23 ? whole : exact
     }
+
+    /// Returns the nearest whole number of frames.
+    @_noLocks @_noAllocation
+    static func wholeFrames(_ exact: Double) -> Double { Double(Int(min(exact, 1e15) + 0.5)) }
 
     // MARK: Time
 
@@ -123,7 +128,7 @@ struct DelayLoop: ~Copyable, Sendable {
         duration = Int(min(change.seconds * rate, 1e9))
     }
 
-    /// Where a glide is, some frames from now.
+    /// Returns the delay on a glide, some frames from now.
     @_noLocks @_noAllocation
     private func delay(at frame: Int) -> Double {
         let passed = elapsed &+ frame
@@ -174,7 +179,7 @@ struct DelayLoop: ~Copyable, Sendable {
 
     // MARK: The loop
 
-    /// The numbers that are the same for all channels.
+    /// Computes the numbers that are the same for all channels.
     @_noLocks @_noAllocation
     private mutating func prepare(_ settings: Settings, _ rate: Double, first: Int, count: Int) {
         let block = DelayLine.blockLength
@@ -204,9 +209,9 @@ struct DelayLoop: ~Copyable, Sendable {
         }
     }
 
-    /// One pole whose level is at -3 dB at the cut-off, also where the cut-off is near half of the rate: with
-    /// s = sin ω/2 the equation |a / (1 - (1 - a) z⁻¹)|² = 1/2 has the root a = 2s (√(1 + s²) - s). From 0.45 of the rate on
-    /// it opens, and at half of it nothing is filtered.
+    /// Returns the coefficient of one pole whose level is at -3 dB at the cut-off, also if the cut-off is near half of
+    /// the rate: with s = sin ω/2 the equation |a / (1 - (1 - a) z⁻¹)|² = 1/2 has the root a = 2s (√(1 + s²) - s). From
+    /// 0.45 of the rate on it opens, and at half of it nothing is filtered.
     @_noLocks @_noAllocation
     static func coefficient(_ cutoff: Float, _ rate: Double) -> Float {
         let turns = min(max(Double(cutoff) / rate, 0), 0.5)
@@ -216,7 +221,7 @@ struct DelayLoop: ~Copyable, Sendable {
         return Float(turns <= 0.45 ? a : a + (1 - a) * ((turns - 0.45) / 0.05))
     }
 
-    /// The coefficient at a frame. At rest it is made when the cut-off changes.
+    /// Returns the coefficient at a frame. At rest it is made when the cut-off changes.
     @_noLocks @_noAllocation
     private mutating func settle(_ cutoff: Glide, _ rate: Double, first: Int) -> Float {
         if !cutoff.isFlat { return DelayLoop.coefficient(cutoff[first], rate) }
@@ -226,7 +231,7 @@ struct DelayLoop: ~Copyable, Sendable {
         return settled.coefficient
     }
 
-    /// What goes round: held below +18 dB. Up to +12 dB it is left as it is.
+    /// Returns the sample that goes round: held below +18 dB. Up to +12 dB it is left as it is.
     @_noLocks @_noAllocation
     private static func held(_ sample: Float) -> Float {
         let size = abs(sample)
@@ -236,14 +241,15 @@ struct DelayLoop: ~Copyable, Sendable {
         return sample < 0 ? -held : held
     }
 
-    /// Writes into a line. What is tiny, or no number, is zero there: echoes end, and a bad sample does not come back.
+    /// Writes into a line. A sample that is tiny, or no number, is zero there: echoes end, and a bad sample does not
+    /// come back.
     @_noLocks @_noAllocation
     private mutating func write(_ sample: Float, _ channel: Int, _ i: Int) {
         let size = abs(sample)
         line.write(size > 1e-30 && size < 1e30 ? sample : 0, channel: channel, frame: i)
     }
 
-    /// A channel with its own line.
+    /// Renders a channel with its own line.
     @_noLocks @_noAllocation
     private mutating func turn(
         _ top: inout AudioBuffer, _ channel: Int, _ settings: Settings, first: Int, count: Int
@@ -277,7 +283,7 @@ struct DelayLoop: ~Copyable, Sendable {
             wet, into: &round, from: start &+ moving, count: count &- moving, coefficient, channel: channel)
     }
 
-    /// Two channels whose lines feed each other; what comes in enters the first.
+    /// Renders two channels whose lines feed each other; the input enters the first.
     @_noLocks @_noAllocation
     private mutating func bounce(_ top: inout AudioBuffer, _ left: Int, first: Int, count: Int) {
         let block = DelayLine.blockLength

@@ -11,53 +11,61 @@ public import RenderCore
 public final class Fader: Effect {
     /// An amplitude factor, 0…4 (+12 dB). A change glides for 10 ms.
     public let volume: Parameter
-    /// From left (-1) to right (1): the far side gets quieter, the near one stays as it is.
+    /// The balance from left (-1) to right (1): the far side gets quieter, the near one stays as it is.
     public let balance: Parameter
 
-    private let mute = Parameter(1, in: 0...1, glide: .linear(.milliseconds(5)))
+    private let mute = Switch(glide: .linear(.milliseconds(5)))
 
-    /// A fader.
+    /// Creates a fader.
     ///
     /// - Parameters:
-    ///   - volume: an amplitude factor, 0…4.
+    ///   - volume: An amplitude factor, 0…4.
     ///   - balance: -1…1.
     public init(volume: Float = 1, balance: Float = 0) {
         self.volume = Parameter(volume, in: 0...4)
         self.balance = Parameter(balance, in: -1...1)
     }
 
-    /// A fader.
+    /// Creates a fader.
     ///
     /// - Parameters:
-    ///   - decibels: the volume, up to 12; -infinity is silence.
+    ///   - decibels: The volume, up to 12; -infinity is silence.
     ///   - balance: -1…1.
     public convenience init(decibels: Float, balance: Float = 0) {
-        self.init(volume: RenderMath.amplitude(decibels: decibels), balance: balance)
+        self.init(volume: min(RenderMath.amplitude(decibels: decibels), 4), balance: balance)
     }
 
-    /// The volume in decibels; -infinity where it is silent.
+    /// The volume in decibels; -infinity for silence.
     public var decibels: Float {
         get { RenderMath.decibels(amplitude: volume.value) }
         set { volume.value = RenderMath.amplitude(decibels: newValue) }
     }
 
-    /// Where the fader stands, from 0 (bottom: silence) over 0.8 (0 dB) to 1 (top: +6 dB).
+    /// The position of the fader, from 0 (bottom: silence) over 0.8 (0 dB) to 1 (top: +6 dB).
     public var position: Float {
         get { RenderMath.faderPosition(decibels: decibels) }
         set { volume.value = RenderMath.amplitude(decibels: RenderMath.decibels(faderPosition: newValue)) }
     }
 
-    /// Whether it is silent for now, whatever the volume.
+    /// Indicates whether the fader is muted, whatever the volume.
     public var isMuted: Bool {
-        get { mute.value == 0 }
-        set { mute.value = newValue ? 0 : 1 }
+        get { mute.isOn }
+        set { mute.isOn = newValue }
+    }
+
+    /// `true`: the module keeps no memory of the sound.
+    public var isMemoryless: Bool { true }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [volume.named("volume"), balance.named("balance"), mute.named("mute")]
     }
 
     /// Weights the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let mute = mute.glide(context)
+        let audible = mute.glide(context).complement
         context.fade(volume: volume, balance: balance)
-        if mute.isFlat && mute.end == 0 { context.silence() } else { context.gain(mute) }
+        if audible.isFlat && audible.end == 0 { context.silence() } else { context.gain(audible) }
     }
 }

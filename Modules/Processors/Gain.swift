@@ -1,14 +1,20 @@
 public import RenderCore
 
-/// Louder or quieter. Edits the top, any number of channels.
+/// Makes the top louder or quieter. Edits the top, any number of channels.
 public final class Gain: Effect {
     /// The amplitude factor: 1 changes nothing, 0 is silence. In decibels: `RenderMath.amplitude(decibels:)`.
     public let level: Parameter
 
-    /// A gain.
+    /// Creates a gain.
     ///
-    /// - Parameter level: an amplitude factor, 0…16 (+24 dB).
+    /// - Parameter level: An amplitude factor, 0…16 (+24 dB).
     public init(_ level: Float = 1) { self.level = Parameter(level, in: 0...16) }
+
+    /// `true`: the module keeps no memory of the sound.
+    public var isMemoryless: Bool { true }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] { [level.named("level")] }
 
     /// Multiplies the top.
     @_noLocks @_noAllocation

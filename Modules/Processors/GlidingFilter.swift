@@ -1,7 +1,7 @@
 public import RenderCore
 
 /// A second-order filter, or several in a row, whose settings are parameters on their way: the arithmetic of
-/// ``LowPass``, ``Bandpass``, ``ParametricEQ`` and the others. A module of one's own holds it in a `RenderState`.
+/// ``LowPass``, ``Bandpass``, ``ParametricEQ`` and the others. A module of your own holds it in a `RenderState`.
 ///
 ///     let settings = FilterSettings(.lowPass, frequency: cutoff.glide(context), width: .q(q.glide(context)))
 ///     filter.with(&context) { filter, context in filter.process(&context, settings) }
@@ -11,10 +11,10 @@ public struct GlidingFilter: ~Copyable, Sendable {
     private var filter: StateVariableFilter
     /// One for each frame of a part of the slice.
     private var coefficients: RenderMemory<FilterCoefficients>
-    /// Those of the last slice at rest, one for each stage.
+    /// The settings of the last slice at rest, one for each stage.
     private var settled: RenderMemory<Settled>
 
-    /// What coefficients at rest were made from.
+    /// The settings that coefficients at rest were made from.
     private struct Settled: Sendable, BitwiseCopyable {
         /// The parameters of the last slice.
         var rest = ParametersAtRest.none
@@ -23,9 +23,9 @@ public struct GlidingFilter: ~Copyable, Sendable {
         var coefficients: FilterCoefficients
     }
 
-    /// A filter that has heard nothing.
+    /// Creates a filter at silence.
     ///
-    /// - Parameter stages: filters in a row.
+    /// - Parameter stages: Filters in a row.
     public init(stages: Int = 1) {
         filter = StateVariableFilter(stages: stages)
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
@@ -42,18 +42,20 @@ public struct GlidingFilter: ~Copyable, Sendable {
         return filter.goOn(&context, stage: stage)
     }
 
-    /// Filters the top. Where the mix is 0 the samples stay as they are, bit for bit, and what was heard is forgotten.
+    /// Filters the top. If the mix is 0 the samples stay as they are, bit for bit, and the filter forgets the sound
+    /// before.
     ///
     /// - Parameters:
-    ///   - context: the context.
-    ///   - stage: which filter of the row.
-    ///   - settings: what is done to this slice.
+    ///   - context: The context.
+    ///   - stage: The number of the filter in the row, from 0.
+    ///   - settings: The settings for this slice.
     @_noLocks @_noAllocation
     public mutating func process(_ context: inout RenderContext, stage: Int = 0, _ settings: FilterSettings) {
         process(&context, stage: stage, settings, .none)
     }
 
-    /// The same, with the parameters that the settings were made from: those that the next slice may go on with.
+    /// Filters the top, with the parameters that the settings were made from: those with which the next slice may go
+    /// on.
     @_noLocks @_noAllocation
     mutating func process(
         _ context: inout RenderContext, stage: Int = 0, _ settings: FilterSettings, _ rest: ParametersAtRest
@@ -65,7 +67,7 @@ public struct GlidingFilter: ~Copyable, Sendable {
         if end < context.frameCount { reset() }
     }
 
-    /// Forgets what was heard.
+    /// Forgets the sound before.
     @_noLocks @_noAllocation
     public mutating func reset() { filter.reset() }
 
@@ -82,7 +84,8 @@ public struct GlidingFilter: ~Copyable, Sendable {
                 return filter.process(&top, stage: stage, with: mixed)
             }
         }
-        // What moves comes to rest on its frame, not with the next slice: from there on the frames are computed otherwise.
+        // Parameters that move come to rest on their frame, not with the next slice: from there on the frames are
+        // computed otherwise.
         let moving = min(frames, settings.framesLeft)
         var done = 0
         while done < moving {
@@ -103,7 +106,7 @@ public struct GlidingFilter: ~Copyable, Sendable {
         }
     }
 
-    /// The coefficients of settings at rest.
+    /// Returns the coefficients of settings at rest.
     @_noLocks @_noAllocation
     private mutating func settle(_ stage: Int, _ settings: FilterSettings, _ rate: Double) -> FilterCoefficients {
         let values = settings.valuesAtRest
@@ -120,22 +123,48 @@ extension RenderState<GlidingFilter> {
     /// do, by ``GlidingFilter/process(_:stage:_:_:)``.
     @_noLocks @_noAllocation @inline(__always)
     func goOn(_ context: inout RenderContext, stage: Int = 0, _ rest: ParametersAtRest) -> Bool {
-        // Also where the state is somebody else's, which has been told then.
+        // Also true if the state is another owner's, which is a fault that has been reported then.
         var isDone = true
         with(&context) { filter, context in isDone = filter.goOn(&context, stage: stage, rest) }
         return isDone
     }
+
+    /// Filters the top: the whole `process` of a module that is one filter.
+    ///
+    /// - Parameters:
+    ///   - context: The context.
+    ///   - shape: The kind of filter.
+    ///   - frequency: Cut-off or centre.
+    ///   - second: Its other setting.
+    ///   - meaning: The meaning of the other setting.
+    ///   - mix: The mix, from dry (0) to filtered (1).
+    @_noLocks @_noAllocation @inline(__always)
+    func process(
+        _ context: inout RenderContext, _ shape: FilterShape, frequency: borrowing Parameter,
+        _ second: borrowing Parameter, as meaning: FilterSettings.Meaning, mix: borrowing Parameter
+    ) {
+        if goOn(&context, ParametersAtRest(context, frequency, second, mix)) { return }
+        let settings = FilterSettings(
+            shape, frequency: frequency.glide(context), second.glide(context), as: meaning, mix: mix.glide(context))
+        // They are asked for behind the glides: a parameter that rests then has the value of its glide.
+        let rest = ParametersAtRest(context, frequency, second, mix)
+        with(&context) { filter, context in filter.process(&context, settings, rest) }
+    }
+
+    /// Forgets the sound before: the whole `reset` of such a module.
+    @_noLocks @_noAllocation
+    func reset(_ context: inout RenderContext) { with(&context) { filter, _ in filter.reset() } }
 }
 
-/// What a ``GlidingFilter`` does in a slice.
+/// The settings of a ``GlidingFilter`` in a slice.
 public struct FilterSettings: Sendable, BitwiseCopyable {
-    /// How the width of a filter is told.
+    /// The ways to give the width of a filter.
     public enum Width: Sendable, BitwiseCopyable {
-        /// As a quality.
+        /// A quality.
         case q(Glide)
-        /// As a bandwidth in octaves.
+        /// A bandwidth in octaves.
         case octaves(Glide)
-        /// As the level at the cut-off in decibels.
+        /// The level at the cut-off in decibels.
         case resonance(Glide)
     }
 
@@ -143,14 +172,15 @@ public struct FilterSettings: Sendable, BitwiseCopyable {
     public var shape: FilterShape
     /// Cut-off or centre, in hertz.
     public var frequency: Glide
-    /// How wide it is.
+    /// The width of the filter.
     public var width: Width
     /// The gain of a bell or a shelf.
     public var decibels: Glide
     /// From dry (0) to filtered (1).
     public var mix: Glide
 
-    /// Settings. Shelves of the flattest slope, no gain, and only the filtered sound if nothing is said.
+    /// Creates settings. By default shelves have the flattest slope, there is no gain, and only the filtered sound is
+    /// heard.
     @_noLocks @_noAllocation
     public init(
         _ shape: FilterShape, frequency: Glide, width: Width = .q(Glide(0.70710678)), decibels: Glide = Glide(0),
@@ -161,6 +191,23 @@ public struct FilterSettings: Sendable, BitwiseCopyable {
         self.width = width
         self.decibels = decibels
         self.mix = mix
+    }
+
+    /// The meaning of the second setting of a filter.
+    enum Meaning: Sendable, BitwiseCopyable {
+        case q, octaves, resonance, decibels
+    }
+
+    /// Creates settings by two of them.
+    @_noLocks @_noAllocation
+    init(_ shape: FilterShape, frequency: Glide, _ second: Glide, as meaning: Meaning, mix: Glide) {
+        self.init(shape, frequency: frequency, mix: mix)
+        switch meaning {
+        case .q: width = .q(second)
+        case .octaves: width = .octaves(second)
+        case .resonance: width = .resonance(second)
+        case .decibels: decibels = second
+        }
     }
 
     /// The settings at one frame.
@@ -183,7 +230,7 @@ public struct FilterSettings: Sendable, BitwiseCopyable {
         }
     }
 
-    /// Whether nothing moves but the mix.
+    /// Indicates whether nothing moves but the mix.
     var isFlat: Bool {
         @_noLocks @_noAllocation get {
             frequency.isFlat && glideOfWidth.isFlat && decibels.isFlat
@@ -225,7 +272,7 @@ public struct FilterSettings: Sendable, BitwiseCopyable {
 }
 
 extension Glide {
-    /// How many frames there are until a mix has come down to 0 for good: all of them where it does not.
+    /// Returns the number of frames until a mix has come down to 0 for good: all of them where it does not.
     ///
     /// A bypass begins on that frame, not with the next slice, so that the length of the slices changes nothing.
     @_noLocks @_noAllocation

@@ -1,23 +1,24 @@
 public import RenderCore
 
-/// Takes away what lies below a frequency: 12 dB an octave, with a resonance at the edge. Edits the top.
+/// Takes away frequencies below a cut-off: 12 dB an octave, with a resonance at the edge. Edits the top.
 ///
 /// A second-order high-pass, the cookbook's. Latency: none. Up to 64 channels.
 public final class HighPass: Effect {
-    /// Where it begins to fall, in hertz: 10…0.49 of the sample rate. A change glides for 20 ms.
+    /// The frequency at which the response begins to fall, in hertz: 10…0.49 of the sample rate. A change glides for 20
+    /// ms.
     public let cutoff: Parameter
     /// The level at the cut-off in decibels, -20…40. 0 is a slight hump (Q = 1), -3 the flattest.
     public let resonance: Parameter
-    /// From the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())
 
-    /// A filter.
+    /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - cutoff: the cut-off, in hertz.
-    ///   - resonance: the level at the cut-off, in decibels.
+    ///   - cutoff: The cut-off, in hertz.
+    ///   - resonance: The level at the cut-off, in decibels.
     ///   - mix: 0…1.
     public init(cutoff: Float = 6_900, resonance: Float = 0, mix: Float = 1) {
         self.cutoff = Parameter(
@@ -27,19 +28,18 @@ public final class HighPass: Effect {
         self.mix = Parameter(mix, in: 0...1)
     }
 
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [cutoff.named("cutoff"), resonance.named("resonance"), mix.named("mix")]
+    }
+
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        if filter.goOn(&context, ParametersAtRest(context, cutoff, resonance, mix)) { return }
-        let settings = FilterSettings(
-            .highPass, frequency: cutoff.glide(context), width: .resonance(resonance.glide(context)),
-            mix: mix.glide(context))
-        // Behind the glides: what rests then is what they are made of.
-        let rest = ParametersAtRest(context, cutoff, resonance, mix)
-        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
+        filter.process(&context, .highPass, frequency: cutoff, resonance, as: .resonance, mix: mix)
     }
 
-    /// Forgets what was heard.
+    /// Forgets the sound before.
     @_noLocks @_noAllocation
-    public func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
+    public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

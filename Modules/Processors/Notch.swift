@@ -4,20 +4,20 @@ public import RenderCore
 ///
 /// A second-order notch, the cookbook's. Latency: none. Up to 64 channels.
 public final class Notch: Effect {
-    /// What is taken out, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
+    /// The frequency that is taken out, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
     public let center: Parameter
-    /// How wide the gap is between its points at -3 dB: 1/12…10 octaves.
+    /// The width of the gap between its points at -3 dB: 1/12…10 octaves.
     public let octaves: Parameter
-    /// From the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())
 
-    /// A filter.
+    /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - center: the middle, in hertz.
-    ///   - octaves: the bandwidth, 1/12…10.
+    ///   - center: The middle, in hertz.
+    ///   - octaves: The bandwidth, 1/12…10.
     ///   - mix: 0…1.
     public init(center: Float = 2_000, octaves: Float = 0.5, mix: Float = 1) {
         self.center = Parameter(
@@ -27,18 +27,18 @@ public final class Notch: Effect {
         self.mix = Parameter(mix, in: 0...1)
     }
 
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [center.named("center"), octaves.named("octaves"), mix.named("mix")]
+    }
+
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        if filter.goOn(&context, ParametersAtRest(context, center, octaves, mix)) { return }
-        let settings = FilterSettings(
-            .notch, frequency: center.glide(context), width: .octaves(octaves.glide(context)), mix: mix.glide(context))
-        // Behind the glides: what rests then is what they are made of.
-        let rest = ParametersAtRest(context, center, octaves, mix)
-        filter.with(&context) { filter, context in filter.process(&context, settings, rest) }
+        filter.process(&context, .notch, frequency: center, octaves, as: .octaves, mix: mix)
     }
 
-    /// Forgets what was heard.
+    /// Forgets the sound before.
     @_noLocks @_noAllocation
-    public func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
+    public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

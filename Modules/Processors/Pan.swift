@@ -5,16 +5,22 @@ public import RenderCore
 /// Equal power: -3 dB on both sides in the middle. Mono becomes stereo, of two channels each is weighted; a buffer of
 /// more is silenced and counts as a fault (``Balance`` takes those). Latency: none.
 public final class Pan: Effect {
-    /// From left (-1) over the middle (0) to right (1). A change glides for 10 ms.
+    /// The position from left (-1) over the middle (0) to right (1). A change glides for 10 ms.
     public let position: Parameter
 
-    /// Those of the last slice at rest.
+    /// The gains of the last slice at rest.
     private let gains = RenderState(PanGains(0))
 
-    /// A pan.
+    /// Creates a pan.
     ///
     /// - Parameter position: -1…1.
     public init(_ position: Float = 0) { self.position = Parameter(position, in: -1...1) }
+
+    /// `true`: the module keeps no memory of the sound.
+    public var isMemoryless: Bool { true }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] { [position.named("position")] }
 
     /// Weights the top.
     @_noLocks @_noAllocation
@@ -25,7 +31,7 @@ public final class Pan: Effect {
         context.weigh(gains)
     }
 
-    /// It moves or has changed.
+    /// Processes a slice in which the position moves or has changed.
     @_noLocks @_noAllocation
     @inline(never) private func processAnew(_ context: inout RenderContext) {
         let position = position.glide(context)

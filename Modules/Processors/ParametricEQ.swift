@@ -10,33 +10,48 @@ public import RenderCore
 public final class ParametricEQ: Effect {
     /// The bands, in the order in which they work.
     public let bands: OwnedArray<Band>
-    /// From the sound as it was (0, bit for bit and for free) to the shaped one (1).
+    /// The mix, from the sound as it was (0, bit for bit and for free) to the shaped one (1).
     public let mix: Parameter
 
     private let filter: RenderState<GlidingFilter>
 
-    /// An equaliser.
+    /// Creates an equaliser.
     ///
     /// - Parameters:
     ///   - bands: 1…256 of them.
     ///   - mix: 0…1.
-    /// - Precondition: there are 1…256 bands.
+    /// - Precondition: There are 1…256 bands.
     public init(_ bands: [Setting], mix: Float = 1) {
         let count = bands.count
-        precondition((1...256).contains(count), "ParametricEQ: \(count) bands; it must be 1…256")
+        ParametricEQ.check(count)
         self.bands = OwnedArray(count: count) { Band(bands[$0]) }
         self.mix = Parameter(mix, in: 0...1)
         filter = RenderState(GlidingFilter(stages: count))
     }
 
-    /// An equaliser of bells that change nothing yet, spread evenly by octaves between 40 Hz and 12 kHz.
+    /// Creates an equaliser of bells that change nothing yet, spread evenly by octaves between 40 Hz and 12 kHz.
     ///
-    /// - Parameter count: how many, 1…256.
+    /// - Parameter count: The number of bands, 1…256.
     public convenience init(bands count: Int) {
+        ParametricEQ.check(count)
         self.init(
-            (0..<max(count, 0)).map { band in
+            (0..<count).map { band in
                 .bell(40 * RenderMath.pow(300, (Float(band) + 0.5) / Float(count)))
             })
+    }
+
+    private static func check(_ count: Int) {
+        demand((1...256).contains(count), "ParametricEQ: \(count) bands; it must be 1…256")
+    }
+
+    /// The parameters by name: those of the first band begin with `band 1`.
+    public var parameters: [ParameterReference] {
+        bands.indices.reduce(into: [mix.named("mix")]) { all, index in
+            let band = [
+                bands[index].center.named("center"), bands[index].q.named("q"), bands[index].gain.named("gain"),
+            ]
+            all += band.inside("band \(index + 1)")
+        }
     }
 
     /// Shapes the top.
@@ -52,13 +67,13 @@ public final class ParametricEQ: Effect {
             if frames > 0 { isDone = filter.goOn(&context, stage: band, bands[band].rest(context)) }
             if !isDone {
                 let settings = bands[band].settings(context)
-                // Behind the glides: what rests then is what they are made of.
+                // They are asked for behind the glides: a parameter that rests then has the value of its glide.
                 let rest = bands[band].rest(context)
                 if frames > 0 { filter.with(&context) { $0.process(&$1, stage: band, settings, rest) } }
             }
             band &+= 1
         }
-        if frames < context.frameCount { filter.with(&context) { filter, _ in filter.reset() } }
+        if frames < context.frameCount { filter.reset(&context) }
         if isPartial {
             context.withTop2 { wet, dry in
                 for channel in 0..<dry.channelCount {
@@ -71,34 +86,34 @@ public final class ParametricEQ: Effect {
         }
     }
 
-    /// Forgets what was heard.
+    /// Forgets the sound before.
     @_noLocks @_noAllocation
-    public func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
+    public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }
 
 extension ParametricEQ {
-    /// How a band begins.
+    /// The settings with which a band begins.
     public struct Setting: Sendable, Hashable {
-        /// What it is: a bell or a shelf.
+        /// The shape: a bell or a shelf.
         public var shape: FilterShape
-        /// Its centre, or where half of a shelf's gain is reached, in hertz.
+        /// The centre, or the frequency at which half of a shelf's gain is reached, in hertz.
         public var center: Float
-        /// How narrow it is.
+        /// The quality: the higher, the narrower is the band.
         public var q: Float
-        /// Its gain.
+        /// The gain in decibels.
         public var decibels: Float
 
-        /// Lifts or lowers what lies around a frequency.
+        /// Returns a setting that lifts or lowers frequencies around a centre.
         public static func bell(_ center: Float, q: Float = 1, decibels: Float = 0) -> Setting {
             Setting(shape: .bell, center: center, q: q, decibels: decibels)
         }
 
-        /// Lifts or lowers what lies below a frequency.
+        /// Returns a setting that lifts or lowers frequencies below a cut-off.
         public static func lowShelf(_ cutoff: Float, q: Float = 0.70710678, decibels: Float = 0) -> Setting {
             Setting(shape: .lowShelf, center: cutoff, q: q, decibels: decibels)
         }
 
-        /// Lifts or lowers what lies above a frequency.
+        /// Returns a setting that lifts or lowers frequencies above a cut-off.
         public static func highShelf(_ cutoff: Float, q: Float = 0.70710678, decibels: Float = 0) -> Setting {
             Setting(shape: .highShelf, center: cutoff, q: q, decibels: decibels)
         }
@@ -106,13 +121,14 @@ extension ParametricEQ {
 
     /// One band.
     public struct Band: ~Copyable, Sendable {
-        /// What it is.
+        /// The shape: a bell or a shelf.
         public let shape: FilterShape
-        /// The centre of a bell, or where half of a shelf's gain is reached, in hertz: 20…0.49 of the sample rate.
+        /// The centre of a bell, or the frequency at which half of a shelf's gain is reached, in hertz: 20…0.49 of the
+        /// sample rate.
         public let center: Parameter
-        /// How narrow it is: 0.1…20. A bell's bandwidth between half of its gain is `2 asinh(1 / 2Q) / ln 2` octaves.
+        /// The quality, 0.1…20: a bell's bandwidth between half of its gain is `2 asinh(1 / 2Q) / ln 2` octaves.
         public let q: Parameter
-        /// How much is added: -20…20 dB (a shelf: -40…40). At 0 nothing changes, bit for bit.
+        /// The gain of the band: -20…20 dB (a shelf: -40…40). At 0 nothing changes, bit for bit.
         public let gain: Parameter
 
         init(_ setting: Setting) {

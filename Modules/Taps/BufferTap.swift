@@ -1,6 +1,6 @@
 public import RenderCore
 
-/// Hands what it hears to control code, in buffers of a size of your choice. Reads the top.
+/// Hands the sound that it hears to control code, in buffers of a size of your choice. Reads the top.
 ///
 ///     let tap = BufferTap(frames: 4096)
 ///     …
@@ -10,20 +10,20 @@ public import RenderCore
 ///     let subscription = tap.onMain { buffer in … }           // on the main actor
 ///     let subscription = tap.by({ queue.async(execute: $0) }) { buffer in … }           // on a dispatch queue
 ///
-/// The size has nothing to do with the length of the cycles. A buffer is shorter only before a gap: where the tap was not
-/// run for a while, or was not emptied in time. Gaps are said by ``Buffer/missingFrames``, and what was lost is counted by
-/// ``lostFrameCount``. Buffers come within some 10 ms; rendering offline is faster than that, so say ``deliver()`` from time
+/// The size has nothing to do with the length of the cycles. A buffer is shorter only before a gap: if the tap was not
+/// run for a while, or was not emptied in time. ``Buffer/missingFrames`` reports gaps, and ``lostFrameCount`` counts
+/// lost frames. Buffers come within some 10 ms; rendering offline is faster than that, so call ``deliver()`` from time
 /// to time there. Or take the samples yourself: ``read(into:)``.
 public final class BufferTap: Tap, EventSource {
-    /// Some of what was heard.
+    /// A part of the sound that was heard.
     public struct Buffer: Sendable {
-        /// When the first frame was rendered.
+        /// The time at which the first frame was rendered.
         public let time: RenderTime
         /// Frames per second.
         public let sampleRate: Double
         /// The samples, an array per channel.
         public let channels: [[Float]]
-        /// Frames between the buffer before and this one; 0 where it goes on.
+        /// The number of frames between the buffer before and this one; 0 if this one goes on from it.
         public let missingFrames: Int64
         /// Frames in each channel.
         public var frameCount: Int { channels[0].count }
@@ -43,24 +43,25 @@ public final class BufferTap: Tap, EventSource {
         init(_ block: consuming AudioBlock) { self.block = block }
     }
 
-    /// A tap.
+    /// Creates a tap.
     ///
     /// - Parameters:
-    ///   - frames: frames in a buffer, 1 or more.
-    ///   - channels: channels of a buffer. Mono goes to every channel; else channel to channel.
-    ///   - seconds: how much may wait, up to 96 kHz; never less than two buffers.
-    /// - Precondition: the numbers are in range.
+    ///   - frames: Frames in a buffer, 1…16,777,216.
+    ///   - channels: Channels of a buffer. Mono goes to every channel; else channel to channel.
+    ///   - seconds: The time that may wait, in seconds, up to 96 kHz; never less than two buffers.
+    /// - Precondition: The numbers are in range.
     public init(frames: Int = 4096, channels: Int = 2, seconds: Double = 2) {
-        precondition(frames >= 1, "BufferTap: buffers of \(frames) frames; it must be 1 or more")
+        demand((1...1 << 24).contains(frames), "BufferTap: buffers of \(frames) frames; they must have 1…16,777,216")
+        demand((1...64).contains(channels), "BufferTap: \(channels) channels; it must be 1…64")
         self.frames = frames
         self.channels = channels
         feed = TapFeed(channels: channels, seconds: max(seconds, 2 * Double(frames) / 96_000))
-        reader = Lock(Reader(AudioBlock(channels: channels, frames: frames)))
+        reader = Lock(Reader(AudioBlock(channels: channels, frames: frames)), .module)
     }
 
     deinit { hub.finish() }
 
-    /// Frames that nobody has taken in time.
+    /// The number of frames that were not taken in time.
     public var lostFrameCount: Int { feed.lostFrameCount }
 
     /// Buffers from now on. A listener that does not keep up loses the oldest beyond 64, which is counted.
@@ -71,15 +72,16 @@ public final class BufferTap: Tap, EventSource {
         return stream
     }
 
-    /// Hands over what is there, on this thread, the last buffer also if it is short.
+    /// Hands over the frames that wait, on this thread, the last buffer also if it is short.
     public func deliver() { _ = handOver(alsoShort: true) }
 
-    /// Takes what is there into a block, at most as much as it holds: for who does without buffers, in one thread.
+    /// Takes the frames that wait into a block, at most as many as it holds: for programs that do without buffers, in
+    /// one thread.
     ///
-    /// - Returns: how many frames there were, and when the first was rendered.
+    /// - Returns: The number of frames, and the time at which the first was rendered.
     public func read(into block: inout AudioBlock) -> AudioRing.Chunk { feed.ring.read(into: &block) }
 
-    /// Tells the ring the rate.
+    /// Sets the ring's rate.
     public func prepare(_ preparation: Preparation) { feed.prepare(preparation) }
 
     /// Copies the top.
@@ -98,18 +100,18 @@ public final class BufferTap: Tap, EventSource {
     }
 
     private func take(_ reader: Reader, alsoShort: Bool) -> Buffer? {
-        // Asked first: more may come at any moment.
+        // The number is asked for first: more frames may come at any moment.
         let waiting = min(frames, feed.ring.availableFrames)
         let chunk = feed.ring.peekContiguous(frames: waiting)
         guard chunk.frameCount > 0 else { return nil }
-        // One that ends before what waits ends at a gap, and is whole.
+        // A buffer that ends before the waiting frames ends at a gap, and is whole.
         let isWhole = chunk.frameCount == frames || chunk.frameCount < waiting
         guard isWhole || alsoShort else { return nil }
         feed.ring.copy(chunk, into: &reader.block)
         feed.ring.consume(chunk)
         let first = chunk.time.sampleTime
-        let missing = first.flatMap { first in reader.next.map { first - $0 } } ?? 0
-        reader.next = first.map { $0 + Int64(chunk.frameCount) }
+        let missing = first.flatMap { first in reader.next.map { first.subtractingSaturated($0) } } ?? 0
+        reader.next = first.map { $0.addingSaturated(Int64(chunk.frameCount)) }
         return Buffer(
             time: chunk.time, sampleRate: feed.ring.sampleRate,
             channels: (0..<reader.block.channelCount).map { Array(reader.block.array($0).prefix(chunk.frameCount)) },

@@ -1,8 +1,9 @@
 public import AudioFiles
+package import DiskStreaming
 public import RenderCore
 internal import Synchronization
 
-/// Records what it hears into a file. Reads the top, and never changes it.
+/// Records the sound that it hears into a file. Reads the top, and never changes it.
 ///
 ///     let recorder = try FileRecorder(path: "take.wav")
 ///     …
@@ -12,15 +13,16 @@ internal import Synchronization
 ///     recorder.stop(at: .now + .seconds(11))
 ///     try await recorder.waitUntilFinished()              // the file is closed
 ///
-/// A take begins and ends on the frame that is asked for, however far ahead, by the time stamp of the buffer that it hears.
-/// The render thread copies into a ring of four seconds, and one thread writes for all recorders. Where the disk is slower
-/// than that, the take has silence in the place of what was lost: counted in ``gapCount``, and told.
+/// A take begins and ends on the frame that is asked for, however far ahead, by the time stamp of the buffer that it
+/// hears. The render thread copies into a ring of four seconds, and one thread writes for all recorders. If the disk is
+/// slower than that, the take has silence in the place of the lost frames: counted in ``gapCount``, and reported as an
+/// event.
 ///
 /// A buffer with fewer channels than the file repeats its last one; a file of one channel gets the sum of all.
 public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// Channels of its files.
     public let channelCount: Int
-    /// What its files keep their samples as; `nil` for what their names say.
+    /// The format of its files; `nil` for the format that their names stand for.
     public let format: AudioFileFormat?
 
     let isMultiSource: Bool
@@ -41,16 +43,16 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         let time: RenderTime
     }
 
-    /// Makes the file of the first take, or empties the one that is there.
+    /// Creates the file of the first take, or empties the one that is there.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - format: how it keeps its samples; what the extension stands for if nothing is said.
-    ///   - channels: of the file, 1…64.
-    ///   - isMultiSource: whether the buffers of several `context.run(recorder)` in one slice are mixed.
-    ///   - ringSeconds: for how long the disk may keep it waiting, 0.25…60.
-    /// - Throws: why the file cannot be written.
-    /// - Precondition: the numbers are in range.
+    ///   - path: The file.
+    ///   - format: The format of the samples; by default the one that the extension stands for.
+    ///   - channels: Of the file, 1…64.
+    ///   - isMultiSource: `true` to mix the buffers of several `context.run(recorder)` in one slice.
+    ///   - ringSeconds: For how long the disk may keep it waiting, 0.25…60.
+    /// - Throws: An error if the file cannot be written.
+    /// - Precondition: The numbers are in range.
     public convenience init(
         path: String, format: AudioFileFormat? = nil, channels: Int = 2, isMultiSource: Bool = false,
         ringSeconds: Double = 4
@@ -62,20 +64,20 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
             })
     }
 
-    /// The same with anything that can be written to.
+    /// Creates a recorder for any sink that can be written to.
     package init(
         path: String, format: AudioFileFormat? = nil, channels: Int = 2, isMultiSource: Bool = false,
         ringSeconds: Double = 4, openSink: @escaping @Sendable (String, Double) throws(AudioFileError) -> any StreamSink
     ) throws(AudioFileError) {
-        precondition((1...64).contains(channels), "FileRecorder: \(channels) channels; it must be 1…64")
-        precondition(
+        demand((1...64).contains(channels), "FileRecorder: \(channels) channels; it must be 1…64")
+        demand(
             ringSeconds >= 0.25 && ringSeconds <= 60, "FileRecorder: a ring of \(ringSeconds) s; it must be 0.25…60")
         self.channelCount = channels
         self.format = format
         self.isMultiSource = isMultiSource
         self.ringSeconds = ringSeconds
         self.openSink = openSink
-        control = Lock(Control(path: path))
+        control = Lock(Control(path: path), .module)
         let first = try makeTake(path, sampleRate: 48_000, maximumFrameCount: 64)
         control.withLock {
             $0.armed = first
@@ -91,7 +93,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
 
     // MARK: Render thread
 
-    /// What the render thread remembers.
+    /// The render thread's own state.
     private struct Recording: Sendable {
         /// The take that is recorded.
         var take: TakeReference?
@@ -111,9 +113,10 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         var isStopWaiting = false
     }
 
-    /// Hears the top.
+    /// Records the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        guard state.belongs(to: context) else { return }
         var recording = state.read(context)
         let isMixed = isMultiSource
         if !isMixed || recording.sampleTime != context.sampleTime {
@@ -197,7 +200,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         close(&recording, at: frame, context)
     }
 
-    /// The take ends at a frame of this slice.
+    /// Ends the take at a frame of this slice.
     @_noLocks @_noAllocation
     private func close(_ recording: inout Recording, at frame: Int, _ context: borrowing RenderContext) {
         guard let take = recording.take else { return }

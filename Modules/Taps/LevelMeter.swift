@@ -1,7 +1,7 @@
 public import RenderCore
 internal import Synchronization
 
-/// How loud it is, for the eye: peak with hold, and RMS, in dB of full scale. Reads the top, any number of channels.
+/// A meter of levels for the eye: peak with hold, and RMS, in dB of full scale. Reads the top, any number of channels.
 ///
 ///     let meter = LevelMeter()
 ///     …
@@ -10,20 +10,20 @@ internal import Synchronization
 ///     meter.combined.peak                 // from any thread: dB, -infinity in silence
 ///     meter.levels[0].rms                 // the first channel's
 ///
-/// The peak is the largest sample; it is held for half a second, then falls by a factor of three (9.5 dB) a second. RMS is
-/// that of the last 4096 frames at 48 kHz (85 ms): a full-scale sine has -3.01 dB. When the audio stops, what is read
-/// falls to -infinity within a second.
+/// The peak is the largest sample; it is held for half a second, then falls by a factor of three (9.5 dB) a second. RMS
+/// is that of the last 4096 frames at 48 kHz (85 ms): a full-scale sine has -3.01 dB. When the audio stops, the
+/// readings fall to -infinity within a second.
 ///
 /// One meter at several places of a closure measures them one after the other, or, if it is `mixing`, their sum.
 public final class LevelMeter: Tap {
-    /// How loud a channel is, in dB of full scale; -infinity for silence.
+    /// The level of a channel, in dB of full scale; -infinity for silence.
     public struct Level: Sendable, Hashable {
         /// The largest sample, held for a while.
         public let peak: Float
         /// The root of the mean square.
         public let rms: Float
 
-        /// No level at all.
+        /// The level of silence.
         public static var silence: Level { Level(peak: -.infinity, rms: -.infinity) }
     }
 
@@ -33,47 +33,48 @@ public final class LevelMeter: Tap {
     private let isLazy: Bool
     private let meter = RenderState(LevelState(sampleRate: 48_000, frames: 1, channels: 0, hold: 0, window: 0))
 
-    // What was measured last: amplitudes and mean squares, as the bits of floats.
+    // The levels that were measured last: amplitudes and mean squares, as the bits of floats.
     private let peaks = InlineArray<64, Atomic<UInt32>> { _ in Atomic(0) }
     private let meanSquares = InlineArray<64, Atomic<UInt32>> { _ in Atomic(0) }
     private let channelCount = Atomic<Int>(0)
-    /// When the last measured frame is over, in host time; `.max` where time does not count, `.min` for never.
+    /// The host time at which the last measured frame is over; `.max` if time does not count, `.min` for never.
     private let end = Atomic<Int64>(.min)
-    /// When somebody looked, in host time.
+    /// The host time at which a program read the levels last.
     private let lastLook = Atomic<Int64>(.min)
 
-    /// A meter.
+    /// Creates a meter.
     ///
     /// - Parameters:
-    ///   - hold: how long a peak is held before it falls, in seconds.
-    ///   - window: what RMS is taken over, in seconds.
-    ///   - mixing: whether buffers that it hears in the same slice are added up, sample by sample, before they are
-    ///     measured. It then shows what it heard up to the slice before.
-    ///   - isLazy: whether it stops measuring when nobody has looked for half a second. Whoever looks then sees silence
-    ///     first.
+    ///   - hold: The time for which a peak is held before it falls, in seconds; `.infinity` holds it for good.
+    ///   - window: The time over which RMS is taken, in seconds: 0…10.
+    ///   - mixing: `true` to add up buffers that the meter hears in the same slice, sample by sample, before they are
+    ///     measured. It then shows the sound up to the slice before.
+    ///   - isLazy: `true` to stop measuring when the levels have not been read for half a second. The next reading then
+    ///     shows silence first.
     public init(hold: Double = 0.5, window: Double = 4096.0 / 48_000, mixing: Bool = false, isLazy: Bool = false) {
-        self.hold = max(0, hold)
-        self.window = max(0, window)
+        // A value that is not a number becomes the default.
+        self.hold = hold.isNaN ? 0.5 : max(0, hold)
+        self.window = window.isNaN ? 4096.0 / 48_000 : max(0, min(window, 10))
         isMixing = mixing
         self.isLazy = isLazy
     }
 
     // MARK: Reading, from any thread
 
-    /// Every channel of the buffer that was heard last.
+    /// The levels of all channels of the buffer that was heard last.
     public var levels: [Level] {
         let fall = look()
         return (0..<channelCount.load(ordering: .relaxed)).map { level($0, fall) }
     }
 
-    /// One channel; silence if it does not exist.
+    /// Returns the level of one channel; silence if it does not exist.
     public func level(_ channel: Int) -> Level {
         let fall = look()
         return channel >= 0 && channel < channelCount.load(ordering: .relaxed)
             ? level(channel, fall) : .silence
     }
 
-    /// Left and right: of a mono buffer both are the same.
+    /// The levels of left and right: of a mono buffer both are the same.
     public var stereo: (left: Level, right: Level) {
         let levels = self.levels
         let left = levels.first ?? .silence
@@ -87,8 +88,8 @@ public final class LevelMeter: Tap {
         }
     }
 
-    /// Notes that somebody looks. Returns the factor by which levels have fallen since the audio stopped: after 50 ms
-    /// they do, for a second.
+    /// Notes that the levels are read. Returns the factor by which they have fallen since the audio stopped: after 50
+    /// ms they do, for a second.
     private func look() -> Float {
         let now = HostClock.now
         lastLook.store(now, ordering: .relaxed)
@@ -119,6 +120,7 @@ public final class LevelMeter: Tap {
     /// Measures the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        guard meter.belongs(to: context) else { return }
         if isUnseen(context) {
             if end.load(ordering: .relaxed) != .min { forget(&context) }
             return
@@ -133,11 +135,12 @@ public final class LevelMeter: Tap {
         end.store(context.isOffline ? .max : context.hostTime &+ length, ordering: .relaxed)
     }
 
-    /// Forgets what was heard.
+    /// Forgets the sound before.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { forget(&context) }
 
-    /// Whether measuring would be in vain. Never offline, where nobody can look in time.
+    /// Returns whether measuring would be in vain, because the levels are not read. Never offline, where no program can
+    /// read them in time.
     @_noLocks @_noAllocation
     private func isUnseen(_ context: borrowing RenderContext) -> Bool {
         if !isLazy { return false }
@@ -148,6 +151,7 @@ public final class LevelMeter: Tap {
 
     @_noLocks @_noAllocation
     private func forget(_ context: inout RenderContext) {
+        guard meter.belongs(to: context) else { return }
         meter.with(&context) { meter, context in meter.forget() }
         publish(&context)
         end.store(.min, ordering: .relaxed)

@@ -5,15 +5,15 @@ internal import RenderCore
 /// Measured in cells of 64 frames, counted from the first that was heard: so the lengths of the slices make no difference.
 /// A cell's energy is summed in eight lanes, by the frame's number, whether the cell comes whole or in pieces.
 struct LevelState: ~Copyable, Sendable {
-    /// Channels of what was heard last.
+    /// The number of channels of the buffer that was heard last.
     private(set) var channelCount = 0
     private let limit: Int
     private let windowCells: Int
     private let holdCells: Int
-    /// What a peak keeps per cell once it falls.
+    /// The factor for each cell by which a peak falls.
     private let fall: Float
 
-    // By channel.
+    // The held peaks, by channel.
     private var held: RenderMemory<Float>
     private var age: RenderMemory<Int>
     private var cellPeak: RenderMemory<Float>
@@ -22,12 +22,12 @@ struct LevelState: ~Copyable, Sendable {
     /// The energies of the last cells, `windowCells` per channel.
     private var energies: RenderMemory<Double>
 
-    /// Where in the window the present cell goes, how many cells there are, and how many frames the present one has.
+    /// The index of the present cell in the window, the number of cells, and the number of frames in the present one.
     private var cell = 0
     private var cells = 0
     private var count = 0
 
-    // What is to be measured together, of the slice that begins at `mixTime`.
+    // The sum that is to be measured, of the slice that begins at `mixTime`.
     private var mix: AudioBlock
     private var mixFrames = 0
     private var mixChannels = 0
@@ -36,14 +36,14 @@ struct LevelState: ~Copyable, Sendable {
     private static var cellFrames: Int { @_noLocks @_noAllocation get { 64 } }
 
     /// - Parameters:
-    ///   - frames: the longest slice that is to be mixed.
-    ///   - hold: seconds that a peak is held.
-    ///   - window: seconds that RMS is taken over.
+    ///   - frames: The longest slice that is to be mixed.
+    ///   - hold: Seconds that a peak is held.
+    ///   - window: Seconds that RMS is taken over.
     init(sampleRate: Double, frames: Int, channels: Int, hold: Double, window: Double) {
         limit = channels
         let cellRate = sampleRate / Double(Self.cellFrames)
-        windowCells = max(1, Int((window * cellRate).rounded()))
-        holdCells = Int((hold * cellRate).rounded())
+        windowCells = max(1, Int(saturating: (window * cellRate).rounded()))
+        holdCells = Int(saturating: (hold * cellRate).rounded())
         fall = Float(RenderMath.exp(-RenderMath.log(3) / cellRate))
         held = RenderMemory(repeating: 0, count: limit)
         age = RenderMemory(repeating: 0, count: limit)
@@ -54,14 +54,14 @@ struct LevelState: ~Copyable, Sendable {
         mix = AudioBlock(channels: max(1, limit), frames: frames)
     }
 
-    /// The peak of a channel: what is held, or what the present cell has had.
+    /// Returns the peak of a channel: the one that is held, or that of the present cell.
     @_noLocks @_noAllocation
     func peak(_ channel: Int) -> Float {
         let (old, new) = (held[channel], cellPeak[channel])
         return new > old ? new : old
     }
 
-    /// The mean square of a channel over the window, or over what there is of it.
+    /// Returns the mean square of a channel over the window, or over the frames so far.
     @_noLocks @_noAllocation
     func meanSquare(_ channel: Int) -> Float {
         if cells > 0 { return Float(sums[channel] / Double(cells &* LevelState.cellFrames)) }
@@ -81,7 +81,7 @@ struct LevelState: ~Copyable, Sendable {
         }
     }
 
-    /// Adds the top to what was heard in the same slice, and measures the slice before when another begins.
+    /// Adds the top to the sum of the same slice, and measures the slice before when another begins.
     @_noLocks @_noAllocation
     mutating func add(_ context: borrowing RenderContext) {
         if context.sampleTime != mixTime {
@@ -146,7 +146,7 @@ struct LevelState: ~Copyable, Sendable {
         channelCount = channels
     }
 
-    /// How many of so many frames go into the present cell.
+    /// Returns how many of so many frames go into the present cell.
     @_noLocks @_noAllocation
     private func nextLength(_ frames: Int) -> Int {
         let rest = LevelState.cellFrames &- count
@@ -182,7 +182,7 @@ struct LevelState: ~Copyable, Sendable {
         }
     }
 
-    /// The energy of the present cell.
+    /// Returns the energy of the present cell.
     @_noLocks @_noAllocation
     private func energy(_ channel: Int) -> Double {
         var sum = 0.0

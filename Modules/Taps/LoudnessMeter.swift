@@ -10,21 +10,23 @@ public import RenderCore
 ///     meter.reading.integrated            // LUFS, from any thread
 ///     meter.restart()                     // a new programme begins
 ///
-/// The render thread only copies; the measuring is done on a thread of the control side, and catches up with what was
-/// heard when it is asked. Rendering offline is faster than that: look from time to time, at least once for every two
-/// seconds of audio, or use a `LoudnessMeasurement` without a renderer. What is lost is counted by ``lostFrameCount``.
+/// The render thread only copies. A thread of the control side measures, and catches up with the sound when it is
+/// asked. Rendering offline is faster than that: read from time to time, at least once for every two seconds of audio,
+/// or use a `LoudnessMeasurement` without a renderer. Lost frames are counted by ``lostFrameCount``.
+///
+/// Below 16 frames per second all readings are silence.
 public final class LoudnessMeter: Tap {
-    /// What was measured, in LUFS, LU and dBTP; -infinity for silence.
+    /// The measured values, in LUFS, LU and dBTP; -infinity for silence.
     public struct Reading: Sendable, Hashable {
-        /// Of the last 400 ms.
+        /// The loudness of the last 400 ms.
         public let momentary: Double
-        /// Of the last 3 s.
+        /// The loudness of the last 3 s.
         public let shortTerm: Double
-        /// Of everything since the start, gated.
+        /// The loudness of everything since the start, gated.
         public let integrated: Double
-        /// How far loud and soft are apart, in LU.
+        /// The distance between loud and soft, in LU.
         public let range: Double
-        /// The highest that the signal reaches between the samples too.
+        /// The highest level that the signal reaches, between the samples too.
         public let truePeak: Double
         /// The highest momentary loudness since the start.
         public let maximumMomentary: Double
@@ -37,32 +39,36 @@ public final class LoudnessMeter: Tap {
     private let isDualMono: Bool
     private let work: Lock<Work>
 
-    /// What the control side works with.
+    /// The state of the control side.
     private final class Work {
         var measurement: LoudnessMeasurement
         var block: AudioBlock
+        /// The renderer's; the measurement's own where it can be measured at that.
+        var sampleRate: Double
+        var isMeasurable: Bool { sampleRate == measurement.sampleRate }
         init(_ measurement: consuming LoudnessMeasurement) {
             block = AudioBlock(channels: measurement.channelCount, frames: 4096)
+            sampleRate = measurement.sampleRate
             self.measurement = measurement
         }
     }
 
-    /// A meter.
+    /// Creates a meter.
     ///
     /// - Parameters:
     ///   - channels: 1…64; up to six count, as `LoudnessMeasurement` says.
-    ///   - isDualMono: whether a mono signal is to be heard from two loudspeakers, and counts 3 LU more.
-    ///   - seconds: how much may wait to be measured, up to 96 kHz.
+    ///   - isDualMono: `true` if a mono signal is to be heard from two loudspeakers, and counts 3 LU more.
+    ///   - seconds: The time that may wait to be measured, in seconds, up to 96 kHz.
     public init(channels: Int = 2, isDualMono: Bool = false, seconds: Double = 2) {
         self.channels = channels
         self.isDualMono = isDualMono
         feed = TapFeed(channels: channels, seconds: seconds)
         work = Lock(
-            Work(LoudnessMeasurement(sampleRate: 48_000, channels: channels, isDualMono: isDualMono)))
+            Work(LoudnessMeasurement(sampleRate: 48_000, channels: channels, isDualMono: isDualMono)), .module)
         Collector.shared.add(self)
     }
 
-    /// What was measured up to now.
+    /// The measured values up to now.
     public var reading: Reading {
         work.withLock { work in
             _ = catchUp(work)
@@ -74,16 +80,16 @@ public final class LoudnessMeter: Tap {
         }
     }
 
-    /// Forgets everything, and begins with what is heard from now on.
+    /// Forgets everything, and begins with the sound from now on.
     public func restart() { restart(sampleRate: nil) }
 
-    /// Frames that were not measured because the control side was too slow.
+    /// The number of frames that were not measured because the control side was too slow.
     public var lostFrameCount: Int { feed.lostFrameCount }
 
-    /// Begins anew where the sample rate is another.
+    /// Begins anew if the sample rate is another.
     public func prepare(_ preparation: Preparation) {
         feed.prepare(preparation)
-        let isSame = work.withLock { $0.measurement.sampleRate == preparation.sampleRate }
+        let isSame = work.withLock { $0.sampleRate == preparation.sampleRate }
         if !isSame { restart(sampleRate: preparation.sampleRate) }
     }
 
@@ -94,18 +100,19 @@ public final class LoudnessMeter: Tap {
     private func restart(sampleRate: Double?) {
         work.withLock { work in
             feed.ring.skip(frames: .max)
-            let rate = sampleRate ?? work.measurement.sampleRate
+            work.sampleRate = sampleRate ?? work.sampleRate
+            let rate = max(work.sampleRate, LoudnessMeasurement.sampleRates.lowerBound)
             work.measurement = LoudnessMeasurement(sampleRate: rate, channels: channels, isDualMono: isDualMono)
         }
     }
 
-    /// Measures what waits. Returns whether there was something.
+    /// Measures the frames that wait. Returns whether there was something.
     private func catchUp(_ work: Work) -> Bool {
         var wasBusy = false
         while true {
             let chunk = feed.ring.read(into: &work.block)
             if chunk.frameCount == 0 { return wasBusy }
-            work.measurement.add(work.block, frames: chunk.frameCount)
+            if work.isMeasurable { work.measurement.add(work.block, frames: chunk.frameCount) }
             wasBusy = true
         }
     }

@@ -1,29 +1,29 @@
 public import RenderCore
 
-/// How loud each frequency is, over a short while: what a ``SpectrumTap`` measures.
+/// The amplitude of each frequency over a short while, as a ``SpectrumTap`` measures it.
 public struct Spectrum: Sendable {
-    /// When the first frame was rendered that it is made of.
+    /// The time at which its first frame was rendered.
     public let time: RenderTime
     /// Frames per second.
     public let sampleRate: Double
-    /// Frames that it is made of.
+    /// The number of frames that it is made of.
     public let size: Int
-    /// What the frames were weighed with.
+    /// The window that weighed the frames.
     public let window: Window
     /// The amplitude of each bin: a sine of amplitude 1 in the middle of a bin shows as 1 there. `size / 2 + 1` of them.
     public let magnitudes: [Float]
 
-    /// The frequency of a bin, in hertz.
+    /// Returns the frequency of a bin, in hertz.
     public func frequency(ofBin bin: Int) -> Double { Double(bin) * sampleRate / Double(size) }
 
-    /// The bins in dB of full scale, for drawing; nothing below `floor`.
+    /// Returns the bins in dB of full scale, for drawing; nothing below `floor`.
     public func decibels(floor: Float = -150) -> [Float] {
         magnitudes.map { RenderMath.decibels(amplitude: $0, floor: floor) }
     }
 
     /// A sine in a spectrum.
     public struct Peak: Sendable, Hashable {
-        /// In hertz.
+        /// The frequency in hertz.
         public let frequency: Double
         /// Its amplitude.
         public let amplitude: Double
@@ -31,15 +31,16 @@ public struct Spectrum: Sendable {
         public var decibels: Double { 20 * RenderMath.log2(amplitude) / RenderMath.log2(10) }
     }
 
-    /// The loudest sines, the loudest first, with frequencies and levels from between the bins.
+    /// Returns the loudest sines, the loudest first, with frequencies and levels from between the bins.
     ///
-    /// A sine falls into several bins, by the shape of the window: from two neighbours follows where it lies, and from
-    /// that how much the nearer one misses. One that stands alone is found within a hundredth of a bin and 0.01 dB; sines
-    /// that are nearer to each other than ``Window/mainLobe`` bins, or to 0 Hz or half the rate, disturb each other.
+    /// A sine falls into several bins, by the shape of the window. The ratio of two neighbours gives its place, and the
+    /// place gives the level that the nearer bin lacks. A sine that stands alone is found within a hundredth of a bin
+    /// and 0.01 dB; sines that are nearer to each other than ``Window/mainLobe`` bins, or to 0 Hz or half the rate,
+    /// disturb each other.
     ///
     /// - Parameters:
-    ///   - count: how many at most.
-    ///   - threshold: what is softer is no peak, in dB of full scale.
+    ///   - count: The largest number of peaks.
+    ///   - threshold: The level below which there is no peak, in dB of full scale.
     public func peaks(_ count: Int = 10, above threshold: Float = -90) -> [Peak] {
         let least = RenderMath.amplitude(decibels: threshold)
         var found: [Peak] = []
@@ -48,14 +49,14 @@ public struct Spectrum: Sendable {
             // Of two equal neighbours the first counts.
             if here > below && here >= above { found.append(peak(at: bin)) }
         }
-        return Array(found.sorted { $0.amplitude > $1.amplitude }.prefix(count))
+        return Array(found.sorted { $0.amplitude > $1.amplitude }.prefix(max(0, count)))
     }
 
-    /// The sine whose largest bin this is.
+    /// Returns the sine whose largest bin this is.
     private func peak(at bin: Int) -> Peak {
         let isAbove = magnitudes[bin + 1] >= magnitudes[bin - 1]
         let ratio = Double(magnitudes[isAbove ? bin + 1 : bin - 1]) / Double(magnitudes[bin])
-        // How far from the larger to the smaller: the ratio grows with it, and is 1 half way.
+        // The distance from the larger to the smaller: the ratio grows with it, and is 1 half way.
         var (low, high) = (0.0, 0.5)
         for _ in 0..<40 {
             let middle = 0.5 * (low + high)
@@ -68,16 +69,16 @@ public struct Spectrum: Sendable {
 }
 
 extension Spectrum {
-    /// What the frames are weighed with, so that what begins and ends in the middle of a wave does not blur everything.
+    /// The windows that weigh the frames, so that waves that are cut off at the ends do not blur everything.
     public enum Window: Sendable, Hashable, CaseIterable {
-        /// Narrow; what is far from a sine is 31 dB below it near by, and falls quickly.
+        /// Narrow; frequencies beside a sine are 31 dB below it near by, and fall quickly.
         case hann
         /// Nothing of a sine is above -92 dB beyond four bins (Harris 1978, four terms). The best for most.
         case blackmanHarris
         /// Wide, and flat: the bins themselves show levels within 0.01 dB, wherever the sine lies.
         case flatTop
 
-        /// Half the width of what a sine becomes, in bins.
+        /// Half the width of a sine's peak, in bins.
         public var mainLobe: Double { Double(terms.count) }
 
         /// The window as a sum of cosines, of 0, 1, 2 … turns. Flat top: the one that is common since Matlab's.
@@ -89,7 +90,7 @@ extension Spectrum {
             }
         }
 
-        /// The window at a frame.
+        /// Returns the window at a frame.
         func weight(_ frame: Int, of size: Int) -> Double {
             let turn = Double(frame) / Double(size) - 0.5
             return terms.enumerated().reduce(0) {
@@ -97,7 +98,7 @@ extension Spectrum {
             }
         }
 
-        /// How much of a sine's amplitude a bin shows that lies so many bins beside it.
+        /// Returns the share of a sine's amplitude that a bin shows that lies so many bins beside it.
         func response(_ distance: Double) -> Double {
             func sinc(_ x: Double) -> Double { abs(x) < 1e-9 ? 1 : RenderMath.sin(.pi * x) / (.pi * x) }
             let sum = terms.enumerated().reduce(0) { sum, term in

@@ -1,6 +1,6 @@
 public import RenderCore
 
-/// The spectrum of what it hears, for drawing and for finding pitch. Reads the top.
+/// Measures the spectrum of the sound that it hears, for drawing and for finding pitch. Reads the top.
 ///
 ///     let tap = SpectrumTap(size: 4096)
 ///     …
@@ -10,46 +10,52 @@ public import RenderCore
 ///     for await spectrum in tap.events { … }                               // one for every `hop` frames
 ///     tap.latest()?.peaks().first?.frequency                               // the loudest sine, in Hz
 ///
-/// The render thread only copies; the transform is made on a thread of the control side, and only if somebody asks. Bins
-/// are amplitudes: a sine of amplitude 1 shows as 1. ``Spectrum/peaks(_:above:)`` finds levels and frequencies between the
-/// bins. All channels are averaged, or one is chosen.
+/// The render thread only copies. A thread of the control side makes the transform, and only when a program asks. Bins
+/// are amplitudes: a sine of amplitude 1 shows as 1. ``Spectrum/peaks(_:above:)`` finds levels and frequencies between
+/// the bins. All channels are averaged, or one is chosen.
 public final class SpectrumTap: Tap, EventSource {
     /// Frames in a spectrum.
     public let size: Int
     /// Frames from one spectrum of ``events`` to the next.
     public let hop: Int
-    /// What the frames are weighed with.
+    /// The window that weighs the frames.
     public let window: Spectrum.Window
 
     private let feed: TapFeed
     private let hub = EventHub<Spectrum>(limit: 64)
     private let analysis: Lock<Analysis>
 
-    /// A tap.
+    /// Creates a tap.
     ///
     /// - Parameters:
-    ///   - size: frames in a spectrum: a size that `RealFFT.isSupported`, such as 1024, 4096 or 16,384.
-    ///   - hop: frames from one spectrum of ``events`` to the next; a half of `size` if nothing is said.
-    ///   - window: what the frames are weighed with.
-    ///   - channels: how many channels are heard.
-    ///   - channel: which of them is looked at; the average of all if nothing is said.
-    /// - Precondition: the numbers are in range.
+    ///   - size: Frames in a spectrum: a size that `RealFFT.isSupported`, such as 1024, 4096 or 16,384.
+    ///   - hop: Frames from one spectrum of ``events`` to the next; by default a half of `size`.
+    ///   - window: The window that weighs the frames.
+    ///   - channels: The number of channels that are heard.
+    ///   - channel: The channel to look at; by default the average of all.
+    /// - Precondition: The numbers are in range.
     public init(
         size: Int = 4096, hop: Int? = nil, window: Spectrum.Window = .blackmanHarris, channels: Int = 2,
         channel: Int? = nil
     ) {
-        precondition(channel.map { (0..<channels).contains($0) } ?? true, "SpectrumTap: there is no such channel")
-        precondition(hop ?? 1 >= 1, "SpectrumTap: the hop must be 1 or more")
+        demand(
+            RealFFT.isSupported(size),
+            "SpectrumTap: a size of \(size) frames; it must be one that RealFFT.isSupported, such as 4096")
+        demand((1...64).contains(channels), "SpectrumTap: \(channels) channels; it must be 1…64")
+        demand(
+            (0..<channels).contains(channel ?? 0),
+            "SpectrumTap: channel \(channel ?? 0) of \(channels); the first is 0")
+        demand(hop ?? 1 >= 1, "SpectrumTap: a hop of \(hop ?? 1) frames; it must be 1 or more")
         self.size = size
         self.hop = hop ?? size / 2
         self.window = window
         feed = TapFeed(channels: channels, seconds: max(2, 4 * Double(size) / 96_000))
-        analysis = Lock(Analysis(size: size, window: window, channels: channels, channel: channel))
+        analysis = Lock(Analysis(size: size, window: window, channels: channels, channel: channel), .module)
     }
 
     deinit { hub.finish() }
 
-    /// The spectrum of the last ``size`` frames; `nil` before there have been so many without a gap.
+    /// Returns the spectrum of the last ``size`` frames; `nil` before there have been so many without a gap.
     public func latest() -> Spectrum? {
         analysis.withLock { analysis in
             advance(analysis, eachHop: hub.hasListeners)
@@ -64,10 +70,10 @@ public final class SpectrumTap: Tap, EventSource {
         return stream
     }
 
-    /// Frames that nobody has taken in time.
+    /// The number of frames that were not taken in time.
     public var lostFrameCount: Int { feed.lostFrameCount }
 
-    /// Begins anew where the sample rate is another.
+    /// Begins anew if the sample rate is another.
     public func prepare(_ preparation: Preparation) {
         if feed.ring.sampleRate != preparation.sampleRate { analysis.withLock { $0.forget() } }
         feed.prepare(preparation)
@@ -77,7 +83,8 @@ public final class SpectrumTap: Tap, EventSource {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) { feed.write(context) }
 
-    /// Takes what waits, and sends a spectrum for every hop if somebody listens. Returns whether there was something.
+    /// Takes the frames that wait, and sends a spectrum for every hop if there are listeners. Returns whether there
+    /// were frames.
     @discardableResult
     private func advance(_ analysis: Analysis, eachHop: Bool) -> Bool {
         var wasBusy = false
@@ -96,7 +103,7 @@ public final class SpectrumTap: Tap, EventSource {
         }
     }
 
-    /// What the control side works with.
+    /// The state of the control side.
     private final class Analysis {
         let channel: Int?
         let window: Spectrum.Window
@@ -133,7 +140,7 @@ public final class SpectrumTap: Tap, EventSource {
         func take(_ chunk: AudioRing.Chunk) {
             let first = chunk.time.sampleTime
             if next != first { count = 0 }
-            next = first.map { $0 + Int64(chunk.frameCount) }
+            next = first.map { $0.addingSaturated(Int64(chunk.frameCount)) }
             end = next.map { .sample($0) } ?? .immediately
             let channels = channel.map { $0...$0 } ?? 0...(block.channelCount - 1)
             let gain = 1 / Float(channels.count)
@@ -162,7 +169,7 @@ public final class SpectrumTap: Tap, EventSource {
             // These two have no counterpart at the negative frequency.
             magnitudes[0] *= 0.5
             magnitudes[size / 2] *= 0.5
-            let time = end.sampleTime.map { RenderTime.sample($0 - Int64(size)) } ?? .immediately
+            let time = end.sampleTime.map { RenderTime.sample($0.subtractingSaturated(Int64(size))) } ?? .immediately
             return Spectrum(
                 time: time, sampleRate: sampleRate, size: size, window: window, magnitudes: magnitudes)
         }

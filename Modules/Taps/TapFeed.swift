@@ -1,15 +1,17 @@
 internal import RenderCore
 internal import Synchronization
 
-/// What a tap hands to control code: a ring, and what did not fit into it.
+/// The pipe from a tap to control code: a ring, and the number of frames that did not fit into it.
 struct TapFeed: ~Copyable, Sendable {
-    /// What was heard and not yet taken.
+    /// The frames that were heard and not yet taken.
     let ring: AudioRing
     private let lost = Atomic<Int>(0)
+    /// The owner that writes: the ring has one writer.
+    private let writer = RenderState<Bool>(false)
 
     /// - Parameters:
-    ///   - channels: channels that are kept, 1…64.
-    ///   - seconds: how much may wait, up to 96 kHz; less at higher rates.
+    ///   - channels: Channels that are kept, 1…64.
+    ///   - seconds: The time that may wait, in seconds, up to 96 kHz; less at higher rates.
     init(channels: Int, seconds: Double) {
         ring = AudioRing(seconds: seconds, channels: channels, sampleRate: 96_000)
     }
@@ -22,10 +24,11 @@ struct TapFeed: ~Copyable, Sendable {
 
     func prepare(_ preparation: Preparation) { ring.setSampleRate(preparation.sampleRate) }
 
-    /// Copies the top. Mono goes to every channel; else channel to channel, and what has no counterpart is silent or
-    /// left out.
+    /// Copies the top. Mono goes to every channel; else channel to channel, and a channel without a counterpart is
+    /// silent or left out.
     @_noLocks @_noAllocation
     borrowing func write(_ context: borrowing RenderContext) {
+        guard writer.belongs(to: context) else { return }
         let frames = context.frameCount
         var grant = ring.reserve(frames: frames, time: context.time)
         if grant.frameCount == 0 {

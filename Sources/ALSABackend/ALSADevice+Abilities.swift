@@ -2,11 +2,11 @@ internal import CALSA
 internal import Glibc
 
 extension ALSADevice {
-    /// What a device can do; what it is asked for beyond is not there, or converted.
+    /// The abilities of a device; the library converts other formats, if it can.
     public struct Abilities: Sendable, Hashable, CustomStringConvertible {
         /// Frames per second, from the least to the most.
         public let rates: ClosedRange<Int>
-        /// The usual ones of them that it has.
+        /// The usual rates that it has.
         public let usualRates: [Int]
         /// Channels.
         public let channels: ClosedRange<Int>
@@ -25,14 +25,15 @@ extension ALSADevice {
         }
     }
 
-    /// Asks a device what it can do. It is opened for that, for a moment.
+    /// Asks a device for its abilities. It opens the device for a moment.
     ///
     /// - Parameters:
-    ///   - name: the device.
-    ///   - isCapture: whether it is asked about recording.
+    ///   - name: The device.
+    ///   - isCapture: `true` to ask about recording.
     /// - Throws: ``ALSAError``.
     public static func abilities(of name: String, isCapture: Bool = false) throws(ALSAError) -> Abilities {
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var opened: OpaquePointer?
         let error = unsafe snd_pcm_open(
             &opened, name, isCapture ? SND_PCM_STREAM_CAPTURE : SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)

@@ -1,8 +1,8 @@
-/// A device that ALSA knows: a card, or something that its configuration makes of one.
+/// A device that ALSA knows: a card, or one that its configuration makes of a card.
 ///
 ///     for device in ALSADevice.all { print(device) }
 public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
-    /// How a card is reached.
+    /// The ways in which a card is connected.
     public enum Connection: String, Sendable, Hashable {
         /// A box or a headset at USB.
         case usb
@@ -10,31 +10,31 @@ public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
         case hdmi
         /// A digital socket (S/PDIF).
         case digital
-        /// A card that is none: what one program plays there, another one records.
+        /// No real card: another program records what one program plays there.
         case loopback
-        /// A card that is none: nothing is heard.
+        /// No real card: nothing is heard.
         case dummy
-        /// In the machine, or not known.
+        /// A card in the machine, or one whose connection is not known.
         case other
     }
 
-    /// What an output opens it by: "hw:CARD=Box,DEV=0", "default".
+    /// The name by which an output opens the device: "hw:CARD=Box,DEV=0", "default".
     public let name: String
-    /// What it is, for people.
+    /// A title for people.
     public let title: String
-    /// Whether it plays.
+    /// Indicates whether the device plays.
     public let canPlay: Bool
-    /// Whether it records.
+    /// Indicates whether the device records.
     public let canRecord: Bool
-    /// Whether it is the hardware itself, and not made of it by the library.
+    /// Indicates whether the device is the hardware itself, and not one that the library makes of it.
     public let isHardware: Bool
-    /// Whether it is what is played on if nothing is said.
+    /// Indicates whether this is the device that plays by default.
     public let isDefault: Bool
-    /// The name of the card that it belongs to, "Box"; `nil` where it belongs to none.
+    /// The name of the card to which it belongs, "Box"; `nil` if it belongs to none.
     public let card: String?
-    /// How the card is reached.
+    /// The way in which the card is connected.
     public let connection: Connection
-    /// The program that has it, or one direction of it, to itself; `nil` where it is free, or shared.
+    /// The program that has the device, or one direction of it, to itself; `nil` if it is free, or shared.
     public let owner: String?
 
     /// A line for a terminal.
@@ -43,7 +43,7 @@ public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
         return "\(name): \(title) (\(direction)\(owner.map { "; in use by \($0)" } ?? ""))"
     }
 
-    /// All devices that there are now: the hardware first, then what is played on if nothing is said, then what the
+    /// All devices that exist now: the hardware first, then the one that plays by default, then those that the
     /// configuration makes of the cards, then the rest.
     public static var all: [ALSADevice] {
         merge(DeviceAnswers.cards, DeviceAnswers.hints) { DeviceOwner.find(device: $0) ?? "another program" }
@@ -51,18 +51,19 @@ public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: Making one list
 
-    /// The cards and the names of the configuration in one list.
+    /// Returns the cards and the names of the configuration in one list.
     ///
     /// - Parameters:
-    ///   - cards: what the kernel has.
-    ///   - hints: what the configuration offers.
-    ///   - owner: finds who has a device that is in use.
+    ///   - cards: The cards that the kernel has.
+    ///   - hints: The devices that the configuration offers.
+    ///   - owner: A function that finds the program that has a device in use.
     static func merge(
         _ cards: [CardAnswer], _ hints: [HintAnswer], owner: (String) -> String?
     ) -> [ALSADevice] {
         let hardware = cards.flatMap { card in card.devices.map { Self.hardware(card, $0, owner) } }
         var offered: [ALSADevice] = []
-        // Silence is no device, the hardware is there already, and nobody has had a card of the third kind for long.
+        // "null" makes no sound, "hw" devices are in the list of the cards already, and "usbstream" ones are out of
+        // use.
         let dull = ["null", "hw", "usbstream"]
         for hint in hints where !dull.contains(String(hint.name.prefix { $0 != ":" })) {
             let device = Self.offered(hint, cards)
@@ -77,7 +78,7 @@ public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
         if !offered.contains(where: \.isDefault), hints.contains(where: { $0.name.hasPrefix("default:") }) {
             offered.append(Self.offered(HintAnswer(name: "default"), cards))
         }
-        // What belongs to a card that is gone, or has no such direction, is no device.
+        // Devices that belong to a card that is gone, or have no such direction, are left out.
         offered.removeAll { !$0.canPlay && !$0.canRecord }
         let ofCards = offered.filter { !$0.isDefault && $0.card != nil }
         let others = offered.filter { !$0.isDefault && $0.card == nil }
@@ -112,7 +113,7 @@ public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
             if let what, let card {
                 "\(device.map { card.title(of: $0) } ?? card.name): \(what)"
             } else if prefix == "default", place == nil {
-                "what is played on if nothing is said" + (hint.text.map { " (\($0))" } ?? "")
+                "the device that programs use by default" + (hint.text.map { " (\($0))" } ?? "")
             } else {
                 hint.text ?? what ?? hint.name
             }

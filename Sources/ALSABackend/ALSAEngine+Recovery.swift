@@ -2,7 +2,7 @@ internal import Glibc
 internal import RenderCore
 internal import Synchronization
 
-// What the render thread does when a device fails.
+// The render thread's answers to failures of a device.
 extension ALSAEngine {
     /// Failures in a row, without a cycle between them, after which a device is as good as gone.
     private static var mostRecoveries: Int { 20 }
@@ -19,15 +19,29 @@ extension ALSAEngine {
 
     /// Gets over an error of the device that sets the pace. `false`: that is the end.
     ///
-    /// - Parameter fault: the error that is left, below 0, or 0.
+    /// - Parameter fault: The error that is left, below 0, or 0.
     func recover(from error: Int32, _ fault: inout Int32) -> Bool {
         recoveries = cyclesSinceRecovery > 0 ? 1 : recoveries + 1
+        if cyclesSinceRecovery > 0 { asleepSince = nil }
         cyclesSinceRecovery = 0
         guard shouldRun.load(ordering: .acquiring) else { return false }
-        let canRecover = error == EPIPE || error == EIO || error == EAGAIN || error == ESTRPIPE
+        let isAsleep = reason(error) == End.asleep
+        if isAsleep {
+            let now = HostClock.now
+            let since = asleepSince ?? now
+            asleepSince = since
+            guard now - since < settings.patience else {
+                fault = 0
+                return giveUp(End.asleep)
+            }
+            // Time counts here, and not how often it was tried.
+            recoveries = min(2, recoveries)
+            if recoveries > 1 { pause(0.02) }
+        }
+        let canRecover = error == EPIPE || error == EIO || error == EAGAIN || isAsleep
         if !canRecover || recoveries > Self.mostRecoveries {
             fault = 0
-            return giveUp(End.lost + Int(error))
+            return giveUp(reason(error))
         }
         if recoveries > 1 { pause(cycleSeconds) }
         xruns.wrappingAdd(1, ordering: .relaxed)
@@ -35,6 +49,12 @@ extension ALSAEngine {
         isRecovering = true
         fault = error == ESTRPIPE ? resume() : restart()
         return true
+    }
+
+    /// Returns the reason for which a device is given back that fails with an error. Some devices that sleep say that
+    /// they are in no state to be used.
+    func reason(_ error: Int32) -> Int {
+        error == ESTRPIPE || error == EBADFD ? End.asleep : End.lost + Int(error)
     }
 
     /// Gives back the device that sets the pace, and goes on with the other. `false`: there is none.
@@ -93,10 +113,10 @@ extension ALSAEngine {
         }
     }
 
-    /// What is started and stopped together with the device that plays.
+    /// The stream that is started and stopped together with the device that plays.
     private var pacedCapture: ALSAStream? { playback == nil || isOneClock ? capture?.stream : nil }
 
-    /// Stops what sets the pace, fills its memory with silence, and starts it. 0, or an error below 0.
+    /// Stops the device that sets the pace, fills its memory with silence, and starts it. 0, or an error below 0.
     private func restart() -> Int32 {
         if let error = playback?.stream.prepare(), error < 0 { return error }
         if !isLinked, let error = pacedCapture?.prepare(), error < 0 { return error }
@@ -114,13 +134,17 @@ extension ALSAEngine {
             if first == -ENODEV || second == -ENODEV { return -ENODEV }
             // Some cannot resume: these begin anew.
             if first < 0 || second < 0 { return restart() }
-            if first == 0 && second == 0 { return 0 }
+            if first == 0 && second == 0 {
+                // A device that was put to sleep before it was started is back where it was: it does not run.
+                let isIdle = playback?.stream.isPrepared ?? false || pacedCapture?.isPrepared ?? false
+                return isIdle ? restart() : 0
+            }
             pause(min(0.1, 0.002 * Double(attempt + 1)))
         }
         return restart()
     }
 
-    /// 0: it is awake; 1: not yet; below 0: it cannot.
+    /// Wakes a stream. Returns 0 if it is awake, 1 if not yet, and an error below 0 if it cannot wake.
     private func resume(_ stream: ALSAStream?) -> Int32 {
         guard let stream, stream.isSuspended else { return 0 }
         let error = stream.resume()

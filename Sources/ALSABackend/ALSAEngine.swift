@@ -1,51 +1,63 @@
 internal import CALSA
 internal import CRender
 internal import Glibc
+internal import LinuxRealtime
 internal import RenderCore
 internal import Synchronization
 
 /// The render thread of an output: renders a cycle whenever its device has room for one.
 ///
-/// Of two devices the one that plays sets the pace, and the one that records is followed. Where one of them is lost, it is
+/// Of two devices the one that plays sets the pace, and the one that records is followed. If one of them is lost, it is
 /// given back, and the other goes on.
 @safe final class ALSAEngine: @unchecked Sendable {
-    // Unchecked because what is not atomic or constant belongs to the render thread while that runs.
+    // Unchecked because all that is not atomic or constant belongs to the render thread while that runs.
     let settings: ALSASettings
     private let renderer: Renderer
+    /// The number by which the renderer knows the output.
+    private let driver: UInt
+    /// Indicates whether the renderer is to be given back at the end: nothing waits for that any more.
+    let endsDriving = Atomic<Bool>(false)
     let load: LoadHistogram
-    private let midi: SequencerMIDI?
+    let midi: SequencerMIDI?
     private let notice: @Sendable (String) -> Void
     /// The renderer's.
     let rate: Double
-    /// Whether both directions move frame by frame: those of one device.
+    /// Indicates whether both directions move frame by frame: those of one device.
     let isOneClock: Bool
     let isLinked: Bool
     /// Frames that a cycle may have.
     let capacity: Int
 
-    /// Asked to end.
+    /// `false` when the thread is asked to end.
     let shouldRun = Atomic<Bool>(true)
-    /// Why it has ended: 0 while it runs, else one of ``End``.
+    /// The reason why the thread has ended: 0 while it runs, else one of ``End``.
     let end = Atomic<Int>(0)
-    /// Why a device was given back, one of ``End``.
+    /// The reason why a device was given back, one of ``End``.
     let lostPlayback = Atomic<Int>(0)
     let lostCapture = Atomic<Int>(0)
-    /// Devices that take the place of those.
+    /// Devices that replace those.
     let newPlayback = Handover<PlaybackLine>()
     let newCapture = Handover<CaptureLine>()
     /// Interruptions of the devices, and those of the line between two clocks.
     let xruns = Atomic<Int>(0)
     let lineBreaks = Atomic<Int>(0)
     let gaps = GapLog()
-    /// When the next cycle would have been heard.
+    /// The time at which the next cycle would have been heard.
     let nextDue = Atomic<Int64>(.min)
-    /// Whether the device takes frames faster than any clock would.
+    /// Indicates whether the device takes frames faster than any clock would.
     let isUnclocked = Atomic<Bool>(false)
 
-    /// Why it ends, or a device was given back.
+    /// Notices a closure that does not end.
+    let watch = CycleWatch()
+    /// Gives back the priority that the guard has taken.
+    let priorityGuard = PriorityGuard()
+
+    /// The reasons why the thread ends, or a device was given back.
     enum End {
         static let stopped = 1
         static let stalled = 2
+        /// Suspended, and does not wake up.
+        static let asleep = 3
         /// Plus the error number.
         static let lost = 1000
     }
@@ -56,8 +68,8 @@ internal import Synchronization
     private var output: AudioBlock
     private var input: AudioBlock
     private let inputChannels: Int
-    private let sounds: UnsafeMutablePointer<CycleSupply.Sound>
-    private let supply: UnsafeMutablePointer<CycleSupply>
+    let sounds: UnsafeMutablePointer<CycleSupply.Sound>
+    let supply: UnsafeMutablePointer<CycleSupply>
     private let polls: UnsafeMutablePointer<pollfd>
     private var playbackPolls = 0
     private var capturePolls = 0
@@ -65,21 +77,28 @@ internal import Synchronization
     var cyclesSinceRecovery = 0
     var recoveries = 0
     var captureFailures = 0
-    /// When the device that is followed gave something last.
+    /// Since when the device has been suspended, without a cycle.
+    var asleepSince: Int64?
+    /// The priority that the thread has got.
+    private var ownPriority = 0
+    /// The time at which the device that is followed gave something last.
     var captureSeen: Int64 = 0
     /// Nanoseconds of sound that the device has taken before their time.
     private var ahead: Int64 = 0
     private var lastCycle: Int64 = .min
+    /// The frames that the devices had to give when the wait was over.
+    var (free, there) = (0, 0)
 
-    /// An engine for open devices.
+    /// Creates an engine for open devices.
     ///
-    /// - Parameter resumesAt: when the next cycle of an earlier engine would have been heard.
+    /// - Parameter resumesAt: The time at which the next cycle of an earlier engine would have been heard.
     init(
-        _ renderer: Renderer, settings: ALSASettings, load: LoadHistogram, playback: PlaybackLine?,
+        _ renderer: Renderer, driver: UInt, settings: ALSASettings, load: LoadHistogram, playback: PlaybackLine?,
         capture: CaptureLine?, midi: SequencerMIDI? = nil, resumesAt: Int64?,
         notice: @escaping @Sendable (String) -> Void
     ) {
         self.renderer = renderer
+        self.driver = driver
         self.settings = settings
         self.load = load
         self.notice = notice
@@ -111,7 +130,7 @@ internal import Synchronization
 
     private static var mostPolls: Int { 32 }
 
-    /// Whether two streams are of one device, in step.
+    /// Returns whether two streams are of one device, in step.
     static func isOneClock(_ playback: ALSAStream?, _ capture: ALSAStream?) -> Bool {
         guard let playback, let capture else { return false }
         return playback.configuration.device == capture.configuration.device
@@ -131,7 +150,7 @@ internal import Synchronization
         return capture.link(with: playback)
     }
 
-    /// Lists what there is to poll, and the inputs that sound comes into.
+    /// Lists the descriptors to poll, and the inputs for sound.
     func arrange() {
         playbackPolls = min(ALSAEngine.mostPolls, playback?.stream.pollCount ?? 0)
         capturePolls = min(ALSAEngine.mostPolls, capture?.stream.pollCount ?? 0)
@@ -157,11 +176,14 @@ internal import Synchronization
 
     func run() {
         unsafe crender_name_thread("rs-alsa")
-        if settings.priority > 0 { ThreadPriority.raise(to: settings.priority, tell: notice) }
+        if settings.priority > 0 { ownPriority = RealtimeThread.raise(to: settings.priority, tell: notice) }
         _ = crender_prefault_stack(256 * 1024)
         let denormals = crender_denormals_off()
         defer { crender_denormals_restore(denormals) }
-        end.store(loop(), ordering: .releasing)
+        let messages = ALSAMessages()
+        defer { messages.end() }
+        end.store(loop(), ordering: .sequentiallyConsistent)
+        if endsDriving.load(ordering: .sequentiallyConsistent) { renderer.endDriving(driver) }
     }
 
     private func loop() -> Int {
@@ -170,7 +192,7 @@ internal import Synchronization
             if fault < 0 {
                 let error = -fault
                 guard recover(from: error, &fault) else {
-                    return shouldRun.load(ordering: .acquiring) ? End.lost + Int(error) : stopDevices()
+                    return shouldRun.load(ordering: .acquiring) ? reason(error) : stopDevices()
                 }
                 continue
             }
@@ -207,7 +229,10 @@ internal import Synchronization
             if free < 0 { return .fault(Int32(free)) }
             let there = paced?.stream.available() ?? Int.max
             if there < 0 { return .fault(Int32(there)) }
-            if free >= room && there >= needed { return .ready }
+            if free >= room && there >= needed {
+                (self.free, self.there) = (playback == nil ? 0 : free, paced == nil ? 0 : there)
+                return .ready
+            }
             if (free, there) != seen {
                 seen = (free, there)
                 last = HostClock.now
@@ -218,7 +243,7 @@ internal import Synchronization
             // A poll that returns at once though there is nothing to do must not keep the processor.
             fruitless += 1
             if fruitless > 4 { pause(min(0.02, 0.25 * cycleSeconds)) }
-            // Only what is waited for: the other one is ready, and would not let us sleep.
+            // Only the device that is waited for: the other one is ready, and would not let the thread sleep.
             let first = free >= room ? playbackPolls : 0
             let count = there >= needed ? playbackPolls - first : playbackPolls + capturePolls - first
             if unsafe poll(polls + first, UInt(count), 50) > 0 {
@@ -231,12 +256,9 @@ internal import Synchronization
     /// Renders a cycle and hands it over. 0, or an error below 0.
     private func cycle() -> Int32 {
         let begin = HostClock.now
-        let now = settings.now()
+        let now = smoothedNow()
         var (frames, due, captured) = (0, now, now)
-        var free = 0
         if let playback {
-            free = playback.stream.available()
-            if free < 0 { return Int32(free) }
             frames = playback.framesToRender
             let queued = Double(playback.stream.bufferSize - free + playback.stream.extraDelay) / playback.rate
             if settings.compensatesLatency { due += Int64(((queued + playback.lead) * 1e9).rounded()) }
@@ -256,11 +278,13 @@ internal import Synchronization
         unsafe supply.pointee.frameCount = frames
         let number = renderer.sampleTime
         if frames > 0 {
-            beginMIDI(now, free, frames)
+            beginMIDI(now, frames)
+            watch.begin(begin)
             unsafe renderer.render(
                 frames: frames,
                 into: UnsafeBufferPointer(start: UnsafePointer(output.pointers), count: output.channelCount),
-                hostTime: due, supply: supply)
+                hostTime: due, supply: supply, driver: driver)
+            watch.end()
             midi?.end()
         }
         if let playback {
@@ -271,26 +295,15 @@ internal import Synchronization
         midi?.wake()
         cyclesSinceRecovery += 1
         let end = HostClock.now
-        if frames > 0 { load.add(load: Double(end - begin) * rate / (Double(frames) * 1e9)) }
+        if frames > 0 {
+            let part = Double(end - begin) * rate / (Double(frames) * 1e9)
+            load.add(load: part)
+            priorityGuard.note(load: part, priority: ownPriority)
+        }
         playback?.stream.measureDelay()
         capture?.stream.measureDelay()
         if settings.isPaced { pace(frames, end) }
         return 0
-    }
-
-    /// Has the events of a cycle ready: in the renderer's frames, as the device's would drift from them.
-    private func beginMIDI(_ now: Int64, _ free: Int, _ frames: Int) {
-        guard let midi else { return }
-        guard let playback else {
-            midi.begin(now: now, queued: 0, memory: frames, extra: 0, frames: frames, rate: rate)
-            return
-        }
-        func ours(_ frames: Int) -> Int { Int((Double(frames) * rate / playback.rate).rounded()) }
-        let stream = playback.stream
-        midi.begin(
-            now: now, queued: ours(stream.bufferSize - free) + playback.lookAhead,
-            memory: ours(stream.bufferSize) + playback.lookAhead, extra: ours(stream.extraDelay), frames: frames,
-            rate: rate)
     }
 
     /// Fetches a period, and takes so many frames of it at our rate; all that there are if nothing is said.
@@ -325,22 +338,6 @@ internal import Synchronization
         return age
     }
 
-    /// Notes the length of a gap, if this is the first cycle after one.
-    private func noteTime(_ due: Int64, _ frames: Int) {
-        // Without the device that plays, nothing is heard: the gap goes on.
-        if playback == nil, settings.device != nil { return }
-        let expected = nextDue.load(ordering: .relaxed)
-        if isRecovering, expected != .min {
-            gaps.add(frames: max(0, Int64((Double(due - expected) * rate / 1e9).rounded())), hostTime: due)
-        }
-        isRecovering = false
-        nextDue.store(due + Int64((Double(frames) * 1e9 / rate).rounded()), ordering: .relaxed)
-    }
-
-    private func stamp(_ time: Int64) {
-        for index in unsafe 0..<supply.pointee.soundCount { unsafe sounds[index].captureTime = time }
-    }
-
     /// Has a device wait that takes frames at once, such as ALSA's "null": it would keep the processor for itself. Cards
     /// are within 1/1000 of the clock, so what a device takes too fast counts only beyond a twentieth.
     private func pace(_ frames: Int, _ now: Int64) {
@@ -354,7 +351,7 @@ internal import Synchronization
 
     // MARK: For the recovery
 
-    /// How long a cycle is.
+    /// The length of a cycle in seconds.
     var cycleSeconds: Double {
         if let playback { return Double(playback.stream.period) / playback.rate }
         if let capture { return Double(capture.stream.period) / capture.rate }

@@ -1,17 +1,25 @@
 internal import Glibc
+internal import LinuxRealtime
+internal import RenderCore
 
-/// Why a device cannot be used. Each says what to do.
+/// The reason why a device cannot be used. Each says what to do.
 public enum ALSAError: Error, Sendable, Hashable, CustomStringConvertible {
     /// There is no device of that name.
     case noDevice(name: String)
-    /// Another program has it. Who, where the kernel tells.
+    /// Another program has the device. The owner is known if the kernel says which it is.
     case busy(name: String, owner: String?)
     /// The user may not open it.
     case notAllowed(name: String)
-    /// The device cannot play or record what is asked: what, and what the library says.
+    /// The device cannot play or record as it is asked: the request, and the library's message.
     case unsuitable(name: String, what: String)
-    /// Something else, with the error number.
+    /// Another failure, with the error number.
     case failed(name: String, what: String, error: Int32)
+    /// ALSA's configuration cannot be read, or a plug-in that it names is missing: the library's message.
+    case misconfigured(name: String, said: String)
+    /// The closure of an earlier start has not ended, so its devices are not free.
+    case closureNotEnded
+    /// Another output drives the renderer: which one, and what to do.
+    case rendererTaken(String)
     /// The system gives no thread.
     case noThread(error: Int32)
 
@@ -19,7 +27,8 @@ public enum ALSAError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .noDevice(let name):
-            "There is no sound device \"\(name)\". List those there are, and look whether it is plugged in and switched on."
+            "There is no sound device \"\(name)\". List the devices with `devices` or `aplay -L`, and check "
+                + "that this one is plugged in and switched on."
         case .busy(let name, let owner):
             "The sound device \"\(name)\" is in use\(owner.map { " by \($0)" } ?? ""). End that program, or use it through "
                 + "its sound server."
@@ -30,44 +39,65 @@ public enum ALSAError: Error, Sendable, Hashable, CustomStringConvertible {
             "The sound device \"\(name)\" has no \(what). Try \"plug:\(name)\", which converts, or another device."
         case .failed(let name, let what, let error):
             "The sound device \"\(name)\" fails to \(what): \(ALSAError.text(error))."
+        case .misconfigured(let name, let said):
+            "The sound device \"\(name)\" cannot be opened, because of ALSA's configuration (~/.asoundrc, /etc/asound.conf). "
+                + "ALSA says: \"\(said)\". Correct it, or install the plug-in that it names."
+        case .closureNotEnded:
+            "The render loop of an earlier start has not ended yet, and keeps the sound device. Look in the render loop for "
+                + "a `while` without an end, or for a call that waits."
+        case .rendererTaken(let sentence): sentence
         case .noThread(let error): "The render thread cannot be started: \(ALSAError.text(error))."
         }
     }
 
-    /// What a failed opening means.
+    /// Returns the error for a failed opening.
     static func opening(_ name: String, _ error: Int32) -> ALSAError {
-        switch error {
-        case ENOENT, ENODEV, ENXIO: .noDevice(name: name)
+        if error != EBUSY, error != EAGAIN, let said = ALSAMessages.ofConfiguration {
+            return .misconfigured(name: name, said: said)
+        }
+        return switch error {
+        // Without a right to its files, libasound finds no card.
+        case ENOENT, ENODEV, ENXIO: DeviceAccess.isClosed(name) ? .notAllowed(name: name) : .noDevice(name: name)
         case EBUSY, EAGAIN: .busy(name: name, owner: DeviceOwner.find(device: name))
         case EACCES, EPERM: .notAllowed(name: name)
         default: .failed(name: name, what: "open", error: error)
         }
     }
 
-    static func text(_ error: Int32) -> String {
-        unsafe strerror(error).map { unsafe String(cString: $0) } ?? "error \(error)"
+    static func text(_ error: Int32) -> String { errorText(error) }
+}
+
+extension DeviceAccess {
+    /// Returns whether a card that a name may mean is there, and this user may not use it.
+    static func isClosed(_ name: String) -> Bool {
+        guard let wanted = DeviceOwner.hardware(name)?.card else { return nodes().contains { !mayOpen($0) } }
+        let number = Int(wanted) ?? (0..<32).first { KernelFiles.read("/proc/asound/card\($0)/id") == wanted }
+        guard let number else { return false }
+        return nodes(card: number).contains { !mayOpen($0) }
     }
 }
 
-/// Which program has a device, as the kernel tells it.
+/// Finds the program that has a device, from the kernel's files.
 enum DeviceOwner {
-    /// The name and number of a process that has a device of this name open; any hardware device, where the name is not
-    /// one of those.
+    /// Returns the name and number of a process that has a device of this name open. If the name is not a hardware
+    /// device's, any hardware device counts.
     ///
-    /// - Parameter root: where `proc` is.
+    /// - Parameter root: The folder that has `proc`.
     static func find(device: String, root: String = "/proc") -> String? {
         let wanted = hardware(device)
-        for card in list("\(root)/asound") where card.hasPrefix("card") {
+        for card in KernelFiles.list("\(root)/asound") where card.hasPrefix("card") {
             guard let number = Int(card.dropFirst(4)) else { continue }
-            if let name = wanted?.card, name != String(number), name != read("\(root)/asound/\(card)/id") { continue }
-            for stream in list("\(root)/asound/\(card)") where stream.hasPrefix("pcm") {
+            if let name = wanted?.card, name != String(number), name != KernelFiles.read("\(root)/asound/\(card)/id") {
+                continue
+            }
+            for stream in KernelFiles.list("\(root)/asound/\(card)") where stream.hasPrefix("pcm") {
                 if let device = wanted?.device, Int(stream.dropFirst(3).dropLast()) != device { continue }
-                for part in list("\(root)/asound/\(card)/\(stream)") where part.hasPrefix("sub") {
-                    guard let status = read("\(root)/asound/\(card)/\(stream)/\(part)/status"),
+                for part in KernelFiles.list("\(root)/asound/\(card)/\(stream)") where part.hasPrefix("sub") {
+                    guard let status = KernelFiles.read("\(root)/asound/\(card)/\(stream)/\(part)/status"),
                         let line = status.split(separator: "\n").first(where: { $0.hasPrefix("owner_pid") }),
                         let process = line.split(separator: " ").last.flatMap({ Int($0) })
                     else { continue }
-                    let name = read("\(root)/\(process)/comm") ?? "a program"
+                    let name = KernelFiles.read("\(root)/\(process)/comm") ?? "a program"
                     return "\(name) (process \(process))"
                 }
             }
@@ -75,7 +105,7 @@ enum DeviceOwner {
         return nil
     }
 
-    /// The card and the device of `hw:1,0`, `plughw:CARD=Box,DEV=0`; `nil` for other names.
+    /// Returns the card and the device of `hw:1,0`, `plughw:CARD=Box,DEV=0`; `nil` for other names.
     static func hardware(_ name: String) -> (card: String, device: Int?)? {
         let parts = name.split(separator: ":", maxSplits: 1)
         guard parts.count == 2, parts[0] == "hw" || parts[0] == "plughw" else { return nil }
@@ -93,31 +123,5 @@ enum DeviceOwner {
             }
         }
         return (card, device)
-    }
-
-    static func list(_ folder: String) -> [String] {
-        guard let stream = unsafe opendir(folder) else { return [] }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            names.append(
-                unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-                    unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-                })
-        }
-        return names.sorted()
-    }
-
-    /// The text of a small file, without the white space at its end.
-    static func read(_ path: String) -> String? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-        guard count >= 0 else { return nil }
-        var text = String(decoding: bytes[0..<count], as: UTF8.self)
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return text
     }
 }

@@ -13,14 +13,14 @@ public struct ALSAMIDIPort: Sendable, Hashable, CustomStringConvertible {
     public let clientName: String
     /// The name of the port.
     public let name: String
-    /// Whether an input can be connected to it.
+    /// Indicates whether an input can be connected to the port.
     public let canSend: Bool
-    /// Whether an output can be connected to it.
+    /// Indicates whether an output can be connected to the port.
     public let canReceive: Bool
-    /// Whether it is a device, and not a program.
+    /// Indicates whether the port belongs to a device, and not to a program.
     public let isHardware: Bool
 
-    /// What never changes its meaning while the port is there: "24:0".
+    /// The port's address, which never changes its meaning while the port is there: "24:0".
     public var address: String { "\(client):\(port)" }
 
     /// A line for a terminal.
@@ -29,9 +29,10 @@ public struct ALSAMIDIPort: Sendable, Hashable, CustomStringConvertible {
         return "\(address) \(clientName), \(name) (\(direction))"
     }
 
-    /// All ports that there are now; none where the kernel has no sequencer.
+    /// All ports that exist now; none if the kernel has no sequencer.
     public static var all: [ALSAMIDIPort] {
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var opened: OpaquePointer?
         guard unsafe snd_seq_open(&opened, "default", SND_SEQ_OPEN_DUPLEX, SND_SEQ_NONBLOCK) == 0,
             let sequencer = unsafe opened
@@ -40,8 +41,8 @@ public struct ALSAMIDIPort: Sendable, Hashable, CustomStringConvertible {
         return unsafe list(sequencer)
     }
 
-    /// The port of this name, "24:0", "Keystation 49", "Keystation 49:1" or "Keystation 49:Keystation 49 MIDI 1": exactly
-    /// that one, else the first whose name begins so.
+    /// Returns the port of this name, "24:0", "Keystation 49", "Keystation 49:1" or "Keystation 49:Keystation 49 MIDI
+    /// 1": exactly that one, else the first whose name begins with it.
     static func find(_ text: String, in ports: [ALSAMIDIPort]) -> ALSAMIDIPort? {
         let wanted = text.lowercased()
         guard !wanted.isEmpty else { return nil }
@@ -50,14 +51,14 @@ public struct ALSAMIDIPort: Sendable, Hashable, CustomStringConvertible {
             ?? ports.first { $0.names.contains { $0.hasPrefix(wanted) } }
     }
 
-    /// What a person may call it.
+    /// The names by which a user may call the port.
     private var names: [String] {
         [clientName, name, "\(clientName):\(port)", "\(clientName):\(name)"].map { $0.lowercased() }
     }
 
     private var clientNumberAndName: String { "\(client):\(name.lowercased())" }
 
-    /// The ports that others may use, those of the system and of this client left out.
+    /// Returns the ports that programs may use, without those of the system and of this client.
     @unsafe static func list(_ sequencer: OpaquePointer) -> [ALSAMIDIPort] {
         var ports: [ALSAMIDIPort] = []
         var (madeClient, madePort): (OpaquePointer?, OpaquePointer?) = (nil, nil)
@@ -90,34 +91,35 @@ public struct ALSAMIDIPort: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Where an output connects its MIDI ports by itself.
+/// The ports to which an output connects its MIDI ports by itself.
 public enum ALSAMIDIConnect: Sendable, Hashable {
-    /// Nowhere: that is for others to do (`aconnect`).
+    /// None: the connections are left to others (`aconnect`).
     case none
     /// Every device that sends to the first input, and the first output to every device that receives; also those that are
     /// plugged in later.
     case hardware
-    /// To ports of these names or addresses, one for each: `Keystation 49`, `24:0`. An empty name leaves that one alone. A
-    /// port that is not there yet is connected when it comes, and again when it comes back.
+    /// Ports of these names or addresses, one for each: `Keystation 49`, `24:0`. An empty name leaves that one alone. A
+    /// port that does not exist yet is connected when it comes, and again when it comes back.
     case ports(inputs: [String] = [], outputs: [String] = [])
 }
 
 /// A connection between one of our ports and another.
 struct SequencerLink: Sendable, Hashable {
     let isInput: Bool
-    /// Which of our inputs or outputs.
+    /// The number of our input or output.
     let index: Int
-    /// The other end.
+    /// The client at the other end.
     let client: Int
     let port: Int
 }
 
-/// Which connections are to be made as ports come and go.
+/// The connections that are to be made as ports come and go.
 struct SequencerConnections {
     let connect: ALSAMIDIConnect
     let inputs: Int
     let outputs: Int
-    /// Made, as long as the other end is there: one that a person has taken apart stays so.
+    /// The connections that have been made, as long as the other end is there: one that a user has taken apart stays
+    /// so.
     private var made: Set<SequencerLink> = []
     /// Names that no port has.
     private(set) var missing: [String] = []
@@ -128,7 +130,7 @@ struct SequencerConnections {
         self.outputs = outputs
     }
 
-    /// What is to be connected now that there are these ports.
+    /// Returns the connections to make now that these ports exist.
     mutating func update(_ ports: [ALSAMIDIPort]) -> [SequencerLink] {
         let wanted = wanted(ports)
         let new = wanted.filter { !made.contains($0) }

@@ -1,10 +1,12 @@
 internal import Glibc
+internal import LinuxRealtime
 internal import RenderCore
 internal import Synchronization
 
-// What the watcher does, a hundred times a second: it tells what is new, and looks for what is gone. With the gate held.
+// The watcher's work, a hundred times a second: it reports news, and looks for devices that are gone. With the gate
+// held.
 extension ALSASession {
-    /// Looks after the start of this number. `false`: it is over.
+    /// Looks after the start of this number. Returns `false` when it is over.
     func look(_ number: Int) -> Bool {
         gate.withLock { control in
             guard control.isStarted, control.number == number else { return false }
@@ -28,12 +30,14 @@ extension ALSASession {
     // MARK: Losing
 
     private static func sentence(_ end: Int, _ what: String) -> String {
-        end == ALSAEngine.End.stalled
-            ? "\(what) stands still."
-            : "\(what) is lost: \(ALSAError.text(Int32(end - ALSAEngine.End.lost)))."
+        switch end {
+        case ALSAEngine.End.stalled: "\(what) stands still."
+        case ALSAEngine.End.asleep: "\(what) was suspended and does not wake up."
+        default: "\(what) is lost: \(ALSAError.text(Int32(end - ALSAEngine.End.lost)))."
+        }
     }
 
-    /// All that there was is gone.
+    /// Handles the loss of all devices.
     private func lose(_ control: inout Control, _ end: Int) {
         let what = Self.sentence(end, "The sound device")
         let due = control.engine?.nextDue.load(ordering: .relaxed)
@@ -44,15 +48,15 @@ extension ALSASession {
         switch control.settings.lossPolicy {
         case .stop: stop(&control, what)
         case .wait:
-            shownState.store(2, ordering: .releasing)
+            core.show(.waiting)
             hub.send(.lost("\(what) It is opened again when it is back."))
         case .fallBack(let other):
-            shownState.store(2, ordering: .releasing)
+            core.show(.waiting)
             hub.send(.lost("\(what) It is opened again, or \"\(other)\" in its place."))
         }
     }
 
-    /// One of two devices is gone, and the other goes on.
+    /// Handles the loss of one of two devices: the other goes on.
     private func loseOne(_ control: inout Control, _ engine: ALSAEngine) {
         let playback = engine.lostPlayback.exchange(0, ordering: .acquiring)
         if playback != 0 {
@@ -88,17 +92,18 @@ extension ALSASession {
     private func stop(_ control: inout Control, _ what: String) {
         control.isStarted = false
         closeMIDI(&control)
+        giveRendererBack(control)
         control.watch = nil
-        // The watcher ends by itself: nobody joins it.
+        // The watcher ends by itself: no thread joins it.
         if let watcher = control.watcher { pthread_detach(watcher) }
         control.watcher = nil
-        shownState.store(0, ordering: .releasing)
+        core.show(.stopped)
         hub.send(.lost("\(what) Start the output again when it is back."))
     }
 
     // MARK: Finding
 
-    /// Looks for what is gone, and takes it if it is back.
+    /// Looks for devices that are gone, and takes them if they are back.
     private func search(_ control: inout Control) {
         control.nextTry = HostClock.now + control.settings.searchInterval
         guard let engine = control.engine else {
@@ -116,7 +121,7 @@ extension ALSASession {
 
     /// Opens the device that plays and hands it to the render thread.
     ///
-    /// - Returns: whether it is there, and whether it is so different that all has to be opened anew.
+    /// - Returns: Whether the device exists, and whether it is so different that all has to be opened anew.
     private func findPlayback(_ control: inout Control, _ engine: ALSAEngine) -> (isFound: Bool, isOther: Bool) {
         guard let stream = try? openPlayback(&control, isFirst: false) else { return (false, false) }
         let isOtherRate = control.settings.rate == nil && stream.configuration.sampleRate != engine.rate
@@ -134,7 +139,7 @@ extension ALSASession {
         return (true, false)
     }
 
-    /// The same for the device that records.
+    /// Finds the device that records.
     private func findCapture(_ control: inout Control, _ engine: ALSAEngine) -> (isFound: Bool, isOther: Bool) {
         guard let playback = control.playback else { return (false, false) }
         guard let opened = try? openCapture(control, rate: playback.rate), let stream = opened as ALSAStream? else {
@@ -153,7 +158,7 @@ extension ALSASession {
         return (true, false)
     }
 
-    /// From the device that was taken instead, back to the first one.
+    /// Goes back from the substitute device to the first one.
     private func returnToFirst(_ control: inout Control) {
         guard control.isFallenBack, !control.isReturnVain, let first = control.settings.device,
             ALSAStream.isThere(first)
@@ -171,7 +176,7 @@ extension ALSASession {
     private func noticeChanges(_ control: inout Control) {
         let now = HostClock.now
         if control.watch?.hasChanged() == true { control.changedAt = now }
-        // Until the last of a row of changes: permission to use a device comes after the device.
+        // It waits until the last of a row of changes: permission to use a device comes after the device.
         guard let changed = control.changedAt, now - changed >= 100_000_000 else { return }
         control.changedAt = nil
         control.nextTry = 0
@@ -194,6 +199,11 @@ extension ALSASession {
             defer { list = [] }
             return list
         }) { tell(sentence, &control) }
+        if let sentence = engine.watch.news(of: renderer, HostClock.now) { hub.send(.notice(sentence)) }
+        for sentence in engine.priorityGuard.news(of: renderer) { hub.send(.notice(sentence)) }
+        if let thread = engine.priorityGuard.takePetitioner() {
+            RealtimeThread.ask(for: thread, priority: control.settings.priority)
+        }
         for sentence in control.midi?.takeNotices() ?? [] { tell(sentence, &control) }
         let xruns = engine.xruns.load(ordering: .relaxed)
         let breaks = engine.lineBreaks.load(ordering: .relaxed)
@@ -208,7 +218,9 @@ extension ALSASession {
         }
         control.told.clipped = clipped
         if engine.isUnclocked.load(ordering: .relaxed) {
-            tell("The device takes frames at once and has no clock: it is given them by the machine's.", &control)
+            tell(
+                "The device takes frames at once and has no clock: the output sends them by the machine's clock.",
+                &control)
         }
     }
 

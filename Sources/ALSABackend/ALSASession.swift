@@ -3,36 +3,39 @@ internal import Glibc
 internal import RenderCore
 internal import Synchronization
 
-/// What an output does between start and stop, over all that happens to its devices meanwhile.
+/// An output's work between start and stop, whatever happens to its devices meanwhile.
 final class ALSASession: Sendable {
-    let renderer: Renderer
-    let hub = EventHub<OutputEvent>()
-    let load = LoadHistogram()
-    let faultsBefore = Atomic<Int>(0)
-    let shownState = Atomic<Int>(0)
+    let core: OutputCore
+    var renderer: Renderer { core.renderer }
+    var hub: EventHub<OutputEvent> { core.hub }
+    var load: LoadHistogram { core.load }
     let gate: Lock<Control>
-    /// What the render thread had to say at its start.
+    /// The notices of the render thread from its start.
     let notices = Lock([String]())
 
-    /// What is reached with the gate held only.
+    /// The state that is reached only with the gate held.
     struct Control {
         var settings: ALSASettings
-        /// The renderer's rate when it was started: what a device is asked for.
+        /// The renderer's rate when the output was started, which devices are asked for.
         var wantedRate = 0.0
         var engine: ALSAEngine?
+        /// The number by which the renderer knows the output, from start to stop.
+        var driver: UInt = 0
+        /// An earlier one, whose closure had not ended when it was closed.
+        var unended: ALSAEngine?
         var playback: PlaybackLine?
         var capture: CaptureLine?
         var thread: pthread_t?
         var watcher: pthread_t?
         var midi: SequencerMIDI?
         var midiThread: pthread_t?
-        /// Of each start: a watcher of an earlier one must not look after this one.
+        /// The number of the start: a watcher of an earlier one must not look after this one.
         var number = 0
         var isStarted = false
         var resumesAt: Int64?
         var configurations: (playback: ALSAConfiguration?, capture: ALSAConfiguration?)
         var told = Told()
-        // What is looked for.
+        // The search for devices that are gone.
         var watch: DeviceWatch?
         var changedAt: Int64?
         var nextTry: Int64 = 0
@@ -44,11 +47,11 @@ final class ALSASession: Sendable {
         var isReturnVain = false
         /// Devices that were given back: closed at the next look, when the render thread has surely let go of them.
         var retired: [any Sendable] = []
-        /// What the names of the devices stood for when they were opened.
+        /// The meanings of the devices' names when they were opened.
         var definitions: [String: String] = [:]
     }
 
-    /// What has been told already.
+    /// The news that have been reported already.
     struct Told {
         var xruns = 0
         var lineBreaks = 0
@@ -57,16 +60,8 @@ final class ALSASession: Sendable {
     }
 
     init(_ renderer: Renderer, _ settings: ALSASettings) {
-        self.renderer = renderer
-        gate = Lock(Control(settings: settings))
-    }
-
-    var state: OutputState {
-        switch shownState.load(ordering: .acquiring) {
-        case 1: .running
-        case 2: .waiting
-        default: .stopped
-        }
+        core = OutputCore(renderer, called: "an ALSAOutput")
+        gate = Lock(Control(settings: settings), .output)
     }
 
     var configurations: (playback: ALSAConfiguration?, capture: ALSAConfiguration?) {
@@ -81,18 +76,29 @@ final class ALSASession: Sendable {
     func start() throws(ALSAError) {
         try gate.withLock { control throws(ALSAError) in
             guard !control.isStarted else { return }
+            let messages = ALSAMessages()
+            defer { messages.end() }
+            if let engine = control.unended, engine.end.load(ordering: .acquiring) == 0 { throw .closureNotEnded }
+            do throws(OutputError) {
+                control.driver = try core.takeRenderer()
+            } catch {
+                throw .rendererTaken(error.description)
+            }
             load.clear()
             control.told = Told()
             control.resumesAt = nil
             control.wantedRate = control.settings.rate ?? renderer.sampleRate
-            faultsBefore.store(renderer.faultCount, ordering: .relaxed)
+            core.countFaultsAnew()
             openMIDI(&control)
             do throws(ALSAError) {
                 try open(&control, isFirst: true)
             } catch {
+                tellMessages(&control)
                 closeMIDI(&control)
+                giveRendererBack(control)
                 throw error
             }
+            tellMessages(&control)
             control.isStarted = true
             control.number += 1
             control.watch = DeviceWatch(control.settings.watchedPlaces)
@@ -103,6 +109,7 @@ final class ALSASession: Sendable {
             } catch {
                 close(&control)
                 closeMIDI(&control)
+                giveRendererBack(control)
                 control.isStarted = false
                 throw error
             }
@@ -115,15 +122,16 @@ final class ALSASession: Sendable {
             control.isStarted = false
             close(&control)
             closeMIDI(&control)
+            giveRendererBack(control)
             control.watch = nil
-            shownState.store(0, ordering: .releasing)
+            core.show(.stopped)
             defer { control.watcher = nil }
             return control.watcher
         }
         if let watcher, pthread_equal(watcher, pthread_self()) == 0 { pthread_join(watcher, nil) }
     }
 
-    /// Changes what is played and recorded; what runs is interrupted for it.
+    /// Changes the devices that play and record; a running sound is interrupted for it.
     func change(_ body: (inout ALSASettings) -> Void) throws(ALSAError) {
         try gate.withLock { control throws(ALSAError) in
             body(&control.settings)
@@ -136,20 +144,22 @@ final class ALSASession: Sendable {
 
     // MARK: Opening, with the gate held
 
-    /// Closes the devices and opens them again. Where that fails it goes on trying.
+    /// Closes the devices and opens them again. If that fails, it goes on trying.
     func reopen(_ control: inout Control) throws(ALSAError) {
         if let due = control.engine?.nextDue.load(ordering: .relaxed), due != .min { control.resumesAt = due }
         close(&control)
         do throws(ALSAError) {
             try open(&control, isFirst: false)
         } catch {
-            shownState.store(2, ordering: .releasing)
+            core.show(.waiting)
             throw error
         }
     }
 
     /// Opens the devices and begins to render.
     func open(_ control: inout Control, isFirst: Bool) throws(ALSAError) {
+        if let engine = control.unended, engine.end.load(ordering: .acquiring) == 0 { throw .closureNotEnded }
+        control.unended = nil
         let settings = control.settings
         let channels = renderer.outputChannelCounts.reduce(0, +)
         let playback = try openPlayback(&control, isFirst: isFirst)
@@ -158,7 +168,7 @@ final class ALSASession: Sendable {
         do throws(ALSAError) {
             capture = try openCapture(control, rate: playback?.configuration.sampleRate ?? control.wantedRate)
         } catch {
-            // At the start it is the user's to decide; later the sound goes on without.
+            // At the start the user decides; later the sound goes on without it.
             if isFirst || playback == nil { throw error }
             control.isCaptureMissing = true
             tell("The input is silent. \(error)", &control)
@@ -168,10 +178,10 @@ final class ALSASession: Sendable {
         let rate = settings.rate ?? got
         tellRates(playback, capture, rate, &control)
         if let there = playback?.configuration.channelCount, there < channels {
-            tell("The device has \(there) channels: of \(channels), the last are not heard.", &control)
+            tell("The device has \(there) channels: the last ones of \(channels) are not audible.", &control)
         }
         let before = renderer.sampleRate
-        renderer.configure(sampleRate: rate)
+        renderer.configureElsewhere(sampleRate: rate)
         if !isFirst, before != rate { hub.send(.sampleRateChanged(rate)) }
         let player = playback.map { PlaybackLine($0, rendererRate: rate, channels: max(1, min(64, channels))) }
         let isOneClock = ALSAEngine.isOneClock(playback, capture)
@@ -181,7 +191,8 @@ final class ALSASession: Sendable {
                 followsPeriodOf: isOneClock ? nil : player?.mostFrames)
         }
         let engine = ALSAEngine(
-            renderer, settings: settings, load: load, playback: player, capture: recorder, midi: control.midi,
+            renderer, driver: control.driver, settings: settings, load: load, playback: player, capture: recorder,
+            midi: control.midi,
             resumesAt: control.resumesAt
         ) { [weak self] sentence in
             self?.notices.withLock { $0.append(sentence) }
@@ -198,7 +209,7 @@ final class ALSASession: Sendable {
         for name in [settings.device, settings.inputDevice].compactMap(\.self) {
             control.definitions[name] = DeviceWatch.definition(of: name)
         }
-        shownState.store(1, ordering: .releasing)
+        core.show(.running)
     }
 
     /// Opens the device that plays, or by policy another one.
@@ -246,7 +257,18 @@ final class ALSASession: Sendable {
 
     func close(_ control: inout Control) {
         control.engine?.shouldRun.store(false, ordering: .releasing)
-        if let thread = control.thread { pthread_join(thread, nil) }
+        if let engine = control.engine, let thread = control.thread {
+            if waits(for: engine) {
+                pthread_join(thread, nil)
+                // Its devices are closed now, and not when the last reference to it goes: a program that sees the
+                // output stopped may open them at once.
+                engine.playback = nil
+                engine.capture = nil
+            } else {
+                pthread_detach(thread)
+                control.unended = engine
+            }
+        }
         if control.engine != nil { tellNews(&control) }
         control.thread = nil
         control.engine = nil
@@ -257,9 +279,37 @@ final class ALSASession: Sendable {
         control.isCaptureMissing = false
     }
 
+    /// Gives the renderer back; a closure that has not ended does so when it has.
+    func giveRendererBack(_ control: Control) {
+        if let engine = control.unended {
+            engine.endsDriving.store(true, ordering: .sequentiallyConsistent)
+            guard engine.end.load(ordering: .sequentiallyConsistent) != 0 else { return }
+        }
+        core.giveRendererBack(control.driver)
+    }
+
+    /// Waits for the end of a render thread, but no longer than two seconds for a closure that does not end: the thread is
+    /// then left alone, and frees the devices when it ends.
+    private func waits(for engine: ALSAEngine) -> Bool {
+        let end = HostClock.now + 2_000_000_000
+        while engine.end.load(ordering: .acquiring) == 0 {
+            let now = HostClock.now
+            // This also holds if a device is the reason, which has bounds of its own.
+            if now > end, engine.watch.age(now) ?? 0 > CycleWatch.patience { return false }
+            usleep(500)
+        }
+        return true
+    }
+
+    /// Passes on the messages of libasound while devices were opened.
+    private func tellMessages(_ control: inout Control) {
+        for message in ALSAMessages.all { tell("ALSA says: \(message)", &control) }
+        crender_forget_messages()
+    }
+
     // MARK: MIDI
 
-    /// Without a sequencer the sound goes on alone, and that is said.
+    /// Opens the MIDI ports. Without a sequencer the sound goes on alone, and a notice says so.
     private func openMIDI(_ control: inout Control) {
         let settings = control.settings
         guard !settings.midiInputs.isEmpty || !settings.midiOutputs.isEmpty else { return }

@@ -1,7 +1,7 @@
 internal import CALSA
 internal import RenderCore
 
-/// How samples lie in a device's memory.
+/// The formats of samples in a device's memory.
 public enum ALSAFormat: Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// Float samples of 32 bits: nothing is rounded or clipped.
     case float32
@@ -14,7 +14,7 @@ public enum ALSAFormat: Sendable, Hashable, CaseIterable, CustomStringConvertibl
     /// Integers of 16 bits.
     case int16
 
-    /// For people.
+    /// A text for people.
     public var description: String {
         switch self {
         case .float32: "32-bit float"
@@ -45,18 +45,18 @@ public enum ALSAFormat: Sendable, Hashable, CaseIterable, CustomStringConvertibl
     }
 }
 
-/// How samples get into a device's memory and out of it.
+/// The ways by which samples get into a device's memory and out of it.
 public enum ALSAAccess: Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    /// They are written into the device's own memory, all channels of a frame together.
+    /// Samples are written into the device's own memory, all channels of a frame together.
     case mappedInterleaved
-    /// They are written into the device's own memory, each channel by itself.
+    /// Samples are written into the device's own memory, each channel by itself.
     case mappedPlanar
-    /// They are copied by the kernel, all channels of a frame together.
+    /// The kernel copies samples, all channels of a frame together.
     case copiedInterleaved
-    /// They are copied by the kernel, each channel by itself.
+    /// The kernel copies samples, each channel by itself.
     case copiedPlanar
 
-    /// For people.
+    /// A text for people.
     public var description: String {
         switch self {
         case .mappedInterleaved: "mapped, interleaved"
@@ -90,7 +90,7 @@ public enum ALSAAccess: Sendable, Hashable, CaseIterable, CustomStringConvertibl
     }
 }
 
-/// What a device has agreed to.
+/// The settings that a device has agreed to.
 public struct ALSAConfiguration: Sendable, Hashable, CustomStringConvertible {
     /// The name that it was opened by.
     public let device: String
@@ -98,9 +98,9 @@ public struct ALSAConfiguration: Sendable, Hashable, CustomStringConvertible {
     public let sampleRate: Double
     /// Channels of the device.
     public let channelCount: Int
-    /// How samples lie in its memory.
+    /// The format of the samples in its memory.
     public let format: ALSAFormat
-    /// How they get there.
+    /// The way by which they get there.
     public let access: ALSAAccess
     /// Frames in a cycle.
     public let period: Int
@@ -114,17 +114,17 @@ public struct ALSAConfiguration: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What an output does when its device goes away.
+/// The behaviour of an output when its device goes away.
 public enum ALSALossPolicy: Sendable, Hashable {
-    /// It waits for the device, and goes on when that is back.
+    /// The output waits for the device, and goes on when that is back.
     case wait
-    /// It goes on with another device until the first is back, and waits for either where that is gone too.
+    /// The output goes on with another device until the first is back, and waits for either if that is gone too.
     case fallBack(to: String)
-    /// It stops.
+    /// The output stops.
     case stop
 }
 
-/// What an output is made with.
+/// The settings that an output is made with.
 struct ALSASettings: Sendable {
     var device: String?
     var inputDevice: String?
@@ -138,13 +138,13 @@ struct ALSASettings: Sendable {
     var priority: Int
     var lossPolicy: ALSALossPolicy
     var compensatesLatency: Bool
-    /// How long a device may stand still before it counts as gone, in nanoseconds.
+    /// The time that a device may stand still before it counts as gone, in nanoseconds.
     var patience: Int64 = 2_000_000_000
-    /// Whether a device that takes frames faster than any clock is made to wait.
+    /// Indicates whether a device that takes frames faster than any clock is made to wait.
     var isPaced = false
-    /// Where it is noticed that devices come and go.
+    /// The places where devices that come and go are noticed.
     var watchedPlaces: [DeviceWatch.Place] = DeviceWatch.standardPlaces
-    /// How often a device is looked for that is gone, in nanoseconds, if nothing is noticed there.
+    /// The time between two searches for a device that is gone, in nanoseconds, if nothing is noticed there.
     var searchInterval: Int64 = 250_000_000
     /// The clock by which host times are given.
     var now: @Sendable () -> Int64 = { HostClock.now }
@@ -153,7 +153,7 @@ struct ALSASettings: Sendable {
     var midiInputs: [MIDIInput] = []
     var midiOutputs: [MIDIOutput] = []
     var midiConnect = ALSAMIDIConnect.none
-    /// What makes the sequencer's client.
+    /// The function that makes the sequencer's client.
     var makeSequencer: @Sendable (ALSASettings) throws(SequencerFailure) -> any SequencerDevice = {
         settings throws(SequencerFailure) in
         try KernelSequencer(

@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// One direction of one device, from its opening to its closing.
 @safe final class ALSAStream: @unchecked Sendable {
-    // Unchecked because it is used by one thread at a time: who opens it, then the render thread, then who closes it.
+    // Unchecked because one thread at a time uses it: the one that opens it, then the render thread, then the one that
+    // closes it.
     let isCapture: Bool
     let configuration: ALSAConfiguration
     let period: Int
@@ -18,28 +19,38 @@ internal import Synchronization
     let pcm: OpaquePointer
     private let writer: SampleWriter
     private let channelCount: Int
-    /// Where samples wait for the kernel to copy them, one period.
+    /// The memory where samples wait for the kernel to copy them, one period.
     private let staging: UnsafeMutableRawPointer
     private let stagingPlanes: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    /// The kernel's answer to how far the device is.
+    private let status: OpaquePointer
 
     /// Opens a device and agrees with it.
     ///
     /// - Parameters:
     ///   - name: ALSA's name for it.
-    ///   - rate: what is wanted, in Hz.
-    ///   - channels: how many are wanted.
+    ///   - rate: The wanted rate, in Hz.
+    ///   - channels: The wanted number of channels.
     init(
         _ name: String, isCapture: Bool, rate: Double, channels: Int, settings: ALSASettings
     ) throws(ALSAError) {
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var opened: OpaquePointer?
         let error = unsafe snd_pcm_open(
             &opened, name, isCapture ? SND_PCM_STREAM_CAPTURE : SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
         guard error == 0, let pcm = unsafe opened else { throw .opening(name, -error) }
+        var status: OpaquePointer?
+        guard unsafe snd_pcm_status_malloc(&status) == 0, let status = unsafe status else {
+            unsafe snd_pcm_close(pcm)
+            throw .opening(name, ENOMEM)
+        }
+        unsafe self.status = status
         do {
             configuration = unsafe try HardwareParameters.negotiate(
                 pcm, name, rate: rate, channels: channels, settings: settings)
         } catch {
+            unsafe snd_pcm_status_free(status)
             unsafe snd_pcm_close(pcm)
             throw error
         }
@@ -59,13 +70,15 @@ internal import Synchronization
     deinit {
         // After an unplug it says ENODEV, and is closed all the same.
         unsafe snd_pcm_close(pcm)
+        unsafe snd_pcm_status_free(status)
         unsafe staging.deallocate()
         unsafe stagingPlanes.deallocate()
     }
 
-    /// Whether a device that plays can be opened now.
+    /// Returns whether a device that plays can be opened now.
     static func isThere(_ name: String) -> Bool {
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var opened: OpaquePointer?
         guard unsafe snd_pcm_open(&opened, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) == 0 else { return false }
         unsafe snd_pcm_close(opened)
@@ -86,9 +99,12 @@ internal import Synchronization
         }
     }
 
+    /// Indicates whether the device is ready to be started, and has not been.
+    var isPrepared: Bool { unsafe snd_pcm_state(pcm) == SND_PCM_STATE_PREPARED }
+
     var isSuspended: Bool { unsafe snd_pcm_state(pcm) == SND_PCM_STATE_SUSPENDED }
 
-    /// Stops, and makes it ready to start again; what was queued is gone. 0, or an error below 0.
+    /// Stops, and makes the device ready to start again; queued frames are lost. Returns 0, or an error below 0.
     func prepare() -> Int32 {
         unsafe snd_pcm_drop(pcm)
         return unsafe snd_pcm_prepare(pcm)
@@ -112,11 +128,17 @@ internal import Synchronization
         }
     }
 
-    /// Asks how late the device is. System calls: after the hand-over.
+    /// Asks for the latency of the device. System calls: after the hand-over.
     ///
-    /// It may move between two questions, by a whole period: an answer counts if it has not. Where it moves each time, what
-    /// was known stays.
+    /// A kernel driver answers both questions at once. Any other device may move between the two, by a whole period: an
+    /// answer counts if it has not. If it moves each time, the last known answer stays.
     func measureDelay() {
+        if unsafe snd_pcm_type(pcm) == SND_PCM_TYPE_HW {
+            guard unsafe snd_pcm_status(pcm, status) == 0 else { return }
+            let (delay, free) = unsafe (Int(snd_pcm_status_get_delay(status)), Int(snd_pcm_status_get_avail(status)))
+            extraDelay = max(0, delay - (isCapture ? free : bufferSize - free))
+            return
+        }
         for _ in 0..<4 {
             var delay: snd_pcm_sframes_t = 0
             let before = unsafe snd_pcm_avail_update(pcm)
@@ -135,7 +157,7 @@ internal import Synchronization
         unsafe snd_pcm_poll_descriptors(pcm, descriptors, UInt32(count))
     }
 
-    /// Whether its poll has told something: half of the wake-ups tell nothing.
+    /// Returns whether its poll has told something: half of the wake-ups tell nothing.
     @unsafe func wasWoken(_ descriptors: UnsafeMutablePointer<pollfd>, _ count: Int) -> Bool {
         var events: UInt16 = 0
         guard unsafe snd_pcm_poll_descriptors_revents(pcm, descriptors, UInt32(count), &events) == 0 else {
@@ -149,10 +171,10 @@ internal import Synchronization
     /// Hands frames over. 0, or an error below 0.
     ///
     /// - Parameters:
-    ///   - channels: ours; `nil` for silence. Channels of the device that we lack are silent.
-    ///   - count: how many of them there are.
-    ///   - frames: at most a period, and no more than are free.
-    ///   - number: the dither's number of the first frame.
+    ///   - channels: Ours; `nil` for silence. Channels of the device that we lack are silent.
+    ///   - count: The number of our channels.
+    ///   - frames: At most a period, and no more than are free.
+    ///   - number: The dither's number of the first frame.
     @unsafe func write(
         _ channels: UnsafePointer<UnsafeMutablePointer<Float>>?, _ count: Int, frames: Int, number: Int64
     ) -> Int32 {
@@ -198,9 +220,9 @@ internal import Synchronization
     /// Fetches frames into ours. 0, or an error below 0.
     ///
     /// - Parameters:
-    ///   - channels: ours. A device with one channel is heard in all; channels that it lacks are silent.
-    ///   - count: how many of them there are.
-    ///   - frames: at most a period, and no more than there are.
+    ///   - channels: Ours. A device with one channel is heard in all; channels that it lacks are silent.
+    ///   - count: The number of our channels.
+    ///   - frames: At most a period, and no more than there are.
     @unsafe func read(
         _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, _ count: Int, frames: Int
     ) -> Int32 {

@@ -1,15 +1,18 @@
 internal import Glibc
 internal import RenderCore
 
-/// What records: an open device, and the way from its clock and rate to the renderer's.
+/// The recording side: an open device, and the way from its clock and rate to the renderer's.
 @safe final class CaptureLine: @unchecked Sendable {
-    // Unchecked because it is used by one thread at a time: who opens it, then the render thread, then who closes it.
+    // Unchecked because one thread at a time uses it: the one that opens it, then the render thread, then the one that
+    // closes it.
     let stream: ALSAStream
+    /// Smooths the times of its cycles.
+    var times: CycleTimes
     /// The renderer's frames in a period of the device, at most.
     let mostFrames: Int
     /// Device frames per second.
     var rate: Double { stream.configuration.sampleRate }
-    /// How often the line between two clocks ran dry or over.
+    /// The number of times that the line between two clocks ran dry or over.
     var breakCount: Int { follower?.breakCount ?? 0 }
 
     /// The frames of a playing device's cycle that it was made for, where it follows one.
@@ -18,16 +21,17 @@ internal import RenderCore
     private let ratio: Double
     private var converter: Resampler?
     private var follower: DriftFollower?
-    /// What the device gives, before it is converted.
+    /// The frames that the device gives, before they are converted.
     private var captured: AudioBlock
 
     /// - Parameters:
-    ///   - stream: the device.
-    ///   - rendererRate: what the renderer runs at.
-    ///   - channels: those of the inputs, 1…64.
-    ///   - playback: where another clock has to be followed, the frames that are rendered for one of its periods.
+    ///   - stream: The device.
+    ///   - rendererRate: The rate of the renderer.
+    ///   - channels: Those of the inputs, 1…64.
+    ///   - playback: If another clock has to be followed, the frames that are rendered for one of its periods.
     init(_ stream: ALSAStream, rendererRate: Double, channels: Int, followsPeriodOf playback: Int?) {
         self.stream = stream
+        times = CycleTimes(rate: stream.configuration.sampleRate, period: stream.period)
         followedPeriod = playback
         ratio = stream.configuration.sampleRate / rendererRate
         mostFrames = ratio == 1 ? stream.period : Int((Double(stream.period) / ratio).rounded(.up)) + 1
@@ -44,9 +48,9 @@ internal import RenderCore
         }
     }
 
-    /// How many nanoseconds ago the next frame that is pulled was captured.
+    /// Returns how many nanoseconds ago the next frame to be pulled was captured.
     ///
-    /// - Parameter there: frames that the device holds.
+    /// - Parameter there: The frames that the device holds.
     func age(_ there: Int) -> Int64 {
         let inside = converter?.lead ?? follower?.lead ?? 0
         return Int64(((Double(there + stream.extraDelay) + inside) * 1e9 / rate).rounded())
@@ -64,14 +68,14 @@ internal import RenderCore
         return 0
     }
 
-    /// Gives so many frames out; what is missing is silent.
+    /// Gives out so many frames; missing ones are silent.
     func pull(_ frames: Int, into input: inout AudioBlock) {
         guard converter != nil else { return }
         let done = converter?.pull(frames, at: Resampler.Step(ratio), into: &input) ?? 0
         if done < frames { input.silence(from: done, frames: frames - done) }
     }
 
-    /// Gives out what there is, where nothing else sets the pace. Returns how many frames.
+    /// Gives out the frames that have come, if no other device sets the pace. Returns how many frames.
     func drain(into input: inout AudioBlock) -> Int {
         if converter != nil {
             return converter?.pull(input.frameCount, at: Resampler.Step(ratio), into: &input) ?? 0
@@ -81,7 +85,7 @@ internal import RenderCore
 
     // MARK: By another clock
 
-    /// Whether it follows another clock.
+    /// Indicates whether the line follows another clock.
     var isFollowing: Bool { follower != nil }
 
     /// Takes all in that the device has. Frames, or an error below 0.
@@ -105,7 +109,7 @@ internal import RenderCore
         follower?.pull(frames, into: &input, lateness: lateness)
     }
 
-    /// Begins anew, with what was learned of the clocks.
+    /// Begins anew, with the knowledge of the clocks.
     func beginAnew() { follower?.beginAnew() }
 
     @unsafe private func read(_ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ frames: Int) -> Int32 {

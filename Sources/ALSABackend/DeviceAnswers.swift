@@ -9,7 +9,7 @@ struct CardAnswer: Sendable {
         var name: String
         var canPlay: Bool
         var canRecord: Bool
-        /// Whether somebody has a direction of it to himself: no part of that is free.
+        /// Indicates whether a program has a direction of the device to itself: no part of that is free.
         var isInUse = false
     }
     var number: Int
@@ -21,7 +21,7 @@ struct CardAnswer: Sendable {
     var driver: String
     var devices: [Device]
 
-    /// The card, and the device where that says something of its own.
+    /// Returns the title of the card, and of the device if that has a name of its own.
     func title(of device: Device) -> String {
         if device.name.hasPrefix(name) { return device.name }
         let isKnown = device.name.isEmpty || name.contains(device.name)
@@ -55,7 +55,7 @@ struct HintAnswer: Sendable {
     /// `nil`: both.
     var direction: Direction?
 
-    /// What ALSA's usual configuration makes of a card, in words.
+    /// The purposes of the devices that ALSA's usual configuration makes of a card, in words.
     static var purposes: [String: String] {
         [
             "default": "the card's default", "sysdefault": "the card's default",
@@ -70,11 +70,12 @@ struct HintAnswer: Sendable {
     }
 }
 
-/// What is asked of libasound about the devices that there are.
+/// Answers of libasound about the devices that exist.
 enum DeviceAnswers {
     /// The cards, device by device.
     static var cards: [CardAnswer] {
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var cards: [CardAnswer] = []
         var number: Int32 = -1
         while unsafe snd_card_next(&number) == 0, number >= 0 {
@@ -108,7 +109,8 @@ enum DeviceAnswers {
         return cards
     }
 
-    /// One direction of a card's device: its name, and how many of its parts are free; `nil` where it has none.
+    /// Returns one direction of a card's device: its name, and the number of its parts that are free; `nil` if it has
+    /// none.
     @unsafe private static func stream(
         _ control: OpaquePointer, _ device: Int32, _ stream: snd_pcm_stream_t
     ) -> (name: String, free: UInt32)? {
@@ -122,9 +124,10 @@ enum DeviceAnswers {
         return unsafe (text(snd_pcm_info_get_name(info)) ?? "", snd_pcm_info_get_subdevices_avail(info))
     }
 
-    /// What the configuration offers: plug-ins, and "default".
+    /// The devices that the configuration offers: plug-ins, and "default".
     static var hints: [HintAnswer] {
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var list: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
         guard unsafe snd_device_name_hint(-1, "pcm", &list) == 0, let hints = unsafe list else { return [] }
         defer { unsafe snd_device_name_free_hint(list) }
@@ -156,8 +159,8 @@ enum DeviceAnswers {
 }
 
 extension DeviceOwner {
-    /// The card, and the device where it is said, that a name of the configuration speaks of: "plughw:CARD=Box,DEV=0",
-    /// "front:1", "dmix:Box,0"; `nil` for those that speak of none.
+    /// Returns the card that a name of the configuration means, and the device if the name has one:
+    /// "plughw:CARD=Box,DEV=0", "front:1", "dmix:Box,0"; `nil` for names without a card.
     static func place(_ name: String) -> (card: String, device: Int?)? {
         guard let colon = name.firstIndex(of: ":") else { return nil }
         return hardware("hw\(name[colon...])")

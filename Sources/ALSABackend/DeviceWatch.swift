@@ -21,7 +21,7 @@ internal import Glibc
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Where devices and the configuration are.
+    /// The folders of devices and of the configuration.
     static var standardPlaces: [Place] {
         func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
         var files = (variable("ALSA_CONFIG_PATH") ?? "").split(separator: ":").map(String.init)
@@ -33,7 +33,7 @@ internal import Glibc
         return [Place(folder: "/dev", name: "snd"), Place(folder: "/dev/snd")] + files.compactMap(Place.init(file:))
     }
 
-    /// What there is to watch; a folder may be made later.
+    /// Watches the folders and files that exist; a folder may be made later.
     private func watch() {
         guard descriptor >= 0 else { return }
         names = [:]
@@ -47,7 +47,7 @@ internal import Glibc
         }
     }
 
-    /// Whether something has changed since the last time.
+    /// Returns whether something has changed since the last time.
     func hasChanged() -> Bool {
         guard descriptor >= 0 else { return false }
         var bytes = [UInt8](repeating: 0, count: 4096)
@@ -72,9 +72,10 @@ internal import Glibc
         return isNews
     }
 
-    /// What a device's name stands for in ALSA's configuration as it is now; `nil` where it stands for nothing.
+    /// Returns the meaning of a device's name in ALSA's configuration as it is now; `nil` if it has none.
     static func definition(of name: String) -> String? {
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var top: OpaquePointer?
         guard unsafe snd_config_update_ref(&top) >= 0 else { return nil }
         defer { unsafe snd_config_unref(top) }
@@ -96,7 +97,7 @@ internal import Glibc
 }
 
 extension DeviceWatch.Place {
-    /// A file, by its path.
+    /// Creates the place of a file, by its path.
     init?(file: String) {
         guard let slash = file.lastIndex(of: "/"), slash != file.startIndex else { return nil }
         self.init(folder: String(file[..<slash]), name: String(file[file.index(after: slash)...]))

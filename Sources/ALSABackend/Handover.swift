@@ -1,7 +1,7 @@
 internal import RenderCore
 internal import Synchronization
 
-/// Hands an object over to the render thread, which neither waits for it nor frees it: who gives it keeps a reference.
+/// Hands an object over to the render thread, which neither waits for it nor frees it: the giver keeps a reference.
 @safe final class Handover<Object: AnyObject & Sendable>: Sendable {
     private let slot: Atomic<Unmanaged<Object>?> = unsafe Atomic(nil)
 
@@ -21,20 +21,20 @@ internal import Synchronization
     }
 }
 
-/// Standstills, from the render thread to whoever tells them.
+/// Gaps in the sound, from the render thread to the thread that reports them.
 final class GapLog: Sendable {
     private let count = Atomic<Int>(0)
     private let frames = Atomic<Int64>(0)
     private let hostTime = Atomic<Int64>(0)
 
-    /// Notes one. On the render thread; one that is not taken before the next is told together with that.
+    /// Notes a gap. On the render thread; one that is not taken before the next is reported together with that.
     func add(frames: Int64, hostTime: Int64) {
         self.frames.wrappingAdd(frames, ordering: .relaxed)
         self.hostTime.store(hostTime, ordering: .relaxed)
         count.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// All since the last time.
+    /// Returns the sum of the gaps since the last call.
     func take() -> (frames: Int64, hostTime: Int64)? {
         guard count.exchange(0, ordering: .acquiring) > 0 else { return nil }
         return (frames.exchange(0, ordering: .relaxed), hostTime.load(ordering: .relaxed))

@@ -1,9 +1,9 @@
 internal import CALSA
 internal import Glibc
 
-/// What is asked of a device, and what it agrees to.
+/// Requests to a device, and the parameters that it agrees to.
 enum HardwareParameters {
-    /// Asks for the best that the device has of what is wanted.
+    /// Asks for the best of the wanted parameters that the device has.
     @unsafe static func negotiate(
         _ pcm: OpaquePointer, _ name: String, rate: Double, channels: Int, settings: ALSASettings
     ) throws(ALSAError) -> ALSAConfiguration {
@@ -18,6 +18,8 @@ enum HardwareParameters {
         }
         defer { unsafe snd_pcm_hw_params_free(parameters) }
         unsafe try check(snd_pcm_hw_params_any(pcm, parameters), "configuration")
+        // A "plug" is to give the rates of its card: our own converter is far better than its.
+        unsafe snd_pcm_hw_params_set_rate_resample(pcm, parameters, 0)
         let access = settings.accesses.first {
             unsafe snd_pcm_hw_params_set_access(pcm, parameters, $0.code) == 0
         }

@@ -3,21 +3,22 @@ internal import RenderCore
 /// Makes a device's samples of ours and ours of the device's: one channel at a time, wherever that lies in memory.
 struct SampleWriter: Sendable {
     let format: ALSAFormat
-    /// Whether 16-bit integers get dither.
+    /// Indicates whether 16-bit integers get dither.
     let isDithered: Bool
 
     /// Writes a channel.
     ///
-    /// +1.0, which integers just do not reach, is not called a clip. What is not a number becomes 0 and is.
+    /// +1.0, which integers just do not reach, does not count as a clip. A sample that is not a number becomes 0 and
+    /// does.
     ///
     /// - Parameters:
-    ///   - source: the samples.
-    ///   - count: how many.
-    ///   - memory: where the first one goes.
-    ///   - step: bytes from one to the next.
-    ///   - number: the dither's number of the first sample.
-    ///   - numberStep: from one to the next.
-    /// - Returns: how many were clipped.
+    ///   - source: The samples.
+    ///   - count: The number of samples.
+    ///   - memory: The address for the first one.
+    ///   - step: The bytes from one to the next.
+    ///   - number: The dither's number of the first sample.
+    ///   - numberStep: The step of that number from one sample to the next.
+    /// - Returns: The number of samples that were clipped.
     @unsafe func write(
         _ source: UnsafePointer<Float>, count: Int, to memory: UnsafeMutableRawPointer, step: Int, number: Int64,
         numberStep: Int64
@@ -86,8 +87,6 @@ struct SampleWriter: Sendable {
 
     private func integer(_ sample: Float, _ scale: Double, _ noise: Double, _ clipped: inout Int) -> Int32 {
         if !(abs(sample) <= 1) { clipped &+= 1 }
-        if sample.isNaN { return 0 }
-        let value = (Double(sample) * scale + noise).rounded(.toNearestOrEven)
-        return Int32(max(-scale, min(scale - 1, value)))
+        return Signal.integer(sample, scale: scale, noise: noise)
     }
 }

@@ -2,20 +2,20 @@ internal import CALSA
 internal import Glibc
 internal import RenderCore
 
-/// A client of ALSA's sequencer: what the MIDI thread asks of it. There is the kernel's, and there are those of the tests.
+/// A client of ALSA's sequencer, for the MIDI thread. There is the kernel's, and there are those of the tests.
 protocol SequencerDevice: AnyObject {
     /// Sleeps until something comes in, the descriptor can be read, or the time is over.
     func wait(for descriptor: Int32, milliseconds: Int32)
-    /// Looks at the next event that has come in, if there is one: `false` if not. The number of our input that it came by is
-    /// `nil` for what concerns the ports themselves. The event is valid in the closure only.
+    /// Looks at the next event that has come in, if there is one: `false` if not. The number of our input is `nil` for
+    /// events about the ports themselves. The event is valid in the closure only.
     func next(_ body: (_ event: UnsafePointer<snd_seq_event_t>, _ input: Int?) -> Void) -> Bool
     /// Compares its queue with the host clock.
     func measureClock() -> QueueClock?
     /// Takes an event that is to leave by one of our outputs at the queue's time that is in it. `false`: not now.
     func send(_ event: UnsafeMutablePointer<snd_seq_event_t>, output: Int) -> Bool
-    /// Hands on what it has taken.
+    /// Hands on the events that it has taken.
     func flush()
-    /// The ports of others.
+    /// Returns the ports of other clients.
     func ports() -> [ALSAMIDIPort]
     /// Makes a connection; an error number below 0 if that fails.
     func connect(_ link: SequencerLink) -> Int32
@@ -26,11 +26,11 @@ struct SequencerFailure: Error, Hashable {
     /// A sentence or two.
     let sentence: String
 
-    /// What a failed opening means.
+    /// Creates the failure for an opening that failed.
     ///
     /// - Parameters:
-    ///   - error: the error number.
-    ///   - hasDevice: whether the kernel has a sequencer.
+    ///   - error: The error number.
+    ///   - hasDevice: `true` if the kernel has a sequencer.
     init(opening error: Int32, hasDevice: Bool) {
         let why =
             switch error {
@@ -47,20 +47,21 @@ struct SequencerFailure: Error, Hashable {
 
 /// The kernel's sequencer, through libasound.
 @safe final class KernelSequencer: SequencerDevice, @unchecked Sendable {
-    // Unchecked because one thread at a time uses it: who makes it, and then the MIDI thread.
+    // Unchecked because one thread at a time uses it: the one that makes it, and then the MIDI thread.
     private let sequencer: OpaquePointer
     private let queue: Int32
     private var inputs: [Int32] = []
     private var outputs: [Int32] = []
     private var hasUnsent = false
 
-    /// A client with these ports, and a queue that runs.
+    /// Creates a client with these ports, and a queue that runs.
     init(name: String, inputs: [String], outputs: [String]) throws(SequencerFailure) {
         func check(_ error: Int32) throws(SequencerFailure) {
             guard error < 0 else { return }
             throw SequencerFailure(opening: -error, hasDevice: unsafe access("/dev/snd/seq", F_OK) == 0)
         }
-        calsa_be_quiet()
+        let messages = ALSAMessages()
+        defer { messages.end() }
         var opened: OpaquePointer?
         unsafe try check(snd_seq_open(&opened, "default", SND_SEQ_OPEN_DUPLEX, SND_SEQ_NONBLOCK))
         guard let sequencer = unsafe opened else { throw SequencerFailure(opening: ENOENT, hasDevice: false) }
@@ -84,7 +85,7 @@ struct SequencerFailure: Error, Hashable {
             try check(number)
             self.outputs.append(number)
         }
-        // Where the kernel tells what comes and goes.
+        // The port at which the kernel reports ports that come and go.
         let news = unsafe makePort("news", SND_SEQ_PORT_CAP_WRITE | SND_SEQ_PORT_CAP_NO_EXPORT)
         if news >= 0 {
             unsafe snd_seq_connect_from(
@@ -96,7 +97,7 @@ struct SequencerFailure: Error, Hashable {
 
     deinit { unsafe snd_seq_close(sequencer) }
 
-    /// A port that stamps what comes in with the queue's time. Its number, or an error below 0.
+    /// Makes a port that stamps input with the queue's time. Returns its number, or an error below 0.
     @unsafe private func makePort(_ name: String, _ capabilities: Int32) -> Int32 {
         var made: OpaquePointer?
         guard unsafe snd_seq_port_info_malloc(&made) == 0, let info = unsafe made else { return -ENOMEM }
@@ -121,7 +122,7 @@ struct SequencerFailure: Error, Hashable {
         unsafe polls.withUnsafeMutableBufferPointer { polls in
             guard let first = polls.baseAddress else { return }
             unsafe snd_seq_poll_descriptors(sequencer, first + 1, UInt32(count), events)
-            // What is in the library's own buffer already does not show at the descriptor.
+            // Events that are in the library's own buffer already do not show at the descriptor.
             let isThere = unsafe snd_seq_event_input_pending(sequencer, 0) > 0
             unsafe poll(first, UInt(polls.count), isThere ? 0 : milliseconds)
         }
@@ -159,7 +160,7 @@ struct SequencerFailure: Error, Hashable {
         unsafe event.pointee.queue = UInt8(queue)
         unsafe event.pointee.flags |= UInt8(SND_SEQ_TIME_STAMP_REAL | SND_SEQ_TIME_MODE_ABS)
         hasUnsent = true
-        // What the library refuses for another reason than that it is full would be refused for ever.
+        // Events that the library refuses for another reason than a full buffer would be refused for ever.
         return unsafe snd_seq_event_output(sequencer, event) != -EAGAIN
     }
 

@@ -1,16 +1,17 @@
 internal import CALSA
 internal import CRender
 internal import Glibc
+internal import LinuxRealtime
 internal import RenderCore
 internal import Synchronization
 
-/// The MIDI of an output: what comes in is stamped by the kernel and put into the cycle that it belongs to; what a cycle
-/// sends is given to the kernel with the time at which it is due.
+/// The MIDI of an output. The kernel stamps input events, which are put into the cycle that they belong to. The kernel
+/// gets the events that a cycle sends, with the time at which they are due.
 ///
 /// It lives from the output's start to its stop, also while the card is gone: connections stay.
 @safe final class SequencerMIDI: @unchecked Sendable {
-    // Unchecked because what is not atomic, constant or locked belongs either to the render thread or to the MIDI thread,
-    // as is said below. Messages go from one to the other through rings.
+    // Unchecked because all that is not atomic, constant or locked belongs either to the render thread or to the MIDI
+    // thread, as is said below. Messages go from one to the other through rings.
     private let device: any SequencerDevice
     private let inputCount: Int
     private let outputCount: Int
@@ -20,9 +21,9 @@ internal import Synchronization
     /// Rings when there is something to send.
     private let alarm: Alarm
 
-    /// From the MIDI thread to the render thread, and back.
-    private let incoming = EventRing(capacity: 4096)
-    private let outgoing = EventRing(capacity: 4096)
+    /// The rings from the MIDI thread to the render thread, and back.
+    private let incoming = PlainRing(capacity: 4096, filledWith: TimedMessage(hostTime: 0, port: 0, message: .clock))
+    private let outgoing = PlainRing(capacity: 4096, filledWith: TimedMessage(hostTime: 0, port: 0, message: .clock))
 
     // The render thread's.
     /// Events that an input or output can take in a cycle.
@@ -48,12 +49,12 @@ internal import Synchronization
     private var toldMissing: [String] = []
     private var toldLost = 0
 
-    /// MIDI for a device that is there.
+    /// Creates the MIDI ports of a device that is open.
     ///
     /// - Parameters:
-    ///   - device: the client, with a port for each input and output.
-    ///   - connect: where those are connected.
-    ///   - priority: the real-time priority of its thread; 0 for an ordinary one.
+    ///   - device: The client, with a port for each input and output.
+    ///   - connect: The ports to which those are connected.
+    ///   - priority: The real-time priority of its thread; 0 for an ordinary one.
     init(
         _ device: any SequencerDevice, inputs: [MIDIInput], outputs: [MIDIOutput], connect: ALSAMIDIConnect,
         priority: Int
@@ -102,13 +103,13 @@ internal import Synchronization
         unsafe supply.pointee.sentCount = outputCount
     }
 
-    /// Takes what belongs to the cycle that begins.
+    /// Takes the events that belong to the cycle that begins.
     ///
     /// - Parameters:
-    ///   - now: when it begins.
-    ///   - queued: frames in the device's memory before its first, 0 where none plays.
-    ///   - memory: frames that this memory holds; where none plays, those of a cycle.
-    ///   - extra: frames that the device is later than that.
+    ///   - now: The time at which it begins.
+    ///   - queued: Frames in the device's memory before its first, 0 if none plays.
+    ///   - memory: Frames that this memory holds; where none plays, those of a cycle.
+    ///   - extra: Frames that the device is later than that.
     func begin(now: Int64, queued: Int, memory: Int, extra: Int, frames: Int, rate: Double) {
         let nanoseconds = 1e9 / rate
         let heard = clock.update(now + Int64(Double(queued) * nanoseconds), frames: frames, rate: rate)
@@ -125,7 +126,7 @@ internal import Synchronization
         }
     }
 
-    /// Takes what the cycle has sent. No system call.
+    /// Takes the events that the cycle has sent. No system call.
     func end() {
         for index in 0..<outputCount {
             for number in unsafe 0..<sent[index].count {
@@ -146,16 +147,17 @@ internal import Synchronization
 
     // MARK: The MIDI thread
 
-    /// Until ``stop()``.
+    /// Runs on the thread until ``stop()``.
     func run() {
         unsafe crender_name_thread("rs-alsa-midi")
-        // As urgent as the sound; without that priority it goes on, and the render thread has said so.
-        if priority > 0 { _ = crender_make_realtime(Int32(priority), 500_000) }
+        // The thread is as urgent as the sound. Without that priority it goes on, and the render thread has reported
+        // it.
+        if priority > 0 { _ = RealtimeThread.raiseHelper(to: priority) }
         while shouldRun.load(ordering: .acquiring) {
             device.wait(for: alarm.descriptor, milliseconds: unsent == nil && outgoing.first == nil ? 100 : 1)
             step()
         }
-        // What was sent at the end goes out before the client does, which would take it along.
+        // Events that were sent at the end go out before the client does, which would take them along.
         step()
         let rest = min(300_000_000, lastDue == .min ? 0 : lastDue - HostClock.now)
         if rest > 0 { usleep(UInt32(rest / 1000) + 1000) }
@@ -167,7 +169,7 @@ internal import Synchronization
         alarm.ring()
     }
 
-    /// Does what there is to do.
+    /// Moves the events in both directions.
     func step() {
         alarm.clear()
         let now = HostClock.now
@@ -188,7 +190,7 @@ internal import Synchronization
         }
     }
 
-    /// What is to be told, since the last time.
+    /// Returns the notices since the last call.
     func takeNotices() -> [String] {
         notices.withLock { list in
             defer { list = [] }

@@ -1,25 +1,26 @@
-/// Where in a cycle an event lies that came in at some time, and when one is due that a cycle sends.
+/// The frame of a cycle at which an event lies that came in at some time, and the time of an event that a cycle sends.
 ///
-/// What comes in is heard a fixed time later, as late as the device's memory is long: so keys that are pressed evenly are
-/// heard evenly, wherever the cycles lie. Times are nanoseconds of the host clock.
+/// An input event is heard a fixed time later, which is the length of the device's memory: so keys that are pressed
+/// evenly are heard evenly, wherever the cycles lie. Times are nanoseconds of the host clock.
 struct SequencerTiming: Sendable, Hashable {
-    /// When the first frame of the cycle is heard, as far as the device's memory tells.
+    /// The time at which the first frame of the cycle is heard, as far as the device's memory tells.
     var heard: Int64
-    /// How long the device's memory is.
+    /// The length of the device's memory, as a time.
     var latency: Int64
-    /// What the device adds to it.
+    /// The time that the device adds to it.
     var extra: Int64 = 0
     var nanosecondsPerFrame: Double
-    /// How long the cycle is.
+    /// The length of the cycle in frames.
     var frames: Int
 
-    /// The frame of what came in at a time; `nil` if that belongs to a later cycle. What is late is in the first frame.
+    /// Returns the frame of an event that came in at a time; `nil` if it belongs to a later cycle. A late event is in
+    /// the first frame.
     func frame(of hostTime: Int64) -> Int? {
         let frame = (Double(hostTime + latency - heard) / nanosecondsPerFrame).rounded(.down)
         return frame < 0 ? 0 : frame < Double(frames) ? Int(frame) : nil
     }
 
-    /// When a frame of this cycle is heard.
+    /// Returns the time at which a frame of this cycle is heard.
     func hostTime(of frame: Int) -> Int64 { heard + extra + Int64((Double(frame) * nanosecondsPerFrame).rounded()) }
 }
 
@@ -27,16 +28,17 @@ struct SequencerTiming: Sendable, Hashable {
 ///
 /// A delay-locked loop of second order (F. Adriaensen, "Using a DLL to filter time", Linux Audio Conference 2005).
 struct CycleClock {
-    /// How far a cycle may be away from where it was expected, in seconds, before everything begins anew: a gap.
+    /// The longest distance of a cycle from its expected time, in seconds, before everything begins anew: a gap.
     private static var patience: Double { 0.02 }
-    /// How fast it follows in the long run, in Hz: it starts faster, and takes its time as it comes to know the clock.
+    /// The speed with which the clock follows in the long run, in Hz: it starts faster, and takes its time as it comes
+    /// to know the cycles.
     private static var bandwidth: Double { 0.1 }
     private var next = 0.0
     private var step = 0.0
     private var period = 0.0
     private var elapsed = 0.0
 
-    /// The filtered time of a cycle that was measured to be due at a time.
+    /// Returns the filtered time of a cycle that was measured to be due at a time.
     mutating func update(_ measured: Int64, frames: Int, rate: Double) -> Int64 {
         let period = Double(frames) / rate
         defer { self.period = period }
@@ -59,20 +61,20 @@ struct CycleClock {
     }
 }
 
-/// The queue of ALSA's sequencer and the host clock: what the one says is so much more than the other.
+/// The distance between the queue of ALSA's sequencer and the host clock.
 struct QueueClock: Sendable, Hashable {
     /// Host time of the queue's zero.
     private(set) var origin: Int64
 
-    /// A measurement: the queue said `queue` between two looks at the host clock.
+    /// Creates a measurement: the queue said `queue` between two looks at the host clock.
     init(queue: Int64, before: Int64, after: Int64) { origin = before + (after - before) / 2 - queue }
 
-    /// The host time of what the queue stamped.
+    /// Returns the host time of a stamp of the queue.
     func hostTime(seconds: UInt32, nanoseconds: UInt32) -> Int64 {
         origin + Int64(seconds) * 1_000_000_000 + Int64(nanoseconds)
     }
 
-    /// What the queue says at a host time; its zero for anything before.
+    /// Returns the queue's time at a host time; its zero for anything before.
     func queueTime(_ hostTime: Int64) -> (seconds: UInt32, nanoseconds: UInt32) {
         let time = max(0, hostTime - origin)
         return (UInt32(truncatingIfNeeded: time / 1_000_000_000), UInt32(time % 1_000_000_000))

@@ -3,14 +3,14 @@ internal import RenderCore
 
 /// Between the events of ALSA's sequencer and MIDI messages: no state, no device.
 enum SequencerTranslation {
-    /// What an event says: one message, two or four for the long controllers, one for each 16 bytes of a system exclusive
-    /// part, none for what is no MIDI.
+    /// Reads the messages of an event: one message, two or four for the long controllers, one for each 16 bytes of a
+    /// system exclusive part, none for an event that is no MIDI.
     ///
     /// A `NOTE` with a length does not come out of a queue as such: the kernel makes two events of it.
     ///
     /// - Parameters:
-    ///   - event: where its bytes are, they are valid.
-    ///   - body: gets each message, in order.
+    ///   - event: The event, with its bytes valid at their address.
+    ///   - body: The closure that gets each message, in order.
     static func read(_ event: UnsafePointer<snd_seq_event_t>, _ body: (MIDIMessage) -> Void) {
         let note = unsafe event.pointee.data.note
         let control = unsafe event.pointee.data.control
@@ -20,7 +20,7 @@ enum SequencerTranslation {
         func controller(_ number: UInt8, _ value: UInt8) {
             message(0xB0 | control.channel & 15, number, value)
         }
-        /// Parameter numbers and values of 14 bits travel in four controllers.
+        /// Reads a parameter: its number and its value of 14 bits travel in four controllers.
         func parameter(_ coarse: UInt8, _ fine: UInt8) {
             controller(coarse, high(control.param))
             controller(fine, low(control.param))
@@ -61,8 +61,8 @@ enum SequencerTranslation {
         }
     }
 
-    /// A message as an event, without its address and time. `false` for a part of a system exclusive message: its bytes
-    /// have to be somewhere (see ``SequencerSystemExclusive``).
+    /// Writes a message into an event, without its address and time. Returns `false` for a part of a system exclusive
+    /// message: its bytes need a place elsewhere (see ``SequencerSystemExclusive``).
     static func write(_ message: MIDIMessage, into event: inout snd_seq_event_t) -> Bool {
         func note(_ kind: Int, _ channel: UInt8, _ note: UInt8, _ velocity: UInt8) {
             unsafe event.type = UInt8(kind)
@@ -99,8 +99,8 @@ enum SequencerTranslation {
         return true
     }
 
-    /// The parts of 16 bytes. An event may hold a whole message or any part of one: its first byte is 0xF0 where a message
-    /// begins, and its last 0xF7 where one ends.
+    /// Calls a closure with the parts of 16 bytes. An event may hold a whole message or any part of one: its first byte
+    /// is 0xF0 where a message begins, and its last 0xF7 where one ends.
     private static func chunks(_ bytes: UnsafeRawBufferPointer, _ body: (MIDIMessage) -> Void) {
         var first = 0
         while first < bytes.count {
@@ -115,7 +115,7 @@ enum SequencerTranslation {
         }
     }
 
-    /// The lower and the higher seven of 14 bits.
+    /// Returns the lower and the higher seven of 14 bits.
     private static func low(_ value: some BinaryInteger) -> UInt8 { UInt8(truncatingIfNeeded: value) & 127 }
     private static func high(_ value: some BinaryInteger) -> UInt8 { UInt8(truncatingIfNeeded: value >> 7) & 127 }
 

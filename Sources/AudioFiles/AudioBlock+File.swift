@@ -1,16 +1,16 @@
 internal import Glibc
 public import RenderCore
 
-/// How far something with a file has come.
+/// The progress of reading or writing a file.
 public struct AudioFileProgress: Sendable, Hashable {
-    /// Frames done.
+    /// The number of frames done.
     public let frame: Int64
-    /// Frames in all, as far as is known.
+    /// The number of frames in all, as far as is known.
     public let frameCount: Int64
-    /// What is wrong with the file although it can be read, as a sentence.
+    /// A sentence that says what is wrong with the file although it can be read.
     public let notice: String?
 
-    /// From 0 to 1.
+    /// The share that is done, from 0 to 1.
     public var fraction: Double { frameCount > 0 ? min(1, Double(frame) / Double(frameCount)) : 1 }
 }
 
@@ -20,15 +20,15 @@ extension AudioBlock {
     ///     let kick = try await AudioBlock.load(path: "kick.wav", sampleRate: renderer.sampleRate, channels: 2)
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - sampleRate: frames per second that the block shall have; the file's if nothing is said.
-    ///   - channels: channels that the block shall have, 1 to 64; the file's if nothing is said. Mono goes to all, and
-    ///     many sum into mono; otherwise channels meet by number.
-    ///   - progress: is called after each part, on a thread of the file's own, and at the end. Not after the task was
+    ///   - path: The file.
+    ///   - sampleRate: Frames per second that the block shall have; by default the file's.
+    ///   - channels: Channels that the block shall have, 1 to 64; by default the file's. Mono goes to all, and many sum
+    ///     into mono; otherwise channels meet by number.
+    ///   - progress: Is called after each part, on a thread of the file's own, and at the end. Not after the task was
     ///     cancelled.
-    /// - Returns: the frames that are really there, even where the header promises more; then the last `progress` has a
+    /// - Returns: The frames that are really there, even where the header promises more; then the last `progress` has a
     ///   notice.
-    /// - Throws: `AudioFileError`: why it cannot be read, or that it has no room in memory. `CancellationError` where the
+    /// - Throws: `AudioFileError`: why it cannot be read, or that it has no room in memory. `CancellationError` if the
     ///   task was cancelled.
     public static func load(
         path: String, sampleRate: Double? = nil, channels: Int? = nil,
@@ -53,10 +53,11 @@ extension AudioBlock {
 extension ConvertingReader {
     /// Bytes that so many frames take.
     func size(of frames: Int64) -> Int64 {
-        frames.multipliedReportingOverflow(by: Int64(4 * channelCount)).partialValue
+        let (bytes, isTooMuch) = frames.multipliedReportingOverflow(by: Int64(4 * channelCount))
+        return isTooMuch ? .max : bytes
     }
 
-    /// Everything from here to the end.
+    /// Reads everything from here to the end.
     fileprivate mutating func readAll(progress: (@Sendable (AudioFileProgress) -> Void)?) throws -> AudioBlock {
         var whole = AudioBlock(channels: channelCount, frames: Int(frameCount))
         var part = AudioBlock(channels: channelCount, frames: 65_536)

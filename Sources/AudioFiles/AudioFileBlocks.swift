@@ -13,9 +13,9 @@ public struct AudioFileBlocks: AsyncSequence, Sendable {
     public final class Element: Sendable {
         /// Its first frame, counted at the rate that was asked for.
         public let start: Int64
-        /// The samples: as many frames as was asked for, fewer at the end.
+        /// The samples: as many frames as were asked for, fewer at the end.
         public let block: AudioBlock
-        /// How far the reading has come.
+        /// The progress of the reading.
         public let progress: AudioFileProgress
 
         init(start: Int64, block: consuming AudioBlock, progress: AudioFileProgress) {
@@ -30,13 +30,13 @@ public struct AudioFileBlocks: AsyncSequence, Sendable {
     private let sampleRate: Double?
     private let channels: Int?
 
-    /// Nothing is opened before the loop begins; what is wrong with the file is thrown there.
+    /// Creates the sequence. It opens the file when the loop begins, and throws errors there.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - frames: frames in a block, 1 or more.
-    ///   - sampleRate: frames per second that the blocks shall have; the file's if nothing is said.
-    ///   - channels: channels that they shall have, 1 to 64; the file's if nothing is said.
+    ///   - path: The file.
+    ///   - frames: Frames in a block, 1 or more.
+    ///   - sampleRate: Frames per second that the blocks shall have; by default the file's.
+    ///   - channels: Channels that they shall have, 1 to 64; by default the file's.
     public init(path: String, frames: Int = 4_096, sampleRate: Double? = nil, channels: Int? = nil) {
         self.path = path
         self.frames = Swift.max(1, frames)
@@ -47,13 +47,13 @@ public struct AudioFileBlocks: AsyncSequence, Sendable {
     /// Begins at the first frame.
     public func makeAsyncIterator() -> Iterator { Iterator(source: Source(self)) }
 
-    /// Where a loop is.
+    /// The position of a loop over the blocks.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let source: Source
 
-        /// The next block; `nil` at the end.
+        /// Returns the next block; `nil` at the end.
         ///
-        /// - Throws: ``AudioFileError``, or `CancellationError` where the task was cancelled.
+        /// - Throws: ``AudioFileError``, or `CancellationError` if the task was cancelled.
         public mutating func next() async throws -> Element? {
             try Task.checkCancellation()
             let element = try await source.next()

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Why an audio file could not be made, written or read: one sentence that says what to do.
+/// The reason why an audio file could not be made, written or read: one sentence that says what to do.
 ///
 ///     Cannot write "takes/one.wav": the folder "takes" does not exist; create it or choose another one.
 public struct AudioFileError: Error, Hashable, CustomStringConvertible {
-    /// What was wrong.
+    /// The reasons for which an operation on a file fails.
     public enum Reason: Sendable, Hashable {
         /// There is no such file.
         case missingFile
@@ -14,15 +14,15 @@ public struct AudioFileError: Error, Hashable, CustomStringConvertible {
         case notAFile
         /// The file has no byte in it.
         case empty
-        /// What is in the file is not audio, or audio of a kind that cannot be read here.
+        /// The file's content is not audio, or audio of a kind that cannot be read here.
         case notAudio
-        /// It begins like an audio file, but what follows makes no sense.
+        /// The file begins like an audio file, but the rest makes no sense.
         case damaged
         /// The format is a known one, but the library on this machine was built without it.
         case unavailable
         /// A frame was asked for that the file does not have.
         case outOfRange
-        /// Somebody removed the file, or put another one in its place, while it was being written.
+        /// The file was removed, or replaced by another one, while it was being written.
         case deleted
         /// The rights to the file or its folder, or a medium that is read-only, forbid it.
         case notPermitted
@@ -40,19 +40,19 @@ public struct AudioFileError: Error, Hashable, CustomStringConvertible {
 
     /// The file as it was named.
     public let path: String
-    /// What was wrong.
+    /// The reason of the error.
     public let reason: Reason
     /// The sentence.
     public let description: String
 
-    /// An error with the sentence "Cannot `verb` "`path`": `explanation`."
+    /// Creates an error with the sentence "Cannot `verb` "`path`": `explanation`."
     public init(path: String, reason: Reason, cannot verb: String = "write", explanation: String) {
         self.path = path
         self.reason = reason
         description = "Cannot \(verb) \"\(path)\": \(explanation)."
     }
 
-    /// What the system meant by an `errno`, while it opened, wrote or read this file.
+    /// Creates the error for an `errno` that the system gave while it opened, wrote or read this file.
     init(path: String, systemError code: Int32, reading: Bool = false) {
         let (reason, explanation): (Reason, String)
         switch code {

@@ -28,7 +28,7 @@ extension AudioFileFormat {
         return Int32(holder | content)
     }
 
-    /// What a number stands for that the library found in a file.
+    /// Creates the format for a number that the library found in a file.
     init(libraryCode code: Int32) {
         let holder = Int(code) & SF_FORMAT_TYPEMASK, content = Int(code) & SF_FORMAT_SUBMASK
         let container: Container =

@@ -1,12 +1,12 @@
-/// How a file keeps its samples: what holds them, how they are encoded, and how well, where that can be chosen.
+/// The way in which a file keeps its samples: the container, the encoding, and the quality, if that can be chosen.
 ///
 ///     try AudioFileWriter(path: "take.wav", format: .wav(.int24), sampleRate: 48_000, channels: 2)
 ///     AudioFileFormat(path: "take.flac")!                 // .flac(.int24): by the extension
 ///     AudioFileFormat.mp3().isAvailable                   // asks the library of this machine
 public struct AudioFileFormat: Sendable, Hashable {
-    /// What holds the samples.
+    /// The containers that hold samples.
     public enum Container: Sendable, Hashable {
-        /// RIFF, which becomes RF64 where it grows past 4 GB; also read: RIFX, W64.
+        /// RIFF, which becomes RF64 when it grows past 4 GB; also read: RIFX, W64.
         case wav
         /// AIFF for integers, AIFC for floats. It ends at 4 GB.
         case aiff
@@ -22,7 +22,7 @@ public struct AudioFileFormat: Sendable, Hashable {
         case other(String)
     }
 
-    /// How samples are encoded.
+    /// The encodings of samples.
     public enum Encoding: Sendable, Hashable {
         /// 8-bit integers; only read.
         case int8
@@ -46,11 +46,11 @@ public struct AudioFileFormat: Sendable, Hashable {
         case other(String)
     }
 
-    /// What holds the samples.
+    /// The container that holds the samples.
     public let container: Container
-    /// How they are encoded.
+    /// The encoding of the samples.
     public let encoding: Encoding
-    /// How well, from 0 (small) to 1 (good), where samples are lost; `nil` is the encoder's own choice.
+    /// The quality of a lossy encoding, from 0 (small) to 1 (good); `nil` is the encoder's own choice.
     public let quality: Double?
 
     init(_ container: Container, _ encoding: Encoding, quality: Double? = nil) {
@@ -59,22 +59,22 @@ public struct AudioFileFormat: Sendable, Hashable {
         self.quality = quality.map { $0.isNaN ? 0 : min(1, max(0, $0)) }
     }
 
-    /// WAV with 16, 24 or 32-bit integers, or floats.
+    /// Returns the format WAV with 16, 24 or 32-bit integers, or floats.
     public static func wav(_ encoding: Encoding = .float32) -> Self { Self(.wav, encoding) }
-    /// AIFF with 16, 24 or 32-bit integers, or floats.
+    /// Returns the format AIFF with 16, 24 or 32-bit integers, or floats.
     public static func aiff(_ encoding: Encoding = .int24) -> Self { Self(.aiff, encoding) }
-    /// CAF with 16, 24 or 32-bit integers, or floats.
+    /// Returns the format CAF with 16, 24 or 32-bit integers, or floats.
     public static func caf(_ encoding: Encoding = .float32) -> Self { Self(.caf, encoding) }
-    /// FLAC with 16 or 24-bit integers.
+    /// Returns the format FLAC with 16 or 24-bit integers.
     public static func flac(_ encoding: Encoding = .int24) -> Self { Self(.flac, encoding) }
     /// Ogg Vorbis.
     public static func oggVorbis(quality: Double? = nil) -> Self { Self(.ogg, .vorbis, quality: quality) }
-    /// Ogg Opus.
+    /// Returns the format Ogg Opus.
     public static func opus(quality: Double? = nil) -> Self { Self(.ogg, .opus, quality: quality) }
-    /// MP3.
+    /// Returns the format MP3.
     public static func mp3(quality: Double? = nil) -> Self { Self(.mpeg, .mp3, quality: quality) }
 
-    /// The format that a file's extension stands for; `nil` where it stands for none that can be written.
+    /// Creates the format that a file's extension stands for; `nil` if it stands for none that can be written.
     public init?(path: String) {
         let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard let dot = name.lastIndex(of: ".") else { return nil }
@@ -91,7 +91,7 @@ public struct AudioFileFormat: Sendable, Hashable {
         }
     }
 
-    /// The extension that files of this format have.
+    /// The extension of files in this format.
     public var fileExtension: String? {
         switch (container, encoding) {
         case (.wav, _): "wav"
@@ -106,11 +106,11 @@ public struct AudioFileFormat: Sendable, Hashable {
         }
     }
 
-    /// Whether files of this format can be written here: the library on this machine is asked, with one channel at
-    /// 48 kHz.
+    /// Indicates whether files of this format can be written here. It asks the library on this machine, with one
+    /// channel at 48 kHz.
     public var isAvailable: Bool { refusal(sampleRate: 48_000, channels: 1) == nil }
 
-    /// Why such a file cannot be written here, in the library's words; `nil` if it can.
+    /// Returns the reason why such a file cannot be written here, in the library's words; `nil` if it can.
     public func refusal(sampleRate: Double, channels: Int) -> String? {
         guard channels >= 1 && channels <= 64 else { return "it would have \(channels) channels; choose 1 to 64" }
         guard sampleRate >= 1 && sampleRate <= 1_000_000 && sampleRate == sampleRate.rounded() else {
@@ -131,7 +131,7 @@ public struct AudioFileFormat: Sendable, Hashable {
 }
 
 extension AudioFileFormat: CustomStringConvertible {
-    /// Such as "WAV, 24-bit integers".
+    /// A text such as "WAV, 24-bit integers".
     public var description: String {
         let holder =
             switch container {
@@ -171,10 +171,11 @@ extension AudioFileFormat {
         }
     }
 
-    /// Whether the library can bring the header up to date while it writes. It would write those of the others twice.
+    /// Indicates whether the library can bring the header up to date while it writes. It would write those of the
+    /// others twice.
     var hasLivingHeader: Bool { container == .aiff || container == .caf }
 
-    /// Whether samples are lost, so that they must be clean: encoders take no number that is none.
+    /// Indicates whether samples are lost, so that they must be clean: encoders take no number that is none.
     var isLossy: Bool {
         switch encoding {
         case .vorbis, .opus, .mp3: true

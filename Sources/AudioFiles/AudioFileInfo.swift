@@ -1,28 +1,29 @@
-/// What a file says about itself.
+/// The information that a file has about itself.
 ///
 ///     let info = try AudioFileInfo(path: "piano.ogg")
 ///     print(info)         // piano.ogg: Ogg Vorbis, 2 channels, 44100 Hz, 3.52 s
 public struct AudioFileInfo: Sendable, Hashable {
     /// The file as it was named.
     public let path: String
-    /// How it keeps its samples.
+    /// The format of the samples.
     public let format: AudioFileFormat
     /// Frames per second.
     public let sampleRate: Double
-    /// How many channels there are. Blocks have up to 64.
+    /// The number of channels. Blocks have up to 64.
     public let channelCount: Int
-    /// How many frames there are.
+    /// The number of frames.
     public internal(set) var frameCount: Int64
-    /// What it says in words.
+    /// The texts in the file: title, artist and others.
     public let tags: [AudioFileTag: String]
-    /// What is wrong with it although it can be read, as a sentence: fewer frames than it promises, above all.
+    /// A sentence that says what is wrong with the file although it can be read: above all that it has fewer frames
+    /// than it promises.
     public internal(set) var notice: String?
 
-    /// Opens a file, looks, and closes it.
+    /// Opens a file, reads the information, and closes it.
     ///
-    /// A FLAC file that does not say how long it is, as from a pipe, is decoded for it.
+    /// A FLAC file without its length, as from a pipe, is decoded to find it.
     ///
-    /// - Throws: why it cannot be read.
+    /// - Throws: An error if the file cannot be read.
     public init(path: String) throws(AudioFileError) {
         let file = try SoundFile(reading: path)
         self = try file.info(path: path)
@@ -41,15 +42,26 @@ public struct AudioFileInfo: Sendable, Hashable {
         self.notice = notice
     }
 
-    /// How long it is.
+    /// Refuses a sample rate that nothing here converts: a header that is damaged can claim any.
+    package func checkRate(_ verb: String) throws(AudioFileError) {
+        guard sampleRate >= 1 && sampleRate <= 1_000_000 else {
+            throw AudioFileError(
+                path: path, reason: .unsuitableFormat, cannot: verb,
+                explanation:
+                    "its header claims \(Int64(sampleRate)) frames a second, and 1 to 1,000,000 can be played; "
+                    + "put the header right, or get another copy of it")
+        }
+    }
+
+    /// The length of the audio.
     public var duration: Duration { .seconds(seconds) }
 
-    /// How long it is, in seconds.
+    /// The length of the audio, in seconds.
     public var seconds: Double { Double(frameCount) / sampleRate }
 }
 
 extension AudioFileInfo: CustomStringConvertible {
-    /// One line.
+    /// The information in one line.
     public var description: String {
         let channels = channelCount == 1 ? "1 channel" : "\(channelCount) channels"
         let hundredths = Int64((seconds * 100).rounded())

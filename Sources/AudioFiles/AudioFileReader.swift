@@ -8,26 +8,27 @@ public import RenderCore
 ///         …the first `count` frames of `block`…
 ///     }
 ///
-/// Samples come as floats, full scale ±1; 16 and 24-bit integers become floats without loss. It waits for the disk: not
-/// for the render thread.
+/// Samples come as floats, full scale ±1; 16 and 24-bit integers become floats without loss. The reader waits for the
+/// disk: it is not for the render thread.
 public struct AudioFileReader: ~Copyable, Sendable {
-    /// What the file says about itself. Where it turns out to end early, the length is put right and `notice` says so.
+    /// The information that the file has about itself. If it turns out to end early, the reader corrects the length and
+    /// adds a `notice`.
     public private(set) var info: AudioFileInfo
     /// The frame that is read next.
     public private(set) var position: Int64 = 0
 
     private var file: SoundFile
-    /// Whether the library is not at `position` any more.
+    /// Indicates whether the library is not at `position` any more.
     private var isLost = false
     /// Samples with channels taking turns, on their way out of the file.
     private var scratch: AudioBlock
-    /// Those of a file of 16-bit integers in one or two channels.
+    /// The samples of a file of 16-bit integers in one or two channels.
     private var shorts: [Int16]
     private static let scratchSamples = 16_384
 
     /// Opens a file.
     ///
-    /// - Throws: why it cannot be read, or that it has more than the 64 channels of a block.
+    /// - Throws: An error if the file cannot be read, or has more than the 64 channels of a block.
     public init(path: String) throws(AudioFileError) {
         let file = try SoundFile(reading: path)
         let info = try file.info(path: path)
@@ -47,20 +48,23 @@ public struct AudioFileReader: ~Copyable, Sendable {
     /// Reads the next frames into a block that has the file's channels.
     ///
     /// - Parameters:
-    ///   - block: where to.
-    ///   - first: the first frame of the block to write.
-    ///   - frames: how many; to the end of the block if nothing is said.
-    /// - Returns: how many there were. Fewer only at the end, then 0; the rest of the block is as it was.
-    /// - Throws: that the disk could not be read (what came before is in the block, and ``position`` behind it), or that
-    ///   the block does not fit.
+    ///   - block: The block to fill.
+    ///   - first: The first frame of the block to write.
+    ///   - frames: The number of frames; by default up to the end of the block.
+    /// - Returns: The number of frames that were read. Fewer only at the end, then 0; the rest of the block is as it
+    ///   was.
+    /// - Throws: That the disk could not be read (what came before is in the block, and ``position`` behind it), or
+    ///   that the block does not fit.
     public mutating func read(
         into block: inout AudioBlock, at first: Int = 0, frames: Int? = nil
     ) throws(AudioFileError) -> Int {
         try read(into: &block, at: first, frames: frames, asPairs: false)
     }
 
-    /// The same for a file of 16-bit integers in two channels: as they are, into the memory of a block of one channel.
-    mutating func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int {
+    /// Reads a file of 16-bit integers in two channels as they are, into the memory of a block of one channel.
+    package mutating func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError)
+        -> Int
+    {
         try read(into: &block, at: first, frames: frames, asPairs: true)
     }
 
@@ -98,7 +102,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
         let channels = info.channelCount
         let asked = asPairs ? frames : min(frames, scratch.frameCount / channels)
         if isLost { try findBack() }
-        // An error is told once what came before it has been handed out.
+        // An error is thrown once the frames before it have been handed out.
         var count = 0
         if file.failure == 0 {
             count = asPairs ? AudioFileReader.readPairs(asked, from: &file, into: &block, at: first) : decode(asked)
@@ -120,7 +124,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
         return count
     }
 
-    /// After a failed read the library may be anywhere, and not every decoder recovers: the file is opened again.
+    /// Opens the file again after a failed read: the library may be anywhere, and not every decoder recovers.
     private mutating func findBack() throws(AudioFileError) {
         var again = try SoundFile(reading: info.path)
         guard again.seek(to: position) else { throw unfound(position, again.failure) }
@@ -158,7 +162,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
         }
     }
 
-    /// The header promised more.
+    /// Ends the file here, though its header promised more.
     private mutating func endsHere() {
         info.notice =
             "It was cut off or is damaged: its header promises \(info.frameCount) frames, and \(position) can be read."
@@ -167,7 +171,8 @@ public struct AudioFileReader: ~Copyable, Sendable {
 
     /// Goes to a frame; the frame behind the last is one too.
     ///
-    /// - Throws: that there is no such frame, or that the disk could not be read. Where it was it stays.
+    /// - Throws: An error if there is no such frame, or if the disk could not be read. The position then stays the
+    ///   same.
     public mutating func seek(to frame: Int64) throws(AudioFileError) {
         guard frame >= 0 && frame <= info.frameCount else {
             throw AudioFileError(
@@ -183,8 +188,8 @@ public struct AudioFileReader: ~Copyable, Sendable {
         position = frame
     }
 
-    /// Whether it is read as 16-bit integers.
-    var isDirect: Bool { !shorts.isEmpty }
+    /// Indicates whether the file is read as 16-bit integers.
+    package var isDirect: Bool { !shorts.isEmpty }
 
     /// Bytes in the file.
     var length: Int64 { file.length }

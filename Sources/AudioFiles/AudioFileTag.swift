@@ -1,28 +1,28 @@
-/// What a file can say about itself in words.
+/// A piece of text information that a file can have about itself.
 ///
 ///     let writer = try AudioFileWriter(
 ///         path: "take.flac", sampleRate: 48_000, channels: 2, tags: [.title: "Take 5", .artist: "The Others"])
 ///
-/// Which formats keep which is in <doc:Files>.
+/// The article <doc:Files> says which formats keep which tags.
 public enum AudioFileTag: String, Sendable, Hashable, CaseIterable {
     /// The name of the piece.
     case title
-    /// Who plays.
+    /// The name of the player or band.
     case artist
-    /// What it is a part of.
+    /// The name of the album.
     case album
     /// Its place in the album.
     case trackNumber
-    /// What kind of music it is.
+    /// The kind of music.
     case genre
-    /// When it was made: as a rule year, month, day.
+    /// The time at which it was made: as a rule year, month, day.
     case date
-    /// Anything.
+    /// A comment.
     case comment
-    /// Whose it is.
+    /// The owner of the rights.
     case copyright
-    /// What others may do with it.
+    /// The conditions under which others may use it.
     case license
-    /// What made it. The library adds its own name.
+    /// The program that made it. The library adds its own name.
     case software
 }

@@ -7,27 +7,27 @@ public import RenderCore
 ///     try writer.write(block)
 ///     try writer.finish()
 ///
-/// After every ``write(_:from:frames:)`` a WAV, AIFF or CAF file's header says what is in it, and a FLAC, Ogg or MP3 file
-/// is whole up to its last frame or page. Where the disk fills up, what was written until then stays and is playable. A
-/// writer that goes without ``finish()`` finishes its file, but cannot say what went wrong.
+/// After every ``write(_:from:frames:)`` the header of a WAV, AIFF or CAF file is up to date, and a FLAC, Ogg or MP3
+/// file is whole up to its last frame or page. If the disk fills up, the frames written until then stay and are
+/// playable. A writer that goes without ``finish()`` finishes its file, but cannot report errors.
 ///
-/// Integers and lossy encoders hold samples from -1 to 1: what is beyond is clipped and counted, and a sample that is not
-/// a number becomes 0 and is counted too. Floats are written as they are.
+/// Integers and lossy encoders hold samples from -1 to 1: samples beyond are clipped and counted, and a sample that is
+/// not a number becomes 0 and is counted too. Floats are written as they are.
 ///
-/// It waits for the disk: not for the render thread.
+/// The writer waits for the disk: it is not for the render thread.
 public struct AudioFileWriter: ~Copyable, Sendable {
     /// The file as it was named.
     public let path: String
-    /// How it keeps its samples.
+    /// The format of the samples.
     public let format: AudioFileFormat
     /// Frames per second: a whole number.
     public let sampleRate: Double
-    /// How many channels there are, 1 to 64.
+    /// The number of channels, 1 to 64.
     public let channelCount: Int
-    /// How many frames were written. After a failure: how many of them are in the file; where samples are lost, the file
-    /// itself knows better.
+    /// The number of frames that were written. After a failure: how many of them are in the file; where samples are
+    /// lost, the file itself knows better.
     public private(set) var frameCount: Int64 = 0
-    /// How many samples did not fit into integers, or into a lossy encoder.
+    /// The number of samples that did not fit into integers, or into a lossy encoder.
     public private(set) var clippedCount = 0
 
     private var sink: Sink
@@ -43,17 +43,18 @@ public struct AudioFileWriter: ~Copyable, Sendable {
 
     private static let scratchFrames = 8_192
 
-    /// Makes the file, or empties the one that is there, and writes its header.
+    /// Creates the file, or empties the one that is there, and writes its header.
     ///
     /// - Parameters:
-    ///   - path: the file.
-    ///   - format: how it keeps its samples; what the extension stands for if nothing is said.
-    ///   - sampleRate: frames per second, a whole number that the format can have.
-    ///   - channels: 1 to 64, as far as the format can have them.
-    ///   - tags: what the file shall say about itself, as far as the format can keep it.
-    ///   - dither: whether integers are made with triangular noise of one step, so that what is rounded off is hiss and no
+    ///   - path: The path of the file.
+    ///   - format: The format of the samples; by default the one that the extension stands for.
+    ///   - sampleRate: Frames per second, a whole number that the format can have.
+    ///   - channels: The number of channels, 1 to 64, as far as the format can have them.
+    ///   - tags: The texts to write into the file, as far as the format can keep them.
+    ///   - dither: `true` to make integers with triangular noise of one step, so that rounding becomes hiss and no
     ///     distortion. It is the same noise each time.
-    /// - Throws: why the file cannot be made. Where the format is the reason, no file is made or emptied.
+    /// - Throws: An error with the reason why the file cannot be made. If the format is the reason, no file is made or
+    ///   emptied.
     public init(
         path: String, format: AudioFileFormat? = nil, sampleRate: Double, channels: Int,
         tags: [AudioFileTag: String] = [:], dither: Bool = false
@@ -94,18 +95,18 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         shorts = [Int16](repeating: 0, count: isDirect ? samples : 0)
     }
 
-    /// How many frames the file has room for yet: an AIFF file ends at 4 GB.
+    /// The number of frames that the file has room for yet: an AIFF file ends at 4 GB.
     public var remainingFrames: Int64 {
         if format.container != .aiff { return .max - frameCount }
         let size = Int64(channelCount * (format.integerBits ?? 32) / 8)
         return (Int64(UInt32.max) - sink.dataStart - 4_096) / size - frameCount
     }
 
-    /// Writes frames of a block behind what is there; all from `first` on where no number is given.
+    /// Writes frames of a block behind those that are there; by default all from `first` on.
     ///
-    /// - Throws: where the disk is full (the frames that found room are kept), where the file was removed, where it would
-    ///   become longer than its format allows (nothing of the block is written), where the block has other channels than
-    ///   the file or fewer frames, and after ``finish()``.
+    /// - Throws: An error if the disk is full (the frames that found room are kept), if the file was removed, if it
+    ///   would become longer than its format allows (nothing of the block is written), if the block has other channels
+    ///   than the file or fewer frames, and after ``finish()``.
     public mutating func write(
         _ block: borrowing AudioBlock, from first: Int = 0, frames: Int? = nil
     ) throws(AudioFileError) {
@@ -139,10 +140,10 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         try updateHeader()
     }
 
-    /// Writes what is left and closes the file. A second time it does nothing.
+    /// Writes the remaining frames and closes the file. A second call does nothing.
     ///
-    /// - Throws: where the rest could not be written, or the system could not store what was written before; the file is
-    ///   closed in any case. What ``write(_:from:frames:)`` threw is not thrown again.
+    /// - Throws: An error if the rest could not be written, or the system could not store earlier frames; the file is
+    ///   closed in any case. An error that ``write(_:from:frames:)`` threw is not thrown again.
     public mutating func finish() throws(AudioFileError) {
         let failed = failure
         var code: Int32 = 0
@@ -153,9 +154,10 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         }
         // The library writes no header before the first sample.
         if frameCount == 0 && format.container == .flac && failed == nil { sink.library?.updateHeader() }
+        let surplus = failed == nil ? padOpus() : 0
         if let file = sink.library.take() {
             isDeleted = file.isDeleted
-            code = file.close()
+            code = file.close(correcting: soundSize, surplus: surplus)
         }
         if failed != nil { return }
         if code != 0 { failure = AudioFileError(path: path, systemError: code) }
@@ -163,7 +165,25 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         if let failure { throw failure }
     }
 
-    /// As if silent frames had been written: for tests of long files. A WAV file is sparse then; others only count.
+    /// The library counts the byte that fills up an odd number of them as sound.
+    private var soundSize: (position: Int64, bytes: [UInt8])? {
+        let size = frameCount * Int64(channelCount * (format.integerBits ?? 32) / 8) + 8
+        guard format.container == .aiff && size % 2 == 1 else { return nil }
+        return (sink.dataStart - 12, [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: size >> $0) })
+    }
+
+    /// Gives the encoder silence at the end. Its output is 312 frames of 48 kHz late, and the library does not wait for
+    /// the last of them. Returns the number of such frames, by which the file's end is then corrected.
+    private mutating func padOpus() -> Int64 {
+        guard format.encoding == .opus && frameCount > 0 else { return 0 }
+        let frames = Int((312 * sampleRate / 48_000).rounded(.up))
+        for index in 0..<min(floats.count, frames * channelCount) { floats[index] = 0 }
+        guard sink.library?.write(frames, from: floats) == frames else { return 0 }
+        return Int64(Double(frames) * 48_000 / sampleRate)
+    }
+
+    /// Counts silent frames without writing them: for tests of long files. A WAV file is sparse then; others only
+    /// count.
     mutating func skip(_ frames: Int64) {
         sink.wav?.skip(frames)
         frameCount += frames
@@ -171,16 +191,17 @@ public struct AudioFileWriter: ~Copyable, Sendable {
 
     private var deleted: AudioFileError {
         AudioFileError(
-            path: path, reason: .deleted, explanation: "somebody removed it while it was written; begin another file")
+            path: path, reason: .deleted,
+            explanation: "another program removed the file during the writing; begin another file")
     }
 }
 
-/// What writes: one of the two, and neither after the end.
+/// The two ways of writing: one of them is in use, and neither after the end.
 private struct Sink: ~Copyable, Sendable {
     var wav: WAVFile?
     var library: SoundFile?
 
-    /// Where the samples begin in a file of the library's.
+    /// The byte at which the samples begin in a file of the library's.
     let dataStart: Int64
 
     private init(_ wav: consuming WAVFile) {
@@ -227,7 +248,7 @@ extension AudioFileWriter {
                 AudioFileWriter.interleave(samples, channel: channel, of: channelCount, into: &floats)
             }
         }
-        // An encoder that is given what is not a number may never come back.
+        // An encoder may never return from a sample that is not a number.
         if format.isLossy {
             for i in 0..<frames * channelCount where !(abs(floats[i]) <= 1) {
                 clippedCount += 1
@@ -243,7 +264,7 @@ extension AudioFileWriter {
         Signal.interleave(samples, channel: channel, of: channels, into: &output)
     }
 
-    /// Writes what the scratch memory has.
+    /// Writes the samples in the scratch memory.
     private mutating func append(frames: Int) throws(AudioFileError) {
         let error = sink.wav != nil ? appendToWAV(frames) : appendToLibrary(frames)
         if error == 0 { return }
@@ -275,7 +296,7 @@ extension AudioFileWriter {
         return error ?? EBADF
     }
 
-    /// The upper bits of each integer, the lowest byte first.
+    /// Writes the upper bits of each integer, the lowest byte first.
     private static func pack(_ integers: borrowing [Int32], count: Int, bits: Int, into bytes: inout [UInt8]) {
         let size = bits / 8
         var output = bytes.mutableSpan
@@ -297,7 +318,7 @@ extension AudioFileWriter {
         return failure != 0 ? failure : EIO
     }
 
-    /// After a failed write.
+    /// Shortens the file to its whole frames after a failed write.
     private mutating func keepWhatIsWhole() {
         switch format.container {
         case .aiff, .caf:
@@ -315,7 +336,7 @@ extension AudioFileWriter {
         }
     }
 
-    /// The header after each write; and once a second a look whether the file is still there.
+    /// Updates the header after each write, and looks once a second whether the file is still there.
     private mutating func updateHeader() throws(AudioFileError) {
         var error = sink.wav?.updateHeader() ?? 0
         if format.hasLivingHeader { sink.library?.updateHeader() }

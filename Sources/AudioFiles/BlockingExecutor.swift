@@ -1,8 +1,8 @@
 internal import Dispatch
 
-/// Runs what waits for a disk, or calculates for long, on a thread that nobody else waits for.
+/// Runs jobs that wait for a disk, or calculate for long, on a thread of its own.
 ///
-/// Swift's own threads are as few as there are processors: whoever waits for a disk on them stops the others.
+/// Swift's own threads are as few as there are processors: a job that waits for a disk on them stops the others.
 final class BlockingExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "AudioFiles")
 

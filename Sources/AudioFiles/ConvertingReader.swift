@@ -1,12 +1,12 @@
 internal import RenderCore
 
-/// A reader whose frames have the sample rate and the channels that somebody wants.
+/// A reader whose frames have the sample rate and the channels that the caller wants.
 struct ConvertingReader: ~Copyable, Sendable {
     let sampleRate: Double
     let channelCount: Int
     private(set) var reader: AudioFileReader
     private var converter: SampleRateConverter?
-    /// What the file has, and the same with the channels wanted.
+    /// Frames with the file's channels, and the same frames with the channels wanted.
     private var input: AudioBlock
     private var mapped: AudioBlock
     /// The frames of `mapped` that the converter has not taken yet.
@@ -43,7 +43,8 @@ struct ConvertingReader: ~Copyable, Sendable {
 
     mutating func seek(to frame: Int64) throws(AudioFileError) { try reader.seek(to: frame) }
 
-    /// Where the header's promise would take more memory than a file of this size should, decodes all of it once.
+    /// Decodes all of the file once if its header promises a length that would take more memory than a file of this
+    /// size should.
     mutating func settleLength() throws(AudioFileError) {
         while try reader.read(into: &input) > 0 {}
         try reader.seek(to: 0)
@@ -51,7 +52,7 @@ struct ConvertingReader: ~Copyable, Sendable {
 
     /// Reads the next frames.
     ///
-    /// - Returns: how many there were; fewer only at the end.
+    /// - Returns: The number of frames; fewer only at the end.
     mutating func read(into block: inout AudioBlock, at first: Int = 0) throws(AudioFileError) -> Int {
         let room = block.frameCount - first
         if converter == nil && channelCount == reader.info.channelCount {

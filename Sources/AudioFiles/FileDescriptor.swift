@@ -4,7 +4,7 @@ internal import Glibc
 struct FileDescriptor: ~Copyable, Sendable {
     private let number: Int32
 
-    /// Makes a file, or empties the one that is there.
+    /// Creates a file, or empties the one that is there.
     init(creating path: String) throws(AudioFileError) {
         number = try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC, reading: false)
     }
@@ -23,7 +23,7 @@ struct FileDescriptor: ~Copyable, Sendable {
             } else if status.st_size == 0 {
                 AudioFileError(
                     path: path, reason: .empty, cannot: "read",
-                    explanation: "it is empty; whatever wrote it wrote nothing")
+                    explanation: "it is empty; the program that made it wrote nothing into it")
             } else {
                 nil
             }
@@ -44,7 +44,7 @@ struct FileDescriptor: ~Copyable, Sendable {
     private static func open(_ path: String, _ flags: Int32, reading: Bool) throws(AudioFileError) -> Int32 {
         // A zero byte would end the name early, and another file than the one named would be opened.
         if path.utf8.contains(0) { throw AudioFileError(path: path, systemError: EINVAL, reading: reading) }
-        // Non-blocking: to open a pipe that nobody is at the other end of would otherwise wait for ever.
+        // Non-blocking: opening a pipe without a process at the other end would otherwise wait for ever.
         var opened: Int32
         repeat {
             opened = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
@@ -61,7 +61,7 @@ struct FileDescriptor: ~Copyable, Sendable {
         return unsafe fstat(number, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// Whether the file has no name any more. What is not an ordinary file has never had one of its own.
+    /// Indicates whether the file has no name any more. A pipe or a device has never had one of its own.
     var isDeleted: Bool {
         var status = stat()
         return unsafe fstat(number, &status) == 0 && status.st_nlink == 0
@@ -69,7 +69,7 @@ struct FileDescriptor: ~Copyable, Sendable {
 
     /// Writes all of it at a position, in as many steps as the system needs.
     ///
-    /// - Returns: How many bytes were written, and the `errno` that ended it, 0 where they all were.
+    /// - Returns: The number of bytes that were written, and the `errno` that ended it, 0 if they all were.
     func write(_ bytes: UnsafeRawBufferPointer, at position: Int64) -> (written: Int, error: Int32) {
         var written = 0
         while written < bytes.count {
@@ -88,7 +88,7 @@ struct FileDescriptor: ~Copyable, Sendable {
 
     /// Reads from a position on until the room is full or the file ends.
     ///
-    /// - Returns: How many bytes were read, and the `errno` that ended it, 0 where none did.
+    /// - Returns: The number of bytes that were read, and the `errno` that ended it, 0 if none did.
     func read(into bytes: UnsafeMutableRawBufferPointer, at position: Int64) -> (read: Int, error: Int32) {
         var read = 0
         while read < bytes.count {
@@ -107,11 +107,11 @@ struct FileDescriptor: ~Copyable, Sendable {
 
     /// Shortens the file.
     func truncate(to length: Int64) {
-        // Where this fails there is nothing more to be done: the header's sizes leave the surplus out anyway.
+        // If this fails, nothing more can be done: the header's sizes leave the surplus out anyway.
         while ftruncate(number, Int(length)) < 0 && errno == EINTR {}
     }
 
-    /// Closes the file. Disks across a network report here what they could not store.
+    /// Closes the file. Disks across a network report errors of storing here.
     ///
     /// - Returns: 0 or an `errno`. The descriptor is gone in any case; Linux frees it also where it was interrupted.
     consuming func close() -> Int32 {

@@ -1,29 +1,29 @@
 public import RenderCore
 internal import Synchronization
 
-/// Renders into a file as fast as it goes: the renderer that is heard live, without a device.
+/// Renders into a file as fast as the machine can: the renderer that is heard live, without a device.
 ///
 ///     let output = try FileOutput(renderer, path: "song.flac")
 ///     try await output.run(for: .seconds(30), tail: Silence())        // then until the echoes are gone
 ///     try await output.finish()
 ///
-/// The same closure gives the same samples as live. Each run goes on where the last one ended; ``preroll(for:)`` renders
-/// without writing. Transactions, messages and what is scheduled happen on their frames. A run that is cancelled, or that
-/// finds the disk full, leaves a file with everything up to then.
+/// A render loop gives the samples that it gives live. Each run goes on where the last one ended; ``preroll(for:)``
+/// renders without writing. Transactions, messages and scheduled events happen on their frames. A run that is
+/// cancelled, or that finds the disk full, leaves a file with everything up to then.
 ///
 /// With a folder in the place of a path each output of the renderer becomes a file of its own, in one pass.
 public final class FileOutput: Sendable {
-    /// How far a run has come.
+    /// The progress of a run.
     public struct Progress: Sendable, Hashable {
-        /// Frames that this run has rendered.
+        /// The number of frames that this run has rendered.
         public let frame: Int64
-        /// Frames that it is to render; `nil` where a condition decides.
+        /// The number of frames that it is to render; `nil` if a condition decides.
         public let frameCount: Int64?
-        /// Since it began.
+        /// The time since the run began.
         public let elapsed: Duration
-        /// How many times faster than it will be heard.
+        /// The speed of rendering: so many times faster than the sound will be heard.
         public let speed: Double
-        /// How long it will still take at this speed; `nil` where a condition decides.
+        /// The time that the run will still take at this speed; `nil` if a condition decides.
         public let remaining: Duration?
     }
 
@@ -34,17 +34,17 @@ public final class FileOutput: Sendable {
 
     private let session: FileSession
 
-    /// One file with the channels of the renderer's first output.
+    /// Creates an output into one file, with the channels of the renderer's first output.
     ///
     /// - Parameters:
-    ///   - renderer: what is rendered. Its outputs stop first: only one may drive it.
-    ///   - path: the file.
-    ///   - format: how it keeps its samples; what the extension stands for if nothing is said.
-    ///   - sampleRate: frames per second, to which the renderer is set; its own if nothing is said.
-    ///   - channels: channels, to which the renderer is set; its own if nothing is said.
-    ///   - tags: what the file shall say about itself.
-    ///   - dither: as ``AudioFileWriter`` has it.
-    /// - Throws: why the file cannot be made.
+    ///   - renderer: The renderer. Its outputs stop first: only one may drive it.
+    ///   - path: The file.
+    ///   - format: The format of the samples; by default the one that the extension stands for.
+    ///   - sampleRate: Frames per second, to which the renderer is set; by default its own.
+    ///   - channels: Channels, to which the renderer is set; by default its own.
+    ///   - tags: The texts to write into the file.
+    ///   - dither: The dither, as in ``AudioFileWriter``.
+    /// - Throws: An error if the file cannot be made.
     public init(
         _ renderer: Renderer, path: String, format: AudioFileFormat? = nil, sampleRate: Double? = nil,
         channels: Int? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false
@@ -60,7 +60,7 @@ public final class FileOutput: Sendable {
         session = FileSession([track], renderer)
     }
 
-    /// A folder of files, one for each track.
+    /// Creates an output into a folder of files, one for each track.
     ///
     ///     let stems = try FileOutput(renderer, folder: "stems", names: ["Mix", "Drums", nil])
     ///
@@ -68,14 +68,14 @@ public final class FileOutput: Sendable {
     /// the only one, two by two.
     ///
     /// - Parameters:
-    ///   - renderer: what is rendered.
-    ///   - folder: is made if it is not there.
-    ///   - names: of the files, without extension; "Track 01" and so on where there is none.
-    ///   - format: how they keep their samples.
-    ///   - sampleRate: frames per second, to which the renderer is set; its own if nothing is said.
-    ///   - tags: what the files shall say about themselves. Their names become titles.
-    ///   - dither: as ``AudioFileWriter`` has it.
-    /// - Throws: why a file cannot be made.
+    ///   - renderer: The renderer.
+    ///   - folder: Is made if it is not there.
+    ///   - names: Of the files, without extension; "Track 01" and so on where there is none.
+    ///   - format: The format of the samples.
+    ///   - sampleRate: Frames per second, to which the renderer is set; by default its own.
+    ///   - tags: The texts to write into the files. Their names become titles.
+    ///   - dither: The dither, as in ``AudioFileWriter``.
+    /// - Throws: An error if a file cannot be made.
     public init(
         _ renderer: Renderer, folder: String, names: [String?] = [], format: AudioFileFormat = .wav(),
         sampleRate: Double? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false
@@ -98,10 +98,10 @@ public final class FileOutput: Sendable {
         session = FileSession(tracks, renderer)
     }
 
-    /// Frames in the files.
+    /// The number of frames in the files.
     public var frameCount: Int64 { session.written.load(ordering: .relaxed) }
 
-    /// How many samples did not fit into integers, or into a lossy encoder.
+    /// The number of samples that did not fit into integers, or into a lossy encoder.
     public var clippedCount: Int { get async { await session.clippedCount } }
 
     /// Renders another renderer from the next run on. It is set to this output's rate and number of channels.
@@ -110,16 +110,17 @@ public final class FileOutput: Sendable {
         renderer.configure(sampleRate: sampleRate, channels: channels)
     }
 
-    /// Renders for a time and writes it, and for longer until it is silent, if that is asked for.
+    /// Renders for a time and writes it, and goes on until the sound is silent if `tail` demands it.
     ///
     /// - Parameters:
-    ///   - duration: how long; to the nearest frame.
-    ///   - tail: what is to be silent before it ends.
-    ///   - cycle: frames in a cycle: makes no difference to the sound.
-    ///   - progress: is called some twenty times a second and at the end, on the thread that renders.
-    /// - Returns: the frames that this run has written.
-    /// - Throws: ``AudioFileError``: why it could not be written. `CancellationError` where the task was cancelled. In
-    ///   both cases the files are valid, have what was rendered before, and want ``finish()``.
+    ///   - duration: The duration, to the nearest frame.
+    ///   - tail: The silence that must come before the run ends.
+    ///   - cycle: Frames in a cycle: makes no difference to the sound.
+    ///   - progress: Is called some twenty times a second and at the end, on the thread that renders.
+    /// - Returns: The frames that this run has written.
+    /// - Throws: ``AudioFileError``: why it could not be written. `CancellationError` if the task was cancelled.
+    ///   `OutputError` if another output drives the renderer. In all cases the files are valid, have the frames that
+    ///   were rendered before, and want ``finish()``.
     @discardableResult
     public func run(
         for duration: Duration, tail: Silence? = nil, cycle: Int = 1_024,
@@ -134,12 +135,12 @@ public final class FileOutput: Sendable {
     ///     try await output.run(until: { player.state == .stopped }, tail: Silence())
     ///
     /// - Parameters:
-    ///   - isDone: asked before each cycle, on the thread that renders.
-    ///   - tail: what is to be silent before it ends.
-    ///   - cycle: frames in a cycle: how exactly the condition is met.
-    ///   - progress: as above.
-    /// - Returns: the frames that this run has written.
-    /// - Throws: as above.
+    ///   - isDone: Asked before each cycle, on the thread that renders.
+    ///   - tail: The silence that must come before the run ends.
+    ///   - cycle: Frames in a cycle: how exactly the condition is met.
+    ///   - progress: A closure that gets the progress, as above.
+    /// - Returns: The frames that this run has written.
+    /// - Throws: The same errors as above.
     @discardableResult
     public func run(
         until isDone: @escaping @Sendable () -> Bool, tail: Silence? = nil, cycle: Int = 512,
@@ -148,31 +149,32 @@ public final class FileOutput: Sendable {
         try await session.run(frames: nil, until: isDone, tail: tail, cycle: cycle, progress: progress)
     }
 
-    /// Renders for a time without writing: delays fill up, players get where they shall be.
+    /// Renders for a time without writing: delays fill up, and players reach their places.
     ///
-    /// - Throws: `CancellationError` where the task was cancelled.
+    /// - Throws: `CancellationError` if the task was cancelled, `OutputError` if another output drives the renderer.
     public func preroll(for duration: Duration) async throws {
         try await session.preroll(frames: duration.frames(at: sampleRate))
     }
 
-    /// Closes the files. A second time it does nothing.
+    /// Closes the files. A second call does nothing.
     ///
-    /// - Throws: ``AudioFileError``: what could not be written or stored. What a run threw is not thrown again.
+    /// - Throws: An ``AudioFileError`` for frames that could not be written or stored. An error that a run threw is not
+    ///   thrown again.
     public func finish() async throws {
         try await session.finish()
     }
 }
 
-/// What ``FileOutput`` takes for silence: every channel below a level for a while.
+/// The condition that ``FileOutput`` takes for silence: every channel is below a level for a while.
 public struct Silence: Sendable, Hashable {
     /// Peaks below this are silence.
     public var level: Float
-    /// For how long it must be silent. Longer than the pause between two echoes.
+    /// The time for which the sound must be silent: longer than the pause between two echoes.
     public var window: Duration
-    /// For how long it is waited for at most.
+    /// The longest time to wait for it.
     public var longest: Duration
 
-    /// Silence, by default: half a second below -80 dB, waited for at most ten seconds.
+    /// Creates a condition; by default half a second below -80 dB, for which a run waits at most ten seconds.
     public init(
         level: Float = 1e-4, window: Duration = .milliseconds(500), longest: Duration = .seconds(10)
     ) {
@@ -183,10 +185,10 @@ public struct Silence: Sendable, Hashable {
 }
 
 extension Duration {
-    /// To the nearest frame; none for a negative time.
+    /// Returns the duration in frames, to the nearest one; 0 for a negative time.
     fileprivate func frames(at rate: Double) -> Int64 {
-        let (seconds, rest) = components
-        if seconds < 0 || rest < 0 { return 0 }
+        if self <= .zero { return 0 }
+        let (seconds, rest) = min(self, .seconds(Int64.max)).components
         // Apart, so that a long time keeps its precision.
         let frames = Double(seconds) * rate + (Double(rest) * 1e-18 * rate)
         return frames < 9e18 ? Int64(frames.rounded()) : .max

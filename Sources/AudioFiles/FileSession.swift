@@ -25,7 +25,7 @@ final class FileTrack {
 
     func finish() throws(AudioFileError) { try writer.finish() }
 
-    /// The channels of each output; of a single output two by two.
+    /// Returns the channels of each output; of a single output two by two.
     static func ranges(of outputs: [Int]) -> [Range<Int>] {
         var ranges: [Range<Int>] = [], first = 0
         if outputs.count == 1 {
@@ -38,7 +38,7 @@ final class FileTrack {
         return ranges
     }
 
-    /// A name for each track. No two are the same, and none leads into another folder.
+    /// Returns a name for each track. No two are the same, and none leads into another folder.
     static func names(_ given: [String?], count: Int) -> [String] {
         var names: [String] = []
         for index in 0..<count {
@@ -57,11 +57,13 @@ final class FileTrack {
     }
 }
 
-/// What a ``FileOutput`` does, on a thread of its own.
+/// The work of a ``FileOutput``, on a thread of its own.
 actor FileSession {
     private let executor = BlockingExecutor()
     private let tracks: [FileTrack]
     private var renderer: Renderer
+    /// The number that the renderer has given this session for the run that is under way.
+    private var driver: UInt = 0
     private var failure: AudioFileError?
     /// Frames that were rendered and wait to be written together: a write for each cycle costs more than the cycle.
     private var block: Block
@@ -74,10 +76,10 @@ actor FileSession {
         var samples: AudioBlock
         init(channels: Int, frames: Int) { samples = AudioBlock(channels: channels, frames: frames) }
     }
-    /// How many frames are written at once.
+    /// The number of frames that are written at once.
     private static var blockLength: Int { 8_192 }
-    /// Where rendering is slow, what is there is written after so many nanoseconds: a program that is killed then has lost
-    /// no more.
+    /// If rendering is slow, the frames so far are written after so many nanoseconds: a program that is killed then has
+    /// lost no more.
     private static var longestWait: Int64 { 250_000_000 }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -90,7 +92,7 @@ actor FileSession {
 
     var clippedCount: Int { tracks.reduce(0) { $0 + $1.writer.clippedCount } }
 
-    /// - Returns: the channels that its first output is to have.
+    /// - Returns: The channels that its first output is to have.
     func use(_ renderer: Renderer) -> Int {
         let channels = self.renderer.channelCount
         self.renderer = renderer
@@ -107,8 +109,10 @@ actor FileSession {
         var done: Int64 = 0
         lastWrite = HostClock.now
         let renderer = renderer
+        driver = try renderer.beginDriving(as: "a FileOutput")
+        defer { renderer.endDriving(driver) }
         do {
-            // Several cycles at once, unless somebody is to be asked before each.
+            // Several cycles at once, unless a condition is asked before each.
             let most = max(1, isDone == nil ? max(cycle, 1_024) / max(1, cycle) * cycle : cycle)
             while isDone.map({ !$0() }) ?? (done < frames ?? 0) {
                 let count = Int(min(Int64(most), (frames ?? .max) - done))
@@ -117,8 +121,8 @@ actor FileSession {
                 teller.tell(done, isLast: false)
             }
             if let tail {
-                let window = Int64(tail.window / .seconds(1) * renderer.sampleRate)
-                let longest = Int64(tail.longest / .seconds(1) * renderer.sampleRate)
+                let window = Int64(saturating: tail.window.inSeconds * renderer.sampleRate)
+                let longest = Int64(saturating: tail.longest.inSeconds * renderer.sampleRate)
                 var quiet: Int64 = 0, waited: Int64 = 0
                 while quiet < max(1, window) && waited < longest {
                     let count = Int(min(Int64(max(1, cycle)), longest - waited))
@@ -138,7 +142,7 @@ actor FileSession {
         return written.load(ordering: .relaxed) - before
     }
 
-    /// Renders behind what waits to be written.
+    /// Renders behind the frames that wait to be written.
     private func render(_ frames: Int, _ renderer: Renderer, cycle: Int) throws {
         try Task.checkCancellation()
         if frames > block.samples.frameCount - waitingCount || isOverdue(frames) { try write() }
@@ -148,18 +152,19 @@ actor FileSession {
                 block = Block(channels: channels, frames: max(frames, Self.blockLength))
             }
         }
-        renderer.renderOffline(into: &block.samples, from: waitingCount, frames: frames, cycle: max(1, cycle))
+        renderer.renderOffline(
+            into: &block.samples, from: waitingCount, frames: frames, cycle: max(1, cycle), driver: driver)
         waitingCount += frames
         written.wrappingAdd(Int64(frames), ordering: .relaxed)
     }
 
-    /// Whether what waits has waited for long. The clock is looked at every 512 frames.
+    /// Returns whether the frames that wait have waited for long. The clock is looked at every 512 frames.
     private func isOverdue(_ frames: Int) -> Bool {
         if waitingCount & 511 >= frames { return false }
         return HostClock.now - lastWrite > Self.longestWait
     }
 
-    /// Writes what waits. After a failure there is nothing more to be written.
+    /// Writes the frames that wait. After a failure there is nothing more to be written.
     private func write() throws {
         do throws(AudioFileError) {
             if waitingCount > 0 { for track in tracks { try track.write(block.samples, frames: waitingCount) } }
@@ -172,7 +177,7 @@ actor FileSession {
         if let failure { throw failure }
     }
 
-    /// The largest magnitude in the last frames that were rendered.
+    /// Returns the largest magnitude in the last frames that were rendered.
     private func peak(ofLast frames: Int) -> Float {
         Self.peak(block.samples, from: waitingCount - frames, frames: frames)
     }
@@ -186,11 +191,15 @@ actor FileSession {
     }
 
     func preroll(frames: Int64) throws {
+        let renderer = renderer
+        let driver = try renderer.beginDriving(as: "a FileOutput")
+        defer { renderer.endDriving(driver) }
+        var dropped = AudioBlock(channels: min(64, renderer.outputChannelCounts.reduce(0, +)), frames: 1_024)
         var done: Int64 = 0
         while done < frames {
             try Task.checkCancellation()
             let count = Int(min(1_024, frames - done))
-            _ = renderer.renderOffline(frames: count, cycle: count)
+            renderer.renderOffline(into: &dropped, from: 0, frames: count, cycle: count, driver: driver)
             done += Int64(count)
         }
     }

@@ -1,12 +1,12 @@
-/// How long a file's header says that the audio is, and whether so much is there.
+/// The length of the audio by a file's header, and whether the file has so much.
 ///
-/// The library quietly takes what is there. A file that was cut off, by a download that broke or a program that was
-/// killed, should be said to be one.
+/// The library quietly takes the frames that exist. This finds files that were cut off, by a download that broke or a
+/// program that was killed.
 struct PromisedLength {
     /// A sentence, where the file is shorter than its header says.
     private(set) var notice: String?
     /// Bytes to be read in the place of those in the file: the library refuses a CAF file that was cut off, unless its
-    /// header says what is there.
+    /// header says how long it is.
     private(set) var correction: (position: Int64, bytes: [UInt8])?
 
     init(of file: borrowing FileDescriptor, frameCount: Int64 = 0) {

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// A file open in libsndfile.
 @safe struct SoundFile: ~Copyable, @unchecked Sendable {
-    // Unchecked because the library's handle and the stream under it have one owner, this value, and what changes them
-    // is `mutating`. The library keeps nothing that several files share but the text of the last error.
+    // Unchecked because the library's handle and the stream under it have one owner, this value, and the functions that
+    // change them are `mutating`. The library keeps nothing that several files share but the text of the last error.
     private let handle: OpaquePointer
     private let stream: UnsafeMutablePointer<FileStream>
     /// The library's number for the format.
@@ -28,23 +28,31 @@ internal import Glibc
         unsafe stream.deallocate()
     }
 
-    /// The first `errno` of the system since it was opened or the last read, 0 where there was none.
+    /// The first `errno` of the system since it was opened or the last read, 0 if there was none.
     var failure: Int32 { unsafe stream.pointee.failure }
     /// Bytes in the file.
     var length: Int64 { unsafe stream.pointee.length }
     /// The byte that the library writes next.
     var position: Int64 { unsafe stream.pointee.position }
-    /// Whether it has no name any more.
+    /// Indicates whether the file has no name any more.
     var isDeleted: Bool { unsafe stream.pointee.file.isDeleted }
 
     /// Writes everything that is left and closes the file.
     ///
     /// - Returns: 0 or an `errno`.
-    consuming func close() -> Int32 {
+    ///
+    /// - Parameters:
+    ///   - correction: Bytes that the library gets wrong at the end.
+    ///   - surplus: Frames of 48 kHz at the end of an Opus file that are not to be heard.
+    consuming func close(correcting correction: (position: Int64, bytes: [UInt8])? = nil, surplus: Int64 = 0) -> Int32 {
         let (handle, stream) = unsafe (handle, stream)
         discard self
         unsafe sf_close(handle)
         let ended = unsafe stream.move()
+        if let correction, ended.failure == 0 { ended.patch(correction.bytes, at: correction.position) }
+        if surplus > 0 && ended.failure == 0, let page = ended.page?.ending(earlier: surplus) {
+            ended.patch(page, at: ended.page?.position ?? 0)
+        }
         unsafe stream.deallocate()
         let failure = ended.failure
         let code = ended.close()
@@ -78,8 +86,9 @@ extension SoundFile {
         if opened.channelCount < 1 || opened.sampleRate < 1 || opened.frameCount < 0 {
             throw SoundFile.damaged(path, "its header is wrong")
         }
-        // A stream that does not say how long it is: from a pipe, or cut off before its end was known.
-        if opened.frameCount > Int64.max / 2 { try opened.count(path: path) }
+        // A stream that does not say how long it is: from a pipe, or cut off before its end was known. Or one that lies: so
+        // many frames are centuries.
+        if opened.frameCount > 1 << 50 { try opened.count(path: path) }
         self = opened
     }
 
@@ -108,7 +117,7 @@ extension SoundFile {
             path: path, reason: .damaged, cannot: "read", explanation: "it is damaged (\(why)); get another copy of it")
     }
 
-    /// The library's sentence for an error, without its own punctuation.
+    /// Returns the library's sentence for an error, without its own punctuation.
     private static func text(_ number: Int32) -> String {
         var text = unsafe sf_error_number(number).map { unsafe String(cString: $0) } ?? "error \(number)"
         if text.hasPrefix("Error : ") { text.removeFirst(8) }
@@ -136,19 +145,20 @@ extension SoundFile {
 
     /// Reads frames whose channels take turns.
     ///
-    /// - Returns: how many there were: fewer at the end, in a damaged part, or where `failure` says why.
+    /// - Returns: The number of frames: fewer at the end, in a damaged part, or after a failure, which `failure`
+    ///   explains.
     mutating func read(_ frames: Int, into room: UnsafeMutablePointer<Float>) -> Int {
         unsafe stream.pointee.allow(Int64(frames) * Int64(channelCount) * 8)
         return unsafe max(0, Int(sf_readf_float(handle, room, Int64(frames))))
     }
 
-    /// The same as 16-bit integers: what a file of such has, without a detour.
+    /// Reads frames as 16-bit integers: a file of such gives them without a detour.
     mutating func read(_ frames: Int, into room: UnsafeMutablePointer<Int16>) -> Int {
         unsafe stream.pointee.allow(Int64(frames) * Int64(channelCount) * 8)
         return unsafe max(0, Int(sf_readf_short(handle, room, Int64(frames))))
     }
 
-    /// Whether its samples are 16-bit integers.
+    /// Indicates whether its samples are 16-bit integers.
     var hasShorts: Bool { Int(code) & SF_FORMAT_SUBMASK == SF_FORMAT_PCM_16 }
 
     /// Goes to a frame.
@@ -156,8 +166,15 @@ extension SoundFile {
     /// In Ogg Vorbis the library (1.2.0) is wrong by up to a block after it has gone somewhere, and on the last page, whose
     /// length is not a whole number of blocks, altogether. So it goes to an earlier frame and decodes up to the right one.
     ///
-    /// - Returns: whether it is there.
+    /// In MP3 it goes at least 512 bytes further back: a frame is made of bits that lie before it, and at low bit rates those
+    /// are in the ten frames before, which the library does not decode when it goes somewhere.
+    ///
+    /// - Returns: `true` if it exists.
     mutating func seek(to frame: Int64) -> Bool {
+        if Int(code) & SF_FORMAT_SUBMASK == SF_FORMAT_MPEG_LAYER_III {
+            let start = max(0, frame - 32 * 1_152)
+            return seekDirectly(to: start) && skip(frame - start)
+        }
         if Int(code) & SF_FORMAT_SUBMASK != SF_FORMAT_VORBIS { return seekDirectly(to: frame) }
         // A page has at most 255 packets, and a packet of the usual encoders 1,024 frames.
         let start = max(0, min(frame - 8_192, frameCount - 256 * 1_024))
@@ -184,7 +201,7 @@ extension SoundFile {
         return true
     }
 
-    /// Everything that the file says about itself.
+    /// Returns all information that the file has about itself.
     func info(path: String) throws(AudioFileError) -> AudioFileInfo {
         AudioFileInfo(
             path: path, format: AudioFileFormat(libraryCode: code), sampleRate: sampleRate, channelCount: channelCount,
@@ -201,18 +218,28 @@ extension SoundFile {
         var tags: [AudioFileTag: String] = [:]
         for tag in AudioFileTag.allCases {
             if let text = unsafe sf_get_string(handle, tag.libraryCode) {
-                let string = unsafe String(cString: text)
+                let string = unsafe SoundFile.string(UnsafeRawBufferPointer(start: text, count: strlen(text)))
                 if !string.isEmpty { tags[tag] = string }
             }
         }
+        // The library leaves out texts for which it has no room.
+        if case .wav = AudioFileFormat(libraryCode: code).container {
+            unsafe tags.merge(WAVFile.tags(of: stream.pointee.file)) { _, own in own }
+        }
         return tags
+    }
+
+    /// Returns a text of UTF-8 bytes, or else of Latin-1, in which older tags are written.
+    static func string(_ bytes: UnsafeRawBufferPointer) -> String {
+        if let text = unsafe String(validating: bytes, as: UTF8.self) { return text }
+        return unsafe String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }
 
 // MARK: - Writing
 
 extension SoundFile {
-    /// Makes a file, or empties the one that is there.
+    /// Creates a file, or empties the one that is there.
     init(
         writing path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, tags: [AudioFileTag: String]
     ) throws(AudioFileError) {
@@ -240,12 +267,17 @@ extension SoundFile {
             unsafe sf_command(handle, Int32(SFC_SET_BITRATE_MODE), &mode, Int32(MemoryLayout<Int32>.size))
         }
         if format.encoding == .opus {
-            // What is lost where the program is killed is less than a page; by itself it takes a second for one.
+            unsafe stream.pointee.page = OggPage()
+            // If the program is killed, less than a page is lost; by default the library takes a second for one.
             var latency = 200.0
             unsafe sf_command(
                 handle, Int32(SFC_SET_OGG_PAGE_LATENCY_MS), &latency, Int32(MemoryLayout<Double>.size))
         }
-        if var quality = format.quality {
+        var asked = format.quality
+        if format.encoding == .mp3 && (asked != nil || channels == 1 && sampleRate < 32_000) {
+            asked = max(asked ?? 0, MPEGFrames.leastQuality(sampleRate: sampleRate, channels: channels))
+        }
+        if var quality = asked {
             unsafe sf_command(
                 handle, Int32(SFC_SET_VBR_ENCODING_QUALITY), &quality, Int32(MemoryLayout<Double>.size))
         }
@@ -265,7 +297,7 @@ extension SoundFile {
         self = opened
     }
 
-    /// As the ID3 tags of the MP3 encoder have it.
+    /// Returns a text in Latin 1, as the MP3 encoder writes it into ID3 tags.
     private static func latin1(_ text: String) -> [CChar] {
         text.unicodeScalars.map { CChar(truncatingIfNeeded: $0.value < 256 ? $0.value : 63) } + [0]
     }
@@ -303,7 +335,7 @@ extension SoundFile {
 
     /// Writes frames whose channels take turns: integers that begin at the highest bit.
     ///
-    /// - Returns: how many the library took. Whether they reached the file, `failure` says.
+    /// - Returns: The number of frames that the library took. `failure` says whether they reached the file.
     mutating func write(_ frames: Int, from samples: borrowing [Int32]) -> Int {
         Int(unsafe samples.withUnsafeBufferPointer { unsafe sf_writef_int(handle, $0.baseAddress!, Int64(frames)) })
     }
@@ -313,7 +345,7 @@ extension SoundFile {
         Int(unsafe samples.withUnsafeBufferPointer { unsafe sf_writef_float(handle, $0.baseAddress!, Int64(frames)) })
     }
 
-    /// Lets the header say what is in the file: only where the format has one that is to be asked for it.
+    /// Brings the header up to date, if the format has one for which the library must be asked.
     mutating func updateHeader() { unsafe sf_command(handle, Int32(SFC_UPDATE_HEADER_NOW), nil, 0) }
 
     /// Cuts the file off where the write began that failed, so that it ends with something whole.
@@ -326,6 +358,6 @@ extension SoundFile {
 
     /// Overwrites bytes near the beginning behind the library's back.
     mutating func patch(_ bytes: [UInt8], at position: Int64) {
-        _ = unsafe bytes.withUnsafeBytes { unsafe stream.pointee.file.write($0, at: position) }
+        unsafe stream.pointee.patch(bytes, at: position)
     }
 }

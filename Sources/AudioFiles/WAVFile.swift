@@ -29,10 +29,10 @@ struct WAVFile: ~Copyable, Sendable {
     private var formatSize: Int { isFloat ? 18 : 16 }
     /// RIFF 12, JUNK or ds64 36, fmt, fact for floats, LIST, data 8.
     var headerSize: Int { 12 + 36 + 8 + formatSize + (isFloat ? 12 : 0) + tags.count + 8 }
-    /// Whether somebody removed the file.
+    /// Indicates whether the file was removed.
     var isDeleted: Bool { file.isDeleted }
 
-    /// Writes bytes of samples behind what is there. Of what the disk refuses in part, whole frames are kept.
+    /// Writes bytes of samples behind those that are there. If the disk refuses a part, whole frames are kept.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         let end = Int64(headerSize) + frameCount * Int64(frameSize)
         let (written, error) = unsafe file.write(bytes, at: end)
@@ -41,7 +41,7 @@ struct WAVFile: ~Copyable, Sendable {
         return error
     }
 
-    /// As if frames had been written, which are silent then: for tests of long files.
+    /// Counts silent frames without writing them: for tests of long files.
     mutating func skip(_ frames: Int64) { frameCount += frames }
 
     borrowing func updateHeader() -> Int32 {
@@ -78,7 +78,7 @@ extension WAVFile {
 // MARK: - Bytes
 
 extension WAVFile {
-    /// The header of a file with as many frames. All numbers are little-endian.
+    /// Returns the header of a file with as many frames. All numbers are little-endian.
     private borrowing func header() -> [UInt8] {
         let data = frameCount * Int64(frameSize)
         let riff = Int64(headerSize) - 8 + data + data % 2
@@ -131,8 +131,57 @@ extension WAVFile {
     }
 }
 
+extension WAVFile {
+    /// Returns the texts in the `LIST` chunks of a file, however long: the library has room for two thousand bytes.
+    static func tags(of file: borrowing FileDescriptor) -> [AudioFileTag: String] {
+        var tags: [AudioFileTag: String] = [:]
+        let start = bytes(of: file, at: 0, count: 12)
+        guard start.count == 12, text(start[..<4]) == "RIFF" || text(start[..<4]) == "RF64" else { return [:] }
+        var position: Int64 = 12
+        for _ in 0..<1_000 {
+            let header = bytes(of: file, at: position, count: 8)
+            guard header.count == 8 else { break }
+            let length = number(header[4...])
+            if text(header[..<4]) == "LIST" && length < 1 << 24 {
+                take(bytes(of: file, at: position + 8, count: Int(length)), into: &tags)
+            }
+            position += 8 + length + length & 1
+        }
+        return tags
+    }
+
+    private static func take(_ list: [UInt8], into tags: inout [AudioFileTag: String]) {
+        guard list.count >= 4, text(list[..<4]) == "INFO" else { return }
+        var place = 4
+        while place + 8 <= list.count {
+            let name = text(list[place..<place + 4])
+            let length = Int(number(list[place + 4..<place + 8]))
+            let content = list[(place + 8)..<min(list.count, place + 8 + length)].prefix { $0 != 0 }
+            if let tag = AudioFileTag.allCases.first(where: { $0.riffName?.description == name }), !content.isEmpty {
+                tags[tag] = unsafe content.withUnsafeBytes { unsafe SoundFile.string($0) }
+            }
+            place += 8 + length + length & 1
+        }
+    }
+
+    private static func bytes(of file: borrowing FileDescriptor, at position: Int64, count: Int) -> [UInt8] {
+        let count = min(count, Int(max(0, file.length - position)))
+        // Of no bytes Swift writes the count of the one empty array that all threads share.
+        if count == 0 { return [] }
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { room, used in
+            used = unsafe file.read(into: UnsafeMutableRawBufferPointer(room), at: position).read
+        }
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
+    }
+}
+
 extension AudioFileTag {
-    /// The chunk's name; `nil` for what RIFF has no place for.
+    /// The chunk's name; `nil` for tags that RIFF has no place for.
     fileprivate var riffName: StaticString? {
         switch self {
         case .title: "INAM"

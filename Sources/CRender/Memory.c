@@ -16,9 +16,9 @@
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-// Whether the kernel holds this process to RLIMIT_MEMLOCK. It is asked, by locking more than the limit of memory that
-// nobody may touch and that therefore costs nothing: in a container the capability that lifts the limit can be shown
-// and still be worth nothing.
+// Returns whether the kernel holds this process to RLIMIT_MEMLOCK. To find out, it locks more than the limit of memory
+// without access rights, which costs nothing: in a container the capability that lifts the limit can be shown and still
+// be worth nothing.
 static bool is_limited(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return true;
@@ -55,6 +55,8 @@ int crender_lock_memory(void) {
     errno = saved;
     return 0;
 }
+
+bool crender_may_lock_memory(void) { return !is_limited(); }
 
 int crender_unlock_memory(void) { return munlockall() == 0 ? 0 : errno; }
 

@@ -69,7 +69,7 @@ static int set_guard(uint32_t microseconds) {
         limit.rlim_cur = wanted;
         if (setrlimit(RLIMIT_RTTIME, &limit) != 0) return errno;
     }
-    // Where this thread blocked the signal, another one would get it, which cannot help.
+    // If this thread blocks the signal, another one gets it, which cannot help.
     sigset_t guard;
     sigemptyset(&guard);
     sigaddset(&guard, SIGXCPU);

@@ -16,7 +16,7 @@ int crender_processor_count(void) {
     return count > 0 ? count : 1;
 }
 
-// glibc has no function for it. errno is nobody's business: a wait that fails is one that ends at once.
+// glibc has no function for it. The caller's errno is kept: a wait that fails is one that ends at once.
 void crender_wait(const void *word, uint32_t expected) {
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);

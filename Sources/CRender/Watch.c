@@ -6,6 +6,8 @@ __attribute__((weak)) extern void rtwatch_exit(void);
 __attribute__((weak)) extern void rtwatch_permit_begin(void);
 __attribute__((weak)) extern void rtwatch_permit_end(void);
 
+__attribute__((weak)) extern const char *rtwatch_foreign(const char *name);
+
 void crender_cycle_begins(uint64_t period) {
     if (rtwatch_enter) rtwatch_enter("RenderStack", period);
 }
@@ -20,4 +22,10 @@ void crender_permitted_begins(void) {
 
 void crender_permitted_ends(void) {
     if (rtwatch_permit_end) rtwatch_permit_end();
+}
+
+const char *crender_foreign_begins(const char *name) { return rtwatch_foreign ? rtwatch_foreign(name) : 0; }
+
+void crender_foreign_ends(const char *before) {
+    if (rtwatch_foreign) rtwatch_foreign(before);
 }

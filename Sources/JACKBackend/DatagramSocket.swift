@@ -4,7 +4,7 @@ internal import Glibc
 struct DatagramSocket: ~Copyable, Sendable {
     private let descriptor: Int32
 
-    /// A socket to a host and port. `nil`: there is no way to it.
+    /// Creates a socket to a host and port; `nil` if there is no way to it.
     init?(host: String, port: String) {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
@@ -29,15 +29,15 @@ struct DatagramSocket: ~Copyable, Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a message. What gets lost is lost.
+    /// Sends a message. A message that gets lost is not sent again.
     func send(_ bytes: [UInt8]) { _ = unsafe Glibc.send(descriptor, bytes, bytes.count, 0) }
 
-    /// What has come, waiting for it at most so many milliseconds.
+    /// Returns a message that has come, or waits for one at most so many milliseconds.
     func receive(within milliseconds: Int32) -> [UInt8]? {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&request, 1, milliseconds) == 1 else { return nil }
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
-        return count > 0 ? Array(bytes[0..<count]) : nil
+        return count >= 0 ? Array(bytes[0..<count]) : nil
     }
 }

@@ -12,7 +12,7 @@ internal import RenderCore
     /// One for each input of the renderer.
     let sounds: UnsafeMutablePointer<CycleSupply.Sound>
     private let soundCount: Int
-    /// What the tables hold before the first cycle; never rendered into.
+    /// The samples to which the tables point before the first cycle; they are never rendered into.
     private let nothing: UnsafeMutablePointer<Float>
 
     init(_ ports: [JACKPort], inputs: [AudioInput]) {
@@ -72,7 +72,7 @@ internal import RenderCore
         return true
     }
 
-    /// When what comes in now was captured.
+    /// Sets the time at which the present input was captured.
     @unsafe func stamp(_ time: Int64) {
         for index in 0..<soundCount { unsafe sounds[index].captureTime = time }
     }

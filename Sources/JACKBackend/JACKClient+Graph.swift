@@ -1,10 +1,10 @@
 internal import CJACK
 internal import RenderCore
 
-// The graph around a connection: who is connected to whom, and what ports are called.
+// The graph around a connection: the connected ports, and their names.
 
 extension JACKClient {
-    /// A connection between one of our ports and one of somebody else's.
+    /// A connection between a port of ours and one of another program.
     struct Link: Hashable, Sendable {
         /// The short name of ours: `out_1`.
         let port: String
@@ -12,13 +12,13 @@ extension JACKClient {
         let other: String
     }
 
-    /// The full names of the ports of other programs that fit.
+    /// Returns the full names of the ports of other programs that fit.
     func otherPorts(isInput: Bool) -> [String] {
         let flags = JackPortIsPhysical.rawValue | (isInput ? JackPortIsInput : JackPortIsOutput).rawValue
         return unsafe JACKClient.take(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags)))
     }
 
-    /// The links that a new output makes.
+    /// Returns the links that a new output makes.
     func links(_ connect: JACKConnect, mainChannels: Int) -> [Link] {
         let (targets, sources): ([String], [String])
         switch connect {
@@ -58,13 +58,37 @@ extension JACKClient {
         return links
     }
 
-    /// Whether there is a port of this full name.
+    /// A port of another program, as it was when it was looked at.
+    struct OtherPort {
+        /// The number by which JACK's notices know the client.
+        var identity: UInt
+        /// Indicates whether the client stands for a device or another machine, and not for a program that a user
+        /// starts and ends.
+        var isHardware: Bool
+    }
+
+    /// Returns the port of a full name; `nil` if there is none now.
+    func otherPort(_ name: String) -> OtherPort? {
+        guard let port = unsafe jack_port_by_name(client, name) else { return nil }
+        let flags = unsafe UInt32(jack_port_flags(port))
+        return OtherPort(
+            identity: UInt(bitPattern: port),
+            isHardware: flags & (JackPortIsPhysical.rawValue | JackPortIsTerminal.rawValue) != 0)
+    }
+
+    /// Indicates whether any of the ports that sound goes out by is connected; `true` if there are none.
+    var isHeard: Bool {
+        let outputs = ports.filter { !$0.plan.isInput && !$0.plan.isMIDI }
+        return outputs.isEmpty || outputs.contains { unsafe jack_port_connected($0.port) > 0 }
+    }
+
+    /// Returns whether there is a port of this full name.
     func hasPort(_ name: String) -> Bool { unsafe jack_port_by_name(client, name) != nil }
 
     /// Has the server ask everybody for latencies anew.
     func recomputeLatencies() { _ = ask { unsafe jack_recompute_total_latencies($0.client) } }
 
-    /// Tells people what the ports are, in the words of JACK's metadata.
+    /// Describes the ports for people, in JACK's metadata.
     func describePorts() {
         for (order, own) in ports.enumerated() {
             let (plan, subject) = unsafe (own.plan, jack_port_uuid(own.port))
@@ -78,7 +102,14 @@ extension JACKClient {
         }
     }
 
-    /// JACK's lists end with a null pointer, and are the caller's to free.
+    /// Removes the descriptions of the ports, while the server can still tell us so: it would tell it while we close
+    /// and read no more, and with many ports it would wait for that for ever, and all programs with it.
+    func forgetPorts() {
+        for own in ports { unsafe jack_remove_properties(client, jack_port_uuid(own.port)) }
+    }
+
+    /// Returns a list of JACK's as an array, and frees it: JACK's lists end with a null pointer, and the caller must
+    /// free them.
     @unsafe static func take(_ list: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> [String] {
         guard let list = unsafe list else { return [] }
         var names: [String] = []

@@ -6,27 +6,29 @@ internal import Synchronization
 /// One connection to a server: opened, ports made, called, closed. Used by one thread at a time, that which holds the
 /// gate of ``JACKLibrary``.
 @safe final class JACKClient: @unchecked Sendable {
-    // Unchecked because it is used with the library's gate held only; what JACK's threads touch is in the cycle.
+    // Unchecked because it is used with the library's gate held only; the parts that JACK's threads touch are in the
+    // cycle.
     let client: OpaquePointer
     let cycle: JACKCycle
     /// The name that the server has given.
     let name: String
     let ports: [JACKPort]
-    /// What the callbacks reach, held until the client is closed.
+    /// The object that the callbacks reach, held until the client is closed.
     private let held: Unmanaged<JACKCycle>
-    /// Where the server is asked for what it has to answer: one thing after the other.
+    /// The queue on which the server is asked: one question after the other.
     private let questions = DispatchQueue(label: "rs-jack-questions")
-    /// Whether it has not answered.
+    /// Indicates whether the server has not answered.
     private(set) var isStuck = false
 
-    /// How long an answer, and a connection, may take. Both take milliseconds, even on a busy machine.
+    /// The time that an answer, and a connection, may take, in seconds. Both take milliseconds, even on a busy machine.
     static let patience = 5.0
 
     /// Connects to a server.
     ///
-    /// - Throws: what the server says, or that it says nothing.
+    /// - Throws: The error that the server gives, or an error if it does not answer.
     static func open(
-        _ name: String, renderer: Renderer, load: LoadHistogram, settings: JACKSettings, startsServer: Bool
+        _ name: String, renderer: Renderer, driver: UInt, load: LoadHistogram, settings: JACKSettings,
+        startsServer: Bool
     ) throws(JACKError) -> JACKClient {
         leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
         // A server that JACK starts itself takes seconds.
@@ -38,7 +40,9 @@ internal import Synchronization
             }
         ) {
             Result { () throws(JACKError) in
-                try JACKClient(name, renderer: renderer, load: load, settings: settings, startsServer: startsServer)
+                try JACKClient(
+                    name, renderer: renderer, driver: driver, load: load, settings: settings, startsServer: startsServer
+                )
             }
         }
         guard let opened else { throw .notAnswering }
@@ -55,12 +59,15 @@ internal import Synchronization
     }
 
     private init(
-        _ name: String, renderer: Renderer, load: LoadHistogram, settings: JACKSettings, startsServer: Bool
+        _ name: String, renderer: Renderer, driver: UInt, load: LoadHistogram, settings: JACKSettings,
+        startsServer: Bool
     ) throws(JACKError) {
+        // It claims more, and then takes 63 bytes.
+        try JACKError.checkName(name, room: min(64, Int(jack_client_name_size())))
         var status: UInt32 = 0
         let options = startsServer ? 0 : JackNoStartServer.rawValue
         var opened = unsafe JACKClient.connect(name, options, settings.server, &status)
-        // PipeWire lets two programs have one name, and nobody could tell their ports apart.
+        // PipeWire lets two programs have one name, and then their ports could not be told apart.
         var number = 1
         while let client = unsafe opened, number < 100, unsafe JACKClient.hasPorts(client) {
             unsafe jack_client_close(client)
@@ -88,8 +95,9 @@ internal import Synchronization
             unsafe ports.append(JACKPort(plan: plan, port: port))
         }
         self.ports = ports
-        renderer.configure(sampleRate: unsafe Double(jack_get_sample_rate(client)))
-        cycle = unsafe JACKCycle(client, renderer: renderer, load: load, settings: settings, ports: ports)
+        renderer.configureElsewhere(sampleRate: unsafe Double(jack_get_sample_rate(client)))
+        cycle = unsafe JACKCycle(
+            client, renderer: renderer, driver: driver, load: load, settings: settings, ports: ports)
         unsafe held = .passRetained(cycle)
         setCallbacks()
         describePorts()
@@ -102,7 +110,7 @@ internal import Synchronization
         return unsafe cjack_client_open(name, options, nil, &status)
     }
 
-    /// Whether there are ports under the name of a client that has not made any.
+    /// Returns whether there are ports under the name of a client that has not made any.
     @unsafe private static func hasPorts(_ client: OpaquePointer) -> Bool {
         guard let name = unsafe jack_get_client_name(client).map({ unsafe String(cString: $0) }) else { return false }
         return unsafe take(jack_get_ports(client, nil, nil, 0)).contains { $0.hasPrefix("\(name):") }
@@ -118,22 +126,43 @@ internal import Synchronization
 
     /// Ends the connection; afterwards nothing is called any more. Once.
     ///
-    /// A server that stands still keeps whoever leaves it waiting: after two seconds the rest is left to a thread of its
-    /// own, and ``leaving`` counts it.
-    func close() {
+    /// A server that stands still, or a closure that does not end, keeps a closing client waiting. After two seconds
+    /// the rest is left to a thread of its own, and ``leaving`` counts it.
+    ///
+    /// - Parameter whenClosed: Called at the end of that, whenever it comes.
+    func close(_ whenClosed: @escaping @Sendable () -> Void = {}) {
         JACKClient.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        // After what it has not answered.
-        _ = withPatience(2, on: questions) { [self] in
+        JACKClient.closing.withLock { $0.append(cycle) }
+        let isReachable = !isStuck && cycle.shutdown.load(ordering: .relaxed) == 0
+        // The close comes after the questions that the server has not answered.
+        _ = withPatience(JACKClient.farewell, on: questions) { [self] in
+            if isReachable { forgetPorts() }
             unsafe jack_deactivate(client)
-            // Where the server is dead it says -1, and is closed all the same.
+            // If the server is dead the call returns -1, and the client is closed all the same.
             unsafe jack_client_close(client)
             unsafe held.release()
+            whenClosed()
+            JACKClient.closing.withLock { $0.removeAll { $0 === cycle } }
             JACKClient.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
         }
     }
 
-    /// How many connections are being opened or closed. While there are any, none may be opened.
+    /// The time that closing waits, in seconds.
+    static let farewell = 2.0
+
+    /// The number of connections that are being opened or closed. While there are any, none may be opened.
     static let leaving = Atomic<Int>(0)
+
+    /// The cycles of connections that are being closed.
+    private static let closing = Lock([JACKCycle]())
+
+    /// The reason why no client may be opened; `nil` if it may.
+    static var hindrance: JACKError? {
+        guard leaving.load(ordering: .acquiring) != 0 else { return nil }
+        let now = HostClock.now
+        let isInside = closing.withLock { $0.contains { ($0.watch.age(now) ?? 0) > CycleWatch.patience } }
+        return isInside ? .closureNotEnded : .notAnswering
+    }
 
     // MARK: Callbacks
 
@@ -181,8 +210,13 @@ internal import Synchronization
             }, this)
         unsafe jack_set_port_registration_callback(
             client,
-            { _, _, this in
-                unsafe JACKCycle.run(this) { $0.graphChanged.store(true, ordering: .releasing) }
+            { port, isThere, this in
+                unsafe JACKCycle.run(this) { $0.notePort(port, isThere: isThere != 0) }
+            }, this)
+        unsafe jack_set_thread_init_callback(
+            client,
+            { this in
+                unsafe JACKCycle.run(this) { $0.setUpThread() }
             }, this)
         // jackd2 calls the one that says why, where both are set; PipeWire only the other one.
         unsafe jack_on_info_shutdown(
@@ -204,7 +238,8 @@ internal import Synchronization
 }
 
 extension JACKCycle {
-    /// What a callback's argument stands for. Without a count: whoever closes the client holds it until then.
+    /// Runs a closure with the object that a callback's argument stands for. Without a count: the client's owner holds
+    /// it until it is closed.
     @unsafe static func run(_ this: UnsafeMutableRawPointer?, _ body: (JACKCycle) -> Void) {
         guard let this = unsafe this else { return }
         unsafe Unmanaged<JACKCycle>.fromOpaque(this)._withUnsafeGuaranteedRef { body($0) }

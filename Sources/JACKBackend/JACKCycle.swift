@@ -1,24 +1,27 @@
 internal import CJACK
 internal import CRender
 internal import Glibc
+internal import LinuxRealtime
 internal import RenderCore
 internal import Synchronization
 
-/// What JACK calls: the cycle and the notices, with the memory that they use. Made for one connection to a server.
+/// The cycle and the notices that JACK calls, with the memory that they use. Made for one connection to a server.
 @safe final class JACKCycle: @unchecked Sendable {
-    // Unchecked because what is not atomic or constant belongs to JACK's process thread from activation to closing.
+    // Unchecked because all that is not atomic or constant belongs to JACK's process thread from activation to closing.
     let client: OpaquePointer
     private let renderer: Renderer
+    /// The number by which the renderer knows the output.
+    private let driver: UInt
     private let load: LoadHistogram
     private let settings: JACKSettings
     private let audio: JACKAudioMemory
-    private let midi: JACKMIDIMemory
+    let midi: JACKMIDIMemory
     let latencies: JACKLatencies
     private let own: UnsafeMutablePointer<Own>
-    /// From JACK's microseconds to the host clock, in nanoseconds: 0 on a usual server.
+    /// The distance from JACK's microseconds to the host clock, in nanoseconds: 0 on a usual server.
     private let clockOffset: Int64
 
-    // What the household asks for.
+    // The numbers that the session asks for.
     let cycles = Atomic<Int>(0)
     /// 0: the server is there; else one more than JACK's status.
     let shutdown = Atomic<UInt32>(0)
@@ -26,15 +29,22 @@ internal import Synchronization
     let bufferSize: Atomic<Int>
     let sampleRate: Atomic<Int>
     let isFreewheeling = Atomic<Bool>(false)
-    /// How often that has changed: odd while it is on.
+    /// The number of times that that has changed: odd while it is on.
     let freewheelChanges = Atomic<Int>(0)
     let graphChanged = Atomic<Bool>(true)
-    let isInside = Atomic<Bool>(false)
-    /// Whether the thread has real-time priority; `unknown` before the first cycle.
+    /// Ports of any program that went away since the household looked last.
+    let departed = Lock(Set<UInt>())
+    /// Notices a closure that does not end.
+    let watch = CycleWatch()
+    /// Gives back the priority that the guard has taken.
+    let priorityGuard = PriorityGuard()
+    /// The priority that the server gave, if that is to be kept.
+    private let ownPriority = Atomic<Int>(0)
+    /// The thread's real-time priority, 0 for an ordinary thread; `unknown` before the first cycle.
     let priority = Atomic<Int>(JACKCycle.unknown)
     static let unknown = -1
 
-    // Latencies in frames: of what is behind and before the ports.
+    // Latencies in frames, behind and before the ports.
     let playbackLatency = Atomic<Int>(0)
     let captureLatency = Atomic<Int>(0)
     /// The tempo that is led: 0 for none.
@@ -47,6 +57,7 @@ internal import Synchronization
     private struct Own {
         var supply = CycleSupply()
         var isSetUp = false
+        var isReady = false
         var wasFreewheeling = false
         var freewheelOrigin: Int64 = 0
         var freewheelFrames: Int64 = 0
@@ -54,11 +65,12 @@ internal import Synchronization
     }
 
     init(
-        _ client: OpaquePointer, renderer: Renderer, load: LoadHistogram, settings: JACKSettings,
+        _ client: OpaquePointer, renderer: Renderer, driver: UInt, load: LoadHistogram, settings: JACKSettings,
         ports: [JACKPort]
     ) {
         unsafe self.client = client
         self.renderer = renderer
+        self.driver = driver
         self.load = load
         self.settings = settings
         audio = JACKAudioMemory(ports, inputs: settings.inputs)
@@ -91,10 +103,10 @@ internal import Synchronization
         var cancelState: Int32 = 0
         unsafe pthread_setcancelstate(Int32(PTHREAD_CANCEL_DISABLE), &cancelState)
         defer { pthread_setcancelstate(cancelState, nil) }
-        isInside.store(true, ordering: .relaxed)
-        defer { isInside.store(false, ordering: .relaxed) }
         let begin = HostClock.now
-        if unsafe !own.pointee.isSetUp { setUp() }
+        watch.begin(begin)
+        defer { watch.end() }
+        if unsafe !own.pointee.isReady { setUpPriority() }
         let rate = Double(sampleRate.load(ordering: .relaxed))
         let isFreewheeling = isFreewheeling.load(ordering: .relaxed)
         let startsOver = unsafe isFreewheeling && !own.pointee.wasFreewheeling
@@ -112,34 +124,53 @@ internal import Synchronization
         unsafe renderer.render(
             frames: Int(frames), into: audio.channels, hostTime: start + Int64(Double(ahead) * nanoseconds),
             isOffline: isFreewheeling, supply: &own.pointee.supply,
-            startsOver: startsOver && settings.startsOverInFreewheel)
+            startsOver: startsOver && settings.startsOverInFreewheel, driver: driver)
         unsafe midi.send(frames)
 
-        if !isFreewheeling { load.add(load: Double(HostClock.now - begin) * rate / (Double(max(1, frames)) * 1e9)) }
+        if !isFreewheeling {
+            let part = Double(HostClock.now - begin) * rate / (Double(max(1, frames)) * 1e9)
+            load.add(load: part)
+            priorityGuard.note(load: part, priority: ownPriority.load(ordering: .relaxed))
+        }
         cycles.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// What can be done on the thread itself only, in its first cycle.
-    private func setUp() {
+    /// Sets up the thread, with files and memory, on the thread itself: JACK calls it before the first cycle.
+    func setUpThread() {
+        guard unsafe !own.pointee.isSetUp else { return }
         unsafe own.pointee.isSetUp = true
         crender_permitted_begins()
         defer { crender_permitted_ends() }
         unsafe crender_name_thread("rs-jack")
         _ = crender_denormals_off()
         _ = crender_prefault_stack(128 * 1024)
-        let policy = crender_thread_policy()
-        priority.store(policy.is_realtime ? Int(policy.priority) : 0, ordering: .relaxed)
-        // The same priority, with a guard against a closure that never ends.
-        if policy.is_realtime && policy.priority > 0 { _ = crender_make_realtime(policy.priority, 500_000) }
+        // The first piece of memory of a thread makes an arena for it, which opens files.
+        unsafe free(malloc(64))
     }
 
-    /// When the first frame of this cycle is due: by JACK's filtered clock, which neither drifts nor jitters.
+    /// Notes the thread's priority in the first cycle, because only then the server has given it.
+    private func setUpPriority() {
+        setUpThread()
+        unsafe own.pointee.isReady = true
+        crender_permitted_begins()
+        defer { crender_permitted_ends() }
+        let policy = crender_thread_policy()
+        // The thread keeps its priority, and gets a guard against a closure that never ends.
+        if policy.is_realtime && policy.priority > 0 {
+            _ = RealtimeThread.raiseHelper(to: Int(policy.priority))
+            ownPriority.store(Int(policy.priority), ordering: .relaxed)
+        }
+        priority.store(policy.is_realtime ? Int(policy.priority) : 0, ordering: .relaxed)
+    }
+
+    /// Returns the time at which the first frame of this cycle is due: by JACK's filtered clock, which neither drifts
+    /// nor jitters.
     private func cycleTime(
         _ frames: Int, _ now: Int64, _ rate: Double, _ isFreewheeling: Bool, _ isFirst: Bool
     ) -> Int64 {
         unsafe own.pointee.wasFreewheeling = isFreewheeling
         if isFreewheeling {
-            // Time follows the samples, so that what is scheduled by it falls on the same frames each time.
+            // Time follows the samples, so that jobs that are scheduled by it fall on the same frames each time.
             if isFirst {
                 unsafe own.pointee.freewheelOrigin = own.pointee.lastHostTime == 0 ? now : own.pointee.lastHostTime
                 unsafe own.pointee.freewheelFrames = 0
@@ -158,19 +189,25 @@ internal import Synchronization
         return time
     }
 
-    /// JACK's position in our words.
+    /// Returns the transport of JACK's position.
     static func transport(_ position: cjack_position) -> Transport {
         let (rolling, looping) = (Int32(JackTransportRolling.rawValue), Int32(JackTransportLooping.rawValue))
         var result = Transport(
             isRolling: position.state == rolling || position.state == looping, frame: Int64(position.frame))
-        if position.has_bars != 0 {
-            result.bars = MusicalPosition(
-                bar: Int(position.bar), beat: Int(position.beat),
-                fraction: position.ticks_per_beat > 0 ? position.tick / position.ticks_per_beat : 0,
-                beatsPerBar: position.beats_per_bar, beatType: position.beat_type,
-                beatsPerMinute: position.beats_per_minute)
-        }
+        if position.has_bars != 0 { result.bars = bars(position) }
         return result
+    }
+
+    /// Returns the bars that another program sets, if they are numbers that a program can count with.
+    private static func bars(_ position: cjack_position) -> MusicalPosition? {
+        guard position.beats_per_minute.isFinite, position.beats_per_minute > 0, position.beats_per_bar.isFinite,
+            position.beats_per_bar > 0, position.beat_type.isFinite, position.beat_type > 0
+        else { return nil }
+        let part = position.tick / position.ticks_per_beat
+        return MusicalPosition(
+            bar: Int(position.bar), beat: Int(position.beat), fraction: part >= 0 && part < 1 ? part : 0,
+            beatsPerBar: position.beats_per_bar, beatType: position.beat_type,
+            beatsPerMinute: position.beats_per_minute)
     }
 
     // MARK: Notices
@@ -185,11 +222,19 @@ internal import Synchronization
         freewheelChanges.wrappingAdd(1, ordering: .relaxed)
     }
 
+    /// Notes that a port has come or gone. On JACK's thread for notices.
+    func notePort(_ number: UInt32, isThere: Bool) {
+        if !isThere, let port = unsafe jack_port_by_id(client, number) {
+            departed.withLock { _ = $0.insert(UInt(bitPattern: port)) }
+        }
+        graphChanged.store(true, ordering: .releasing)
+    }
+
     func noteShutdown(_ status: UInt32) {
         _ = shutdown.compareExchange(expected: 0, desired: status + 1, ordering: .relaxed)
     }
 
-    /// The bars at a frame of the transport, when this client leads the tempo. On JACK's process thread.
+    /// Writes the bars at a frame of the transport, when this client leads the tempo. On JACK's process thread.
     func lead(_ position: UnsafeMutablePointer<jack_position_t>) {
         let tempo = Double(bitPattern: beatsPerMinute.load(ordering: .relaxed))
         let metre = Double(bitPattern: beatsPerBar.load(ordering: .relaxed))
@@ -197,8 +242,10 @@ internal import Synchronization
         guard tempo > 0, metre >= 1, rate > 0 else { return }
         let ticksPerBeat = 1920.0
         let beats = unsafe Double(cjack_position_frame(position)) * tempo / (60 * rate)
+        // JACK counts bars in 32 bits.
+        guard beats / metre < 2e9, metre < 2e9 else { return }
         let bar = Int(beats / metre)
-        let inBar = beats - Double(bar) * metre
+        let inBar = max(0, beats - Double(bar) * metre)
         let tick = (inBar - Double(Int(inBar))) * ticksPerBeat
         unsafe cjack_position_set_bars(
             position, Int32(bar + 1), Int32(Int(inBar) + 1), Int32(tick), Double(bar) * metre * ticksPerBeat,
@@ -208,32 +255,57 @@ internal import Synchronization
 
 /// The relation of JACK's frames and the host clock, written by one thread and read by any.
 final class JACKClock: Sendable {
-    private let version = Atomic<UInt>(0)
-    private let frame = Atomic<Int64>(0)
-    private let hostTime = Atomic<Int64>(0)
-    private let period = Atomic<UInt64>(0)
+    // Not the generic `Published`: its metadata would be made in the first cycle.
+    private let moment = PublishedWords(Moment())
+    private let hasMoment = Atomic<Bool>(false)
 
-    /// JACK's frames are 32 bits and wrap after a day: here they go on.
+    /// Sets the frame. JACK's frames are 32 bits and wrap after a day: here they go on.
+    @_noLocks @_noAllocation
     func set(frame: UInt32, hostTime: Int64, nanosecondsPerFrame: Double) {
-        let last = self.frame.load(ordering: .relaxed)
-        let step = Int64(Int32(bitPattern: frame &- UInt32(truncatingIfNeeded: last)))
-        version.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        self.frame.store(last == 0 ? Int64(frame) : last + step, ordering: .relaxed)
-        self.hostTime.store(hostTime, ordering: .relaxed)
-        period.store(nanosecondsPerFrame.bitPattern, ordering: .relaxed)
-        version.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        var next = Moment()
+        unsafe moment.load(to: &next, tries: .max)
+        let step = Int64(Int32(bitPattern: frame &- UInt32(truncatingIfNeeded: next.frame)))
+        next.frame = next.frame == 0 ? Int64(frame) : next.frame + step
+        next.hostTime = hostTime
+        next.nanosecondsPerFrame = nanosecondsPerFrame
+        unsafe moment.store(&next)
+        hasMoment.store(true, ordering: .releasing)
+    }
+
+    /// A moment of both clocks.
+    struct Moment: BitwiseCopyable, Equatable {
+        var frame: Int64 = 0
+        var hostTime: Int64 = 0
+        var nanosecondsPerFrame = 0.0
+
+        /// Returns the nearest frame; one that is further away than a number can hold becomes the last.
+        func frame(atHostTime time: Int64) -> Int64 {
+            guard nanosecondsPerFrame > 0 else { return frame }
+            return Moment.sum(frame, Moment.difference(time, hostTime) / nanosecondsPerFrame)
+        }
+
+        /// Returns the host time of a frame.
+        func hostTime(atFrame frame: Int64) -> Int64 {
+            Moment.sum(hostTime, Moment.difference(frame, self.frame) * nanosecondsPerFrame)
+        }
+
+        private static func difference(_ a: Int64, _ b: Int64) -> Double {
+            let (result, isTooLarge) = a.subtractingReportingOverflow(b)
+            return isTooLarge ? Double(a) - Double(b) : Double(result)
+        }
+
+        private static func sum(_ number: Int64, _ more: Double) -> Int64 {
+            guard abs(more) < 9.2e18 else { return more < 0 ? .min : .max }
+            let (result, isTooLarge) = number.addingReportingOverflow(Int64(more.rounded()))
+            return isTooLarge ? (more < 0 ? .min : .max) : result
+        }
     }
 
     /// `nil` before the first cycle.
-    var now: (frame: Int64, hostTime: Int64, nanosecondsPerFrame: Double)? {
-        while true {
-            let before = version.load(ordering: .acquiring)
-            let value = (
-                frame.load(ordering: .relaxed), hostTime.load(ordering: .relaxed),
-                Double(bitPattern: period.load(ordering: .relaxed))
-            )
-            atomicMemoryFence(ordering: .acquiring)
-            if before & 1 == 0, version.load(ordering: .relaxed) == before { return before == 0 ? nil : value }
-        }
+    var now: Moment? {
+        guard hasMoment.load(ordering: .acquiring) else { return nil }
+        var now = Moment()
+        unsafe moment.load(to: &now, tries: .max)
+        return now
     }
 }

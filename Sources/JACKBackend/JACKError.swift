@@ -1,9 +1,9 @@
 internal import CJACK
 internal import Glibc
 
-/// Why JACK cannot be used. Each says what to do.
+/// The reason why JACK cannot be used. Each says what to do.
 public enum JACKError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// No server runs. The advice is one on shared memory, where there is too little; else empty.
+    /// No server runs. The advice is about shared memory, if there is too little; else it is empty.
     case noServer(name: String, advice: String)
     /// The server has refused the client, with JACK's status bits.
     case refused(status: UInt32)
@@ -11,11 +11,21 @@ public enum JACKError: Error, Sendable, Hashable, CustomStringConvertible {
     case portRefused(String)
     /// The server does not call this client.
     case notActivated
-    /// A server does not let go of what was there before.
+    /// A server does not release an earlier client.
     case notAnswering
     /// Another output of this program uses another server: libjack can have one in a process.
     case otherServer(name: String)
-    /// Something was asked of a server while there is none.
+    /// The closure of an output that was stopped has not ended, so JACK still waits for it.
+    case closureNotEnded
+    /// A name that JACK does not take, and why.
+    case unfitName(String, why: String)
+    /// A tempo or a metre that no program could follow.
+    case unfitTempo(beatsPerMinute: Double, beatsPerBar: Double)
+    /// A frame that JACK's transport does not have.
+    case unfitFrame(Int64)
+    /// Another output drives the renderer: which one, and what to do.
+    case rendererTaken(String)
+    /// A request needs a server, and there is none.
     case notRunning
 
     /// A sentence or two.
@@ -26,18 +36,43 @@ public enum JACKError: Error, Sendable, Hashable, CustomStringConvertible {
                 + "`jackd\(name.isEmpty ? "" : " -n \(name)") -d alsa -r 48000 -p 256`, or run this program with "
                 + "`pw-jack` where PipeWire runs.\(advice.isEmpty ? "" : " \(advice)")"
         case .refused(let status):
-            "The JACK server has refused the program: \(JACKError.reasons(status)). Look at what the server says."
+            "The JACK server has refused the program: \(JACKError.reasons(status)). Read the messages of the server."
         case .portRefused(let name):
             "The JACK server gives no port \"\(name)\": it has too few (`jackd -p` sets how many), or the name is taken."
-        case .notActivated: "The JACK server does not activate the program. Look at what the server says."
-        case .notAnswering: "The JACK server stands still, and does not even let go of the program: start it anew."
+        case .notActivated: "The JACK server does not activate the program. Read the messages of the server."
+        case .notAnswering:
+            "The JACK server does not answer, and does not even release this program: start the server again."
         case .otherServer(let name):
-            "Another output of this program uses the JACK server \"\(name)\": all have to use the same one."
+            "Another output of this program uses the JACK server \"\(name)\": all outputs of a program must use "
+                + "the same server."
+        case .closureNotEnded:
+            "The render loop of an output that was stopped has not ended yet, and JACK lets a program start again only "
+                + "after that. Look in the render loop for a `while` without an end, or for a call that waits."
+        case .unfitName(let name, let why): "JACK cannot take the name \"\(name)\": \(why)."
+        case .unfitTempo(let tempo, let metre):
+            "A tempo of \(tempo) beats per minute with \(metre) beats in a bar cannot be led: they must be more than 0 up "
+                + "to \(JACKError.mostBeatsPerMinute), and 1 to \(JACKError.mostBeatsPerBar). A tempo of 0 ends leading."
+        case .unfitFrame(let frame):
+            "The transport has no frame \(frame): its frames are 0 to \(UInt32.max)."
+        case .rendererTaken(let sentence): sentence
         case .notRunning: "The output is not connected to a JACK server: start it first."
         }
     }
 
-    /// What the bits of JACK's status mean.
+    static let mostBeatsPerMinute = 100_000.0
+    static let mostBeatsPerBar = 1_000.0
+
+    /// Refuses a name of a client that JACK would refuse without a reason, or would cut.
+    ///
+    /// - Parameter room: Bytes that JACK has for a name, with the 0 at its end.
+    static func checkName(_ name: String, room: Int) throws(JACKError) {
+        let bytes = name.utf8.count
+        if bytes == 0 { throw .unfitName(name, why: "it is empty") }
+        if name.utf8.contains(0) { throw .unfitName(name, why: "there is a byte 0 in it") }
+        if bytes >= room { throw .unfitName(name, why: "it has \(bytes) bytes, and may have \(room - 1)") }
+    }
+
+    /// Returns the meanings of the bits of JACK's status.
     static func reasons(_ status: UInt32) -> String {
         let names: [(JackStatus, String)] = [
             (JackInvalidOption, "an option that it does not know"), (JackNameNotUnique, "the name is taken"),
@@ -53,10 +88,10 @@ public enum JACKError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// The memory that JACK shares between programs.
 enum SharedMemory {
-    /// What a server takes with its usual 4096 ports (measured: 105 MB), and with `-p 128`.
+    /// The memory that a server takes with its usual 4096 ports (measured: 105 MB), and with `-p 128`.
     static let usual = 105_000_000
 
-    /// What is to be said of so much memory, or nothing: a server that finds too little ends with SIGBUS.
+    /// Returns advice about so much memory, or an empty text: a server that finds too little ends with SIGBUS.
     static func advice(bytes: Int) -> String {
         bytes >= usual
             ? ""
@@ -64,7 +99,7 @@ enum SharedMemory {
                 + "of that. Give it more, or start the server with `-p 128`."
     }
 
-    /// How much of it is free; `nil` where it cannot be asked.
+    /// The number of bytes that are free; `nil` if the system does not say.
     static var free: Int? {
         var status = statvfs()
         guard unsafe statvfs("/dev/shm", &status) == 0 else { return nil }

@@ -2,11 +2,11 @@ internal import CJACK
 internal import RenderCore
 internal import Synchronization
 
-/// How late the sound is: what our ports report, and what is behind and before them.
+/// The latencies that our ports report, and those behind and before them.
 final class JACKLatencies: @unchecked Sendable {
     // Unchecked because the lists do not change, and JACK's functions for latencies may be called from any thread.
 
-    /// Frames from each input of the program to each output of the renderer: the least and the most; `nil` where no
+    /// Frames from each input of the program to each output of the renderer: the least and the most; `nil` if no
     /// way leads from the one to the other.
     typealias Ways = [[ClosedRange<Int>?]]
 
@@ -37,9 +37,9 @@ final class JACKLatencies: @unchecked Sendable {
         }
     }
 
-    /// Passes latencies on through the program, as JACK asks: what comes out is as late as what came in, and the modules
-    /// on the way besides; what goes in will be heard as late as what goes out, and the modules on the way besides. What
-    /// was made here and not captured is not late.
+    /// Passes latencies on through the program, as JACK asks. The output is as late as the input, and the modules on
+    /// the way besides; the input will be heard as late as the output, and the modules on the way besides. Sound that
+    /// is made here and not captured is not late.
     func update(_ mode: jack_latency_callback_mode_t, _ cycle: JACKCycle) {
         let isCapture = mode == JackCaptureLatency
         let (from, to) = isCapture ? (inputs, outputs) : (outputs, inputs)
@@ -70,7 +70,7 @@ final class JACKLatencies: @unchecked Sendable {
         }
     }
 
-    /// The least and the most of those ports that are connected; `nil` where none is.
+    /// Returns the least and the most of those ports that are connected; `nil` if none is.
     private func range(_ ports: [JACKPort], _ mode: jack_latency_callback_mode_t) -> ClosedRange<Int>? {
         var result: ClosedRange<Int>?
         for port in ports {

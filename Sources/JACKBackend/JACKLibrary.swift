@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// The library keeps state for the process: once a server has died, every client has to be closed before any can be
 /// opened again, to whatever server. So all that opens or closes goes through one gate, and one thread looks after all
-/// outputs: it notices servers that have died or fallen silent, joins them again, and tells what is new. It runs while an
+/// outputs: it notices servers that have died or fallen silent, joins them again, and reports news. It runs while an
 /// output is started, 20 times a second, and is not the audio thread.
 final class JACKLibrary: Sendable {
     static let shared = JACKLibrary()
@@ -17,29 +17,32 @@ final class JACKLibrary: Sendable {
         var isWatching = false
         var nextTry: Int64 = 0
     }
-    private let gate = Lock(State())
+    private let gate = Lock(State(), .output)
 
-    private init() {
-        // What is wrong is thrown or told as an event; a library does not write to the terminal.
-        unsafe jack_set_error_function { _ in }
-        unsafe jack_set_info_function { _ in }
-    }
+    private init() {}
 
     func start(_ session: JACKSession) throws(JACKError) {
         try gate.withLock { state throws(JACKError) in
             guard session.client == nil, !session.isWaiting else { return }
             state.loseTheDead()
-            guard JACKClient.leaving.load(ordering: .acquiring) == 0 else { throw .notAnswering }
+            if let hindrance = JACKClient.hindrance { throw hindrance }
+            JACKMessages.shared.listen()
+            defer { state.listenNoMore() }
             let name = session.settings.serverName
             if let other = state.sessions.first(where: { $0.settings.serverName != name }) {
                 throw .otherServer(name: other.settings.serverName)
             }
+            try session.takeRenderer()
             session.load.clear()
-            try session.open()
+            do throws(JACKError) {
+                try session.open()
+            } catch {
+                session.giveRendererBack()
+                throw error
+            }
             state.sessions.append(session)
             guard !state.isWatching else { return }
-            state.isWatching = true
-            startWatching()
+            state.isWatching = startWatching()
         }
     }
 
@@ -47,6 +50,7 @@ final class JACKLibrary: Sendable {
         gate.withLock { state in
             session.close()
             state.sessions.removeAll { $0 === session }
+            state.listenNoMore()
         }
     }
 
@@ -66,6 +70,8 @@ final class JACKLibrary: Sendable {
                 return state.sessions.contains { $0.client != nil && $0.settings.serverName == meant }
             }
             guard JACKClient.leaving.load(ordering: .acquiring) == 0 else { return false }
+            JACKMessages.shared.listen()
+            defer { state.listenNoMore() }
             JACKClient.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
             let isThere = withPatience(JACKClient.patience) {
                 defer { JACKClient.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
@@ -88,7 +94,7 @@ final class JACKLibrary: Sendable {
         return true
     }
 
-    private func startWatching() {
+    private func startWatching() -> Bool {
         var thread = pthread_t()
         let error = unsafe pthread_create(
             &thread, nil,
@@ -96,8 +102,12 @@ final class JACKLibrary: Sendable {
                 JACKLibrary.shared.watch()
                 return nil
             }, nil)
-        precondition(error == 0, "JACKOutput: the system gives no thread (error \(error))")
+        guard error == 0 else {
+            StandardError.say("the system has no thread that looks after JACK (error \(error)); a start tries again")
+            return false
+        }
         pthread_detach(thread)
+        return true
     }
 
     private func watch() {
@@ -106,6 +116,7 @@ final class JACKLibrary: Sendable {
             let goesOn = gate.withLock { state in
                 state.look()
                 state.isWatching = !state.sessions.isEmpty
+                state.listenNoMore()
                 return state.isWatching
             }
             if !goesOn { return }
@@ -114,7 +125,7 @@ final class JACKLibrary: Sendable {
 }
 
 extension JACKLibrary.State {
-    /// Closes what has lost its server: all outputs, unless the server has removed one alone.
+    /// Closes clients that have lost their server: all outputs, unless the server has removed one alone.
     fileprivate mutating func loseTheDead() {
         let now = HostClock.now
         var reason: String?
@@ -126,9 +137,17 @@ extension JACKLibrary.State {
         sessions.removeAll { $0.client == nil && !$0.isWaiting }
     }
 
+    /// Gives a program that has JACK's messages for itself its own way back, when nothing of ours is left.
+    fileprivate func listenNoMore() {
+        if sessions.isEmpty, JACKClient.leaving.load(ordering: .acquiring) == 0 { JACKMessages.shared.listenNoMore() }
+    }
+
     fileprivate mutating func look() {
         loseTheDead()
         let now = HostClock.now
+        for sentence in JACKMessages.shared.take(before: now - JACKMessages.delay) {
+            for session in sessions { session.pass(on: sentence) }
+        }
         for session in sessions { session.keepHouse(now) }
         guard now >= nextTry, JACKClient.leaving.load(ordering: .acquiring) == 0 else { return }
         nextTry = now + 250_000_000

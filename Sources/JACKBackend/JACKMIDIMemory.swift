@@ -1,10 +1,17 @@
 internal import CJACK
 internal import RenderCore
+internal import Synchronization
 
 /// The MIDI ports of a connection and the events of this cycle: bytes on JACK's side, plain values on ours.
 @safe final class JACKMIDIMemory {
     /// Events that a port can take in a cycle; those beyond are counted as lost.
     static let capacity = 1024
+
+    /// Messages that found no room since the beginning, of those that came in and of those that were sent.
+    let lostInputs = Atomic<Int>(0)
+    let lostOutputs = Atomic<Int>(0)
+    /// System exclusive messages that were longer than ``longest``: none of their parts was sent.
+    let tooLong = Atomic<Int>(0)
     /// Bytes of the longest system exclusive message that can be sent.
     static let longest = 8192
 
@@ -15,7 +22,7 @@ internal import RenderCore
     private let inputCount: Int
     private let outputCount: Int
     private let events: UnsafeMutablePointer<MIDIEvent>
-    /// Where a system exclusive message is put together, for each output, and how far it has come.
+    /// The memory where a system exclusive message is put together, for each output, and its length so far.
     private let messages: UnsafeMutablePointer<UInt8>
     private let messageLengths: UnsafeMutablePointer<Int>
 
@@ -63,7 +70,7 @@ internal import RenderCore
         unsafe messageLengths.deallocate()
     }
 
-    /// Takes what came in, before the cycle is rendered.
+    /// Takes the input events, before the cycle is rendered.
     @unsafe func receive(_ frames: UInt32) {
         for index in 0..<outputCount { unsafe sent[index].count = 0 }
         for index in 0..<inputCount {
@@ -83,7 +90,13 @@ internal import RenderCore
                     unsafe received[index].add(MIDIEvent(frame: frame, message))
                 }
             }
+            unsafe count(&received[index].lost, in: lostInputs)
         }
+    }
+
+    private func count(_ lost: inout Int, in sum: borrowing Atomic<Int>) {
+        if lost > 0 { sum.wrappingAdd(lost, ordering: .relaxed) }
+        lost = 0
     }
 
     private func split(_ bytes: UnsafeMutablePointer<UInt8>, _ size: Int, at frame: Int, into index: Int) {
@@ -101,11 +114,12 @@ internal import RenderCore
         }
     }
 
-    /// Hands over what the cycle has sent.
+    /// Hands over the events that the cycle has sent.
     @unsafe func send(_ frames: UInt32) {
         for index in 0..<outputCount {
             guard let buffer = unsafe jack_port_get_buffer(outputPorts[index], frames) else { continue }
             unsafe jack_midi_clear_buffer(buffer)
+            unsafe count(&sent[index].lost, in: lostOutputs)
             for number in unsafe 0..<sent[index].count {
                 let event = unsafe sent[index].events[number]
                 let time = UInt32(truncatingIfNeeded: event.frame)
@@ -114,7 +128,10 @@ internal import RenderCore
                     continue
                 }
                 let bytes = event.message.bytes
-                guard let place = unsafe jack_midi_event_reserve(buffer, time, bytes.count) else { continue }
+                guard let place = unsafe jack_midi_event_reserve(buffer, time, bytes.count) else {
+                    lostOutputs.wrappingAdd(1, ordering: .relaxed)
+                    continue
+                }
                 unsafe place[0] = bytes.status
                 if bytes.count > 1 { unsafe place[1] = bytes.first }
                 if bytes.count > 2 { unsafe place[2] = bytes.second }
@@ -122,18 +139,26 @@ internal import RenderCore
         }
     }
 
-    /// JACK wants a message in one piece.
+    /// Appends a part of a message: JACK wants messages in one piece.
     private func append(_ chunk: MIDIChunk, at time: UInt32, to index: Int, _ buffer: UnsafeMutableRawPointer) {
         let message = unsafe messages + index * Self.longest
         if chunk.isFirst { unsafe messageLengths[index] = 0 }
-        for i in 0..<max(0, min(16, chunk.count)) where unsafe messageLengths[index] < Self.longest {
-            unsafe message[messageLengths[index]] = chunk.bytes[i]
+        for i in 0..<max(0, min(16, chunk.count)) {
+            if unsafe messageLengths[index] < Self.longest { unsafe message[messageLengths[index]] = chunk.bytes[i] }
             unsafe messageLengths[index] += 1
         }
         guard chunk.isLast else { return }
         let length = unsafe messageLengths[index]
         unsafe messageLengths[index] = 0
-        guard length > 0, let place = unsafe jack_midi_event_reserve(buffer, time, length) else { return }
+        guard length > 0 else { return }
+        if length > Self.longest {
+            tooLong.wrappingAdd(1, ordering: .relaxed)
+            return
+        }
+        guard let place = unsafe jack_midi_event_reserve(buffer, time, length) else {
+            lostOutputs.wrappingAdd(1, ordering: .relaxed)
+            return
+        }
         unsafe place.update(from: message, count: length)
     }
 }

@@ -2,17 +2,17 @@ internal import CJACK
 public import RenderCore
 internal import Synchronization
 
-// Where the session is in its piece, for control code; the closure asks `context.transport`.
+// The session's position in its piece, for control code; the closure asks `context.transport`.
 
 extension JACKOutput {
-    /// Where the transport is now.
+    /// Returns the transport as it is now.
     ///
     /// - Throws: ``JACKError/notRunning``.
     public func transport() throws(JACKError) -> Transport {
         try withClient { client in unsafe JACKCycle.transport(cjack_transport_query(client.client)) }
     }
 
-    /// Has the transport roll, for all programs.
+    /// Starts the transport, for all programs.
     ///
     /// - Throws: ``JACKError/notRunning``.
     public func startTransport() throws(JACKError) { try withClient { unsafe jack_transport_start($0.client) } }
@@ -24,35 +24,39 @@ extension JACKOutput {
 
     /// Goes to a frame, for all programs.
     ///
-    /// - Parameter frame: 0 up to a day's worth.
-    /// - Throws: ``JACKError/notRunning``.
+    /// - Parameter frame: 0 up to 4,294,967,295, a day's worth.
+    /// - Throws: ``JACKError/notRunning``, ``JACKError/unfitFrame(_:)``.
     public func locateTransport(_ frame: Int64) throws(JACKError) {
-        _ = try withClient { unsafe jack_transport_locate($0.client, UInt32(clamping: frame)) }
+        guard let place = UInt32(exactly: frame) else { throw .unfitFrame(frame) }
+        _ = try withClient { unsafe jack_transport_locate($0.client, place) }
     }
 
-    /// Leads the tempo: all programs see bars and beats that this one says, until it stops or another one leads.
+    /// Leads the tempo: all programs see the bars and beats of this one, until it stops or another one leads.
     ///
     /// - Parameters:
-    ///   - beatsPerMinute: the tempo; 0 leads no more.
-    ///   - beatsPerBar: 1 or more.
-    ///   - ifNobodyDoes: whether to leave it to a program that leads already.
-    /// - Returns: whether this one leads now.
-    /// - Throws: ``JACKError/notRunning``, ``JACKError/notAnswering``.
+    ///   - beatsPerMinute: The tempo, up to 100,000; 0 leads no more.
+    ///   - beatsPerBar: 1 to 1,000.
+    ///   - ifNobodyDoes: `true` to leave it to a program that leads already.
+    /// - Returns: `true` if this program leads now.
+    /// - Throws: ``JACKError/notRunning``, ``JACKError/notAnswering``, ``JACKError/unfitTempo(beatsPerMinute:beatsPerBar:)``.
     @discardableResult
     public func leadTempo(
         _ beatsPerMinute: Double, beatsPerBar: Double = 4, ifNobodyDoes: Bool = false
     ) throws(JACKError) -> Bool {
+        let isLeading = beatsPerMinute != 0
+        guard !isLeading || beatsPerMinute > 0 && beatsPerMinute <= JACKError.mostBeatsPerMinute,
+            !isLeading || beatsPerBar >= 1 && beatsPerBar <= JACKError.mostBeatsPerBar
+        else { throw .unfitTempo(beatsPerMinute: beatsPerMinute, beatsPerBar: beatsPerBar) }
         let answer = try withClient { client in
-            let isLeading = beatsPerMinute > 0 && beatsPerBar >= 1
             client.cycle.beatsPerBar.store(beatsPerBar.bitPattern, ordering: .relaxed)
-            client.cycle.beatsPerMinute.store((isLeading ? beatsPerMinute : 0).bitPattern, ordering: .relaxed)
+            client.cycle.beatsPerMinute.store(beatsPerMinute.bitPattern, ordering: .relaxed)
             return client.leadTempo(isLeading, onlyIfFree: ifNobodyDoes)
         }
         guard let answer else { throw .notAnswering }
         return answer
     }
 
-    /// Has the server run without a clock, as fast as all programs go, or by its clock again.
+    /// Makes the server run without a clock, as fast as all programs go, or by its clock again.
     ///
     /// - Throws: ``JACKError/notRunning``, ``JACKError/notAnswering``.
     public func setFreewheel(_ isOn: Bool) throws(JACKError) {
@@ -60,22 +64,18 @@ extension JACKOutput {
         if answer == nil { throw .notAnswering }
     }
 
-    /// JACK's frame at a host time, by the clock of the last cycle; its frames count on here where JACK's wrap.
+    /// Returns JACK's frame at a host time, by the clock of the last cycle; its frames count on here where JACK's wrap.
     ///
     /// - Throws: ``JACKError/notRunning``.
     public func frame(atHostTime time: Int64) throws(JACKError) -> Int64? {
-        try withClient { $0.cycle.clock.now }.map {
-            $0.frame + Int64((Double(time - $0.hostTime) / $0.nanosecondsPerFrame).rounded())
-        }
+        try withClient { $0.cycle.clock.now }?.frame(atHostTime: time)
     }
 
-    /// The host time at one of JACK's frames, by the clock of the last cycle.
+    /// Returns the host time at one of JACK's frames, by the clock of the last cycle.
     ///
     /// - Throws: ``JACKError/notRunning``.
     public func hostTime(atFrame frame: Int64) throws(JACKError) -> Int64? {
-        try withClient { $0.cycle.clock.now }.map {
-            $0.hostTime + Int64((Double(frame - $0.frame) * $0.nanosecondsPerFrame).rounded())
-        }
+        try withClient { $0.cycle.clock.now }?.hostTime(atFrame: frame)
     }
 }
 

@@ -12,29 +12,31 @@ internal import Synchronization
 /// `out_1`, `out_2` … for the channels of the renderer's outputs, `in_1` … for those of its `AudioInput` modules,
 /// `midi_in_1` and `midi_out_1` …
 ///
-/// When the server dies, the output waits for another one of that name, joins it, and makes the connections that there
-/// were as their other ends come back.
+/// When the server dies, the output waits for another one of that name, joins it, and makes its former connections
+/// again as their other ends come back.
 public final class JACKOutput: RenderOutput {
     private let session: JACKSession
 
-    /// An output; ``start()`` looks for the server.
+    /// Creates an output; ``start()`` looks for the server.
     ///
     /// - Parameters:
-    ///   - renderer: what it drives.
-    ///   - name: what other programs see; the server may append a number where it is taken (`OutputEvent.renamed(_:)`).
-    ///   - server: the name of the server; JACK's own choice if nothing is said (`JACK_DEFAULT_SERVER`, else "default").
-    ///   - inputs: where sound comes in; those that the renderer's closure runs if nothing is said.
-    ///   - midiInputs: where events come in.
-    ///   - midiOutputs: where events go out.
-    ///   - connect: where the ports are connected at the start. `RENDERSTACK_JACK_CONNECT=no` or `=physical` in the
+    ///   - renderer: The renderer to drive.
+    ///   - name: The name that other programs see; if it is taken, the server may append a number
+    ///     (`OutputEvent.renamed(_:)`).
+    ///   - server: The name of the server; JACK's own choice if nothing is said (`JACK_DEFAULT_SERVER`, else
+    ///     "default").
+    ///   - inputs: The inputs for sound; by default those that the renderer's closure runs.
+    ///   - midiInputs: The inputs for events.
+    ///   - midiOutputs: The outputs for events.
+    ///   - connect: The ports to connect to at the start. `RENDERSTACK_JACK_CONNECT=no` or `=physical` in the
     ///     environment has the last word.
-    ///   - rejoins: whether it waits for the server when that dies.
-    ///   - compensatesLatency: whether host times are those at which a frame is heard, and was captured; else those at
+    ///   - rejoins: `true` to wait for the server when it dies.
+    ///   - compensatesLatency: `true` for host times at which a frame is heard, and was captured; `false` for those at
     ///     which its cycle began.
-    ///   - startsServer: whether JACK may start a server where none runs, as `~/.jackdrc` says; not with
+    ///   - startsServer: `true` to let JACK start a server if none runs, as `~/.jackdrc` says; not with
     ///     `JACK_NO_START_SERVER` in the environment.
-    ///   - startsOverInFreewheel: whether the first cycle of a freewheel is frame 0, with all modules reset, so that each
-    ///     bounce is the same.
+    ///   - startsOverInFreewheel: `true` to make the first cycle of a freewheel frame 0, with all modules reset, so
+    ///     that each bounce is the same.
     public init(
         _ renderer: Renderer, name: String = "RenderStack", server: String? = nil, inputs: [AudioInput]? = nil,
         midiInputs: [MIDIInput] = [], midiOutputs: [MIDIOutput] = [], connect: JACKConnect = .physical,
@@ -50,10 +52,7 @@ public final class JACKOutput: RenderOutput {
         session = JACKSession(renderer, settings)
     }
 
-    deinit {
-        stop()
-        session.hub.finish()
-    }
+    deinit { stop() }
 
     /// Joins the server and begins to render. Does nothing if it has been started.
     ///
@@ -63,39 +62,28 @@ public final class JACKOutput: RenderOutput {
     /// Leaves the server after the cycle that is being rendered. May be started again.
     public func stop() { JACKLibrary.shared.stop(session) }
 
-    /// Whether it is rendering, or waiting for its server to come back.
-    public var state: OutputState {
-        switch session.shownState.load(ordering: .acquiring) {
-        case 1: .running
-        case 2: .waiting
-        default: .stopped
-        }
-    }
+    /// The state of the output: running, stopped, or waiting for its server to come back.
+    public var state: OutputState { session.core.state }
 
-    /// How it has been doing since it was started last. Interruptions that JACK tells of count as missed deadlines.
-    public var statistics: OutputStatistics {
-        var statistics = session.load.statistics
-        statistics.faults = session.renderer.faultCount - session.faultsBefore.load(ordering: .relaxed)
-        statistics.slowestModule = session.renderer.moduleTimes.max { $0.nanoseconds < $1.nanoseconds }
-        return statistics
-    }
+    /// The statistics since the output was started last. Interruptions that JACK reports count as missed deadlines.
+    public var statistics: OutputStatistics { session.core.statistics }
 
-    /// What happens to it, from now on.
-    public var events: AsyncStream<OutputEvent> { session.hub.subscribe() }
+    /// The output's events from now on.
+    public var events: AsyncStream<OutputEvent> { session.core.events }
 
-    /// The name that the server has given.
+    /// Returns the name that the server has given.
     ///
     /// - Throws: ``JACKError/notRunning``.
     public func clientName() throws(JACKError) -> String { try withClient { $0.name } }
 
-    /// The full names of the ports, in order: `synth:out_1`.
+    /// Returns the full names of the ports, in order: `synth:out_1`.
     ///
     /// - Throws: ``JACKError/notRunning``.
     public func portNames() throws(JACKError) -> [String] {
         try withClient { client in client.ports.map { "\(client.name):\($0.plan.name)" } }
     }
 
-    /// Frames in a cycle.
+    /// Returns the number of frames in a cycle.
     ///
     /// - Throws: ``JACKError/notRunning``.
     public func bufferSize() throws(JACKError) -> Int {
@@ -108,8 +96,8 @@ public final class JACKOutput: RenderOutput {
 }
 
 extension JACKOutput {
-    /// Whether a server answers now. It is not started.
+    /// Returns whether a server answers now. It is not started.
     ///
-    /// - Parameter name: the name of the server; JACK's own choice if nothing is said.
+    /// - Parameter name: The name of the server; by default JACK's own choice.
     public static func isServerRunning(named name: String? = nil) -> Bool { JACKLibrary.shared.isServerRunning(name) }
 }

@@ -1,32 +1,39 @@
 internal import CJACK
+internal import CRender
+internal import Glibc
+internal import LinuxRealtime
 internal import RenderCore
 internal import Synchronization
 
-/// What an output does between start and stop, over all servers that come and go meanwhile.
+/// An output's work between start and stop, over all servers that come and go meanwhile.
 final class JACKSession: @unchecked Sendable {
-    // Unchecked because what changes is touched with the gate of `JACKLibrary` held only.
-    let renderer: Renderer
+    // Unchecked because all that changes is touched with the gate of `JACKLibrary` held only.
+    let core: OutputCore
     let settings: JACKSettings
-    let hub = EventHub<OutputEvent>()
-    let load = LoadHistogram()
-    /// 0 stopped, 1 running, 2 waiting: for who asks without the gate.
-    let shownState = Atomic<Int>(0)
-    let faultsBefore = Atomic<Int>(0)
+    var renderer: Renderer { core.renderer }
+    var hub: EventHub<OutputEvent> { core.hub }
+    var load: LoadHistogram { core.load }
 
     private(set) var client: JACKClient?
+    /// The number by which the renderer knows the output, from start to stop.
+    private var driver: UInt = 0
     private(set) var isWaiting = false
     /// The name to come back under.
     private(set) var name: String
     /// Links to be made as soon as their other ends are there.
     private var wanted: [JACKClient.Link] = []
     private var links: Set<JACKClient.Link> = []
+    /// The links that the settings ask for.
+    private var planned: [JACKClient.Link] = []
+    /// The other ends of ``links``, by their names.
+    private var others: [String: JACKClient.OtherPort] = [:]
     /// Links whose other end went away lately: perhaps the server was going down already.
     private var lost: [(link: JACKClient.Link, time: Int64)] = []
     /// Links made lately: the server shows them a cycle later.
     private var fresh: [(link: JACKClient.Link, time: Int64)] = []
     private var seen = Seen()
 
-    /// What has been told already.
+    /// The news that have been reported already.
     private struct Seen {
         var xruns = 0
         var cycles = 0
@@ -36,15 +43,33 @@ final class JACKSession: @unchecked Sendable {
         var priority = JACKCycle.unknown
         var freewheelChanges = 0
         var nextLinks: Int64 = 0
+        var latency: Latency?
+        /// The latency that was measured last, and the time since which it has been the same.
+        var newLatency = Latency(playback: 0, capture: 0)
+        var newLatencySince: Int64 = 0
+        /// The time since which the output has been connected to nothing; `nil` while it is connected.
+        var unheardSince: Int64?
+        var isUnheardTold = false
+        var wasHeard = false
+        var lostInputs = 0
+        var lostOutputs = 0
+        var tooLong = 0
+        var messages: Set<String> = []
     }
 
-    /// How long no cycle may come before the server counts as gone: PipeWire does not always say that it goes.
+    /// Frames behind and before the output.
+    private struct Latency: Equatable {
+        var playback: Int
+        var capture: Int
+    }
+
+    /// The time without a cycle after which the server counts as gone: PipeWire does not always say that it goes.
     static let silence: Int64 = 3_000_000_000
-    /// How long before its end a server may have begun to take ports away.
+    /// The time before its end in which a server may begin to take ports away.
     static let farewell: Int64 = 2_000_000_000
 
     init(_ renderer: Renderer, _ settings: JACKSettings) {
-        self.renderer = renderer
+        core = OutputCore(renderer, called: "a JACKOutput")
         self.settings = settings
         name = settings.name
     }
@@ -52,40 +77,75 @@ final class JACKSession: @unchecked Sendable {
     // MARK: Start, stop, loss, return
 
     func open() throws(JACKError) {
-        if !isWaiting { faultsBefore.store(renderer.faultCount, ordering: .relaxed) }
+        if !isWaiting { core.countFaultsAnew() }
+        let before = isWaiting ? seen : nil
         let client = try JACKClient.open(
-            name, renderer: renderer, load: load, settings: settings, startsServer: settings.startsServer && !isWaiting)
+            name, renderer: renderer, driver: driver, load: load, settings: settings,
+            startsServer: settings.startsServer && !isWaiting)
         if client.name != name { hub.send(.renamed(client.name)) }
         seen = Seen()
         seen.progress = HostClock.now
         seen.bufferSize = client.cycle.bufferSize.load(ordering: .relaxed)
         seen.sampleRate = client.cycle.sampleRate.load(ordering: .relaxed)
+        seen.latency = before?.latency
+        // JACK locks the memory that programs share, and no more.
+        if before == nil { RealtimeThread.lockMemory { hub.send(.notice($0)) } }
         _ = client.cycle.latencies.set(ways)
         try client.activate()
-        if !isWaiting { wanted = client.links(settings.connect, mainChannels: renderer.channelCount) }
+        if !isWaiting {
+            planned = client.links(settings.connect, mainChannels: renderer.channelCount)
+            wanted = planned
+        }
         makeLinks(client)
         // Ports that a new output does not find at its start are not waited for; those of before the loss are.
         if !isWaiting, settings.connect == .physical { wanted = [] }
         name = client.name
         self.client = client
-        if isWaiting { hub.send(.regained) }
+        if let before {
+            hub.send(.regained)
+            if seen.sampleRate != before.sampleRate { hub.send(.sampleRateChanged(Double(seen.sampleRate))) }
+            if seen.bufferSize != before.bufferSize { hub.send(.bufferSizeChanged(frames: seen.bufferSize)) }
+        }
+        JACKMessages.shared.forget()
         isWaiting = false
-        shownState.store(1, ordering: .releasing)
+        core.show(.running)
+    }
+
+    /// Has the renderer for this output alone.
+    func takeRenderer() throws(JACKError) {
+        do throws(OutputError) {
+            driver = try core.takeRenderer()
+        } catch {
+            throw .rendererTaken(error.description)
+        }
+    }
+
+    /// Gives it back, where no connection is left that does so when its closure has ended.
+    func giveRendererBack() { core.giveRendererBack(driver) }
+
+    private var givingRendererBack: @Sendable () -> Void {
+        { [renderer, driver] in renderer.endDriving(driver) }
     }
 
     func close() {
-        client?.close()
+        if let client { client.close(givingRendererBack) } else { giveRendererBack() }
+        // A closure that has kept us waiting; of one that goes on after all nothing is to be said.
+        if let client, let sentence = client.cycle.watch.news(of: renderer, HostClock.now) {
+            hub.send(.notice(sentence))
+        }
         client = nil
         isWaiting = false
         wanted = []
+        planned = []
         links = []
+        others = [:]
         lost = []
         fresh = []
         name = settings.name
-        shownState.store(0, ordering: .releasing)
+        core.show(.stopped)
     }
 
-    /// The server is gone: closes, remembers, tells.
+    /// Handles the loss of the server: closes the client, remembers its connections, and reports it.
     func lose(_ why: String) {
         guard let client else { return }
         let now = HostClock.now
@@ -94,21 +154,22 @@ final class JACKSession: @unchecked Sendable {
         links = []
         lost = []
         fresh = []
+        if seen.latency == nil { seen.latency = seen.newLatency }
         self.client = nil
         isWaiting = settings.rejoins
-        shownState.store(isWaiting ? 2 : 0, ordering: .releasing)
+        core.show(isWaiting ? .waiting : .stopped)
         hub.send(
             .lost(
                 why
                     + (isWaiting
                         ? " It is joined again when it is back."
                         : " Start the output again when it is back.")))
-        client.close()
+        if isWaiting { client.close() } else { client.close(givingRendererBack) }
     }
 
     // MARK: Housekeeping
 
-    /// Why the server counts as gone, if it does.
+    /// Returns the reason why the server counts as gone; `nil` if it does not.
     func reasonOfLoss(_ now: Int64) -> (sentence: String, isClientOnly: Bool)? {
         guard let client else { return nil }
         let cycle = client.cycle
@@ -120,7 +181,7 @@ final class JACKSession: @unchecked Sendable {
         }
         if client.isStuck { return ("The JACK server does not answer.", false) }
         let cycles = cycle.cycles.load(ordering: .relaxed)
-        if cycles != seen.cycles || cycle.isInside.load(ordering: .relaxed) {
+        if cycles != seen.cycles || cycle.watch.age(now) != nil {
             seen.cycles = cycles
             seen.progress = now
         }
@@ -129,15 +190,22 @@ final class JACKSession: @unchecked Sendable {
         return ("The JACK server has not called for \(JACKSession.silence / 1_000_000_000) seconds.", false)
     }
 
-    /// Tells what is new, and sees to the links.
+    /// Reports news, and sees to the links.
     func keepHouse(_ now: Int64) {
         guard let client else { return }
         let cycle = client.cycle
+        // Without a clock a cycle may wait for a disk, or for other programs.
+        let patience = cycle.isFreewheeling.load(ordering: .relaxed) ? 10 * CycleWatch.patience : CycleWatch.patience
+        if let sentence = cycle.watch.news(of: renderer, now, patience: patience) { hub.send(.notice(sentence)) }
+        // While a cycle does not end, the server interrupts it again and again: that is reported once, afterwards.
+        let isLate = (cycle.watch.age(now) ?? 0) > 100_000_000
         let xruns = cycle.xruns.load(ordering: .relaxed)
-        if xruns != seen.xruns {
+        if xruns != seen.xruns, !isLate {
             hub.send(.xruns(count: xruns - seen.xruns, hostTime: load.statistics.lastMissedDeadline ?? now))
             seen.xruns = xruns
         }
+        for sentence in cycle.priorityGuard.news(of: renderer) { hub.send(.notice(sentence)) }
+        tellLostEvents(cycle.midi)
         let size = cycle.bufferSize.load(ordering: .relaxed)
         if size != seen.bufferSize {
             seen.bufferSize = size
@@ -147,7 +215,7 @@ final class JACKSession: @unchecked Sendable {
         let rate = cycle.sampleRate.load(ordering: .relaxed)
         if rate != seen.sampleRate {
             seen.sampleRate = rate
-            renderer.configure(sampleRate: Double(rate))
+            renderer.configureElsewhere(sampleRate: Double(rate))
             hub.send(.sampleRateChanged(Double(rate)))
         }
         // On and off again may have been between two looks.
@@ -164,6 +232,14 @@ final class JACKSession: @unchecked Sendable {
             makeLinks(client)
             noteLinks(client, now)
         }
+        tellWhoListens(client, now)
+        tellLatency(client.cycle, now)
+    }
+
+    /// Passes on libjack's messages, each sentence once.
+    func pass(on message: String) {
+        guard client != nil, seen.messages.count < 100, seen.messages.insert(message).inserted else { return }
+        hub.send(.notice("JACK says: \(message)"))
     }
 
     private func makeLinks(_ client: JACKClient) {
@@ -176,11 +252,97 @@ final class JACKSession: @unchecked Sendable {
     }
 
     private func noteLinks(_ client: JACKClient, _ now: Int64) {
+        let departed = client.cycle.departed.withLock { departed in
+            defer { departed = [] }
+            return departed
+        }
         let found = client.links
-        for link in links.subtracting(found) where !client.hasPort(link.other) { lost.append((link, now)) }
+        for link in links.subtracting(found) {
+            // A link whose other end is still there was cut by a user or another program on purpose.
+            let wasThere = others[link.other]
+            guard !client.hasPort(link.other) || wasThere.map({ departed.contains($0.identity) }) == true else {
+                continue
+            }
+            lost.append((link, now))
+            // A device comes back as it went; a program that ends may be meant to.
+            let isToReturn = wasThere?.isHardware == true || planned.contains(link)
+            if isToReturn, !wanted.contains(link) { wanted.append(link) }
+        }
         lost.removeAll { now - $0.time > JACKSession.farewell }
         fresh.removeAll { found.contains($0.link) || now - $0.time > JACKSession.farewell }
         links = found
+        others = [:]
+        for link in found where others[link.other] == nil { others[link.other] = client.otherPort(link.other) }
+    }
+
+    /// Says when nothing is connected to the output, after the time in which a device may come back.
+    private func tellWhoListens(_ client: JACKClient, _ now: Int64) {
+        if client.isHeard {
+            seen.unheardSince = nil
+            seen.isUnheardTold = false
+            seen.wasHeard = true
+            return
+        }
+        let since = seen.unheardSince ?? now
+        seen.unheardSince = since
+        // Without a wish to be connected, being alone is what was asked for, until something is connected.
+        guard now - since > 700_000_000, !seen.isUnheardTold, settings.connect != .none || seen.wasHeard else { return }
+        seen.isUnheardTold = true
+        hub.send(
+            .notice(
+                "The output is connected to nothing, so it is not heard. "
+                    + (wanted.isEmpty
+                        ? "Connect it, for instance with `jack_connect \(client.name):out_1 …`."
+                        : "It is connected again when \(wanted[0].other) is there.")))
+    }
+
+    /// Says how late the sound is when that has changed, and stays.
+    private func tellLatency(_ cycle: JACKCycle, _ now: Int64) {
+        let latency = Latency(
+            playback: cycle.playbackLatency.load(ordering: .relaxed),
+            capture: cycle.captureLatency.load(ordering: .relaxed))
+        if latency != seen.newLatency || seen.newLatencySince == 0 {
+            seen.newLatency = latency
+            seen.newLatencySince = now
+        }
+        // After a return the links come one by one.
+        guard now - seen.newLatencySince > (wanted.isEmpty ? 500_000_000 : 3_000_000_000), seen.latency != latency
+        else {
+            return
+        }
+        if seen.latency != nil {
+            hub.send(.latencyChanged(playback: latency.playback, capture: latency.capture))
+        }
+        seen.latency = latency
+    }
+
+    private func tellLostEvents(_ midi: JACKMIDIMemory) {
+        func news(_ count: borrowing Atomic<Int>, _ told: inout Int) -> Int {
+            let now = count.load(ordering: .relaxed)
+            defer { told = now }
+            return now - told
+        }
+        let inputs = news(midi.lostInputs, &seen.lostInputs)
+        if inputs > 0 {
+            hub.send(
+                .notice(
+                    "\(inputs) MIDI messages that came in were lost: a port can take \(JACKMIDIMemory.capacity) in a cycle."
+                ))
+        }
+        let outputs = news(midi.lostOutputs, &seen.lostOutputs)
+        if outputs > 0 {
+            hub.send(
+                .notice(
+                    "\(outputs) MIDI messages that were sent were lost: a port can take \(JACKMIDIMemory.capacity) in a "
+                        + "cycle, and JACK's own memory for them is as long as the cycle."))
+        }
+        let long = news(midi.tooLong, &seen.tooLong)
+        if long > 0 {
+            hub.send(
+                .notice(
+                    "\(long) system exclusive messages were not sent: they are longer than \(JACKMIDIMemory.longest) bytes."
+                ))
+        }
     }
 
     private func tellPriority(_ client: JACKClient) {
@@ -198,7 +360,7 @@ final class JACKSession: @unchecked Sendable {
                         + "the machine is busy."))
     }
 
-    /// How late the modules make the sound, from each input to each output.
+    /// The latencies that the modules make, from each input to each output.
     private var ways: JACKLatencies.Ways {
         let outputs = renderer.outputChannelCounts.indices
         return settings.inputs.map { input in outputs.map { renderer.latencies(from: input, to: $0) } }

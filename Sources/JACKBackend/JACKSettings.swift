@@ -1,16 +1,17 @@
 internal import Glibc
 internal import RenderCore
 
-/// Where an output connects its ports by itself.
+/// The ports to which an output connects its ports by itself.
 public enum JACKConnect: Sendable, Hashable {
-    /// Nowhere: that is for others to do.
+    /// None: the connections are left to others.
     case none
     /// Its first channels to the first physical ports, its inputs from the first physical ones.
     case physical
-    /// To ports of these names, one after the other: `system:playback_1`. An empty name leaves that channel alone.
+    /// Ports of these names, one after the other: `system:playback_1`. An empty name leaves that channel alone.
     case ports(outputs: [String] = [], inputs: [String] = [])
 
-    /// The environment has the last word: `RENDERSTACK_JACK_CONNECT=no` means ``none``, `physical` ``physical``.
+    /// Returns the setting, or that of the environment, which has the last word: `RENDERSTACK_JACK_CONNECT=no` means
+    /// ``none``, `physical` means ``physical``.
     func overridden(by environment: String?) -> JACKConnect {
         switch environment?.lowercased() {
         case "no", "none", "0", "off", "false": .none
@@ -20,7 +21,7 @@ public enum JACKConnect: Sendable, Hashable {
     }
 }
 
-/// What an output is made with.
+/// The settings that an output is made with.
 struct JACKSettings: Sendable {
     var name: String
     var server: String?
@@ -36,7 +37,7 @@ struct JACKSettings: Sendable {
     /// The name of the server that is meant, for people: JACK's own rule.
     var serverName: String { server ?? JACKSettings.defaultServerName }
 
-    /// What is meant where nothing is said.
+    /// The name of the server if the program gives none.
     static var defaultServerName: String {
         unsafe getenv("JACK_DEFAULT_SERVER").map { unsafe String(cString: $0) } ?? "default"
     }
@@ -58,7 +59,7 @@ struct JACKPortPlan: Sendable, Hashable {
     let isInput: Bool
     let isMIDI: Bool
 
-    /// All ports of an output: `out_1`, `out_2` … over all outputs of the renderer, `in_1` … over all inputs,
+    /// Returns all ports of an output: `out_1`, `out_2` … over all outputs of the renderer, `in_1` … over all inputs,
     /// `midi_out_1`, `midi_in_1`.
     static func ports(outputs: [Int], _ settings: JACKSettings) -> [JACKPortPlan] {
         var plans: [JACKPortPlan] = []

@@ -2,8 +2,8 @@ internal import Glibc
 internal import RenderCore
 internal import Synchronization
 
-/// A program's part in a session of NSM (Non, New or RaySession's session manager): it is told where to keep its things,
-/// and when to save them.
+/// A program's part in a session of NSM (Non, New or RaySession's session manager). The manager tells the program where
+/// to keep its files, and when to save them.
 ///
 ///     if let session = NSMSession(name: "Synth", open: { place in
 ///         load(place.path)                                  // or begin anew
@@ -11,26 +11,26 @@ internal import Synchronization
 ///         return nil                                        // or a sentence: what went wrong
 ///     }, save: { place in store(place.path) }) { … }
 ///
-/// The manager ends a program with SIGTERM: `RenderOutput.run(for:)` returns then. It is there if the manager has
-/// started the program, which `NSM_URL` in the environment tells.
+/// The manager ends a program with SIGTERM: `RenderOutput.run(for:)` returns then. The session is `nil` unless the
+/// manager has started the program, which `NSM_URL` in the environment says.
 public final class NSMSession: Sendable {
-    /// Where a program keeps its part of a session.
+    /// The place where a program keeps its part of a session.
     public struct Place: Sendable, Hashable {
         /// The start of the paths of its files, or a folder of its own.
         public let path: String
-        /// What the session is called.
+        /// The name of the session.
         public let sessionName: String
-        /// What the program is to be called by JACK: unlike any other of the session.
+        /// The name for the program in JACK: unlike any other of the session.
         public let clientName: String
     }
 
-    /// Does what is asked for; returns `nil`, or what went wrong.
+    /// Handles a request of the manager; returns `nil`, or a sentence that says what went wrong.
     public typealias Handler = @Sendable (Place) -> String?
 
     private let link: Link
     private let thread: Task<Void, Never>
 
-    /// What the session's thread and control code share.
+    /// The values that the session's thread and control code share.
     private final class Link: Sendable {
         let socket: DatagramSocket
         let place = Lock<Place?>(nil)
@@ -39,13 +39,14 @@ public final class NSMSession: Sendable {
         init(_ socket: consuming DatagramSocket) { self.socket = socket }
     }
 
-    /// Joins the session that has started the program. `nil`: there is none.
+    /// Joins the session that has started the program. The result is `nil` if there is none.
     ///
     /// - Parameters:
-    ///   - name: what the program is called.
-    ///   - url: the manager's address; `NSM_URL` if nothing is said.
-    ///   - open: called when there is a session to open, on a thread of the session's; again if the manager changes it.
-    ///   - save: called when it is to be saved.
+    ///   - name: The name of the program.
+    ///   - url: The manager's address; by default `NSM_URL`.
+    ///   - open: The closure that opens a session, on a thread of the session's; it is called again if the manager
+    ///     changes it.
+    ///   - save: The closure that saves the program's part.
     public init?(name: String, url: String? = nil, open: @escaping Handler, save: @escaping Handler) {
         let environment = unsafe getenv("NSM_URL").map { unsafe String(cString: $0) }
         guard let (host, port) = NSMSession.parse(url ?? environment ?? ""),
@@ -64,10 +65,12 @@ public final class NSMSession: Sendable {
         thread = Task.detached {
             while !Task.isCancelled {
                 // A datagram socket cannot be waited for without a thread: short looks, far from the audio.
-                guard let bytes = link.socket.receive(within: 0), let message = OSCMessage(bytes: bytes) else {
+                guard let bytes = link.socket.receive(within: 0) else {
                     try? await Task.sleep(for: .milliseconds(20))
                     continue
                 }
+                // Behind a datagram that is no message the next one may wait.
+                guard let message = OSCMessage(bytes: bytes) else { continue }
                 NSMSession.answer(message, link, open, save)
             }
         }
@@ -75,13 +78,13 @@ public final class NSMSession: Sendable {
 
     deinit { thread.cancel() }
 
-    /// Where the program keeps its part; `nil` before the session has been opened.
+    /// The place where the program keeps its part; `nil` before the session has been opened.
     public var place: Place? { link.place.withLock { $0 } }
 
-    /// What the manager is called; `nil` before it has answered.
+    /// The name of the manager; `nil` before it has answered.
     public var managerName: String? { link.manager.withLock { $0 } }
 
-    /// Whether all programs of the session have been opened.
+    /// Indicates whether all programs of the session have been opened.
     public var isLoaded: Bool { link.isLoaded.load(ordering: .acquiring) }
 
     /// Tells the manager whether there is something to be saved.
@@ -101,8 +104,10 @@ public final class NSMSession: Sendable {
         case "/nsm/client/open" where message.strings.count >= 3:
             let place = Place(
                 path: message.strings[0], sessionName: message.strings[1], clientName: message.strings[2])
-            link.place.withLock { $0 = place }
-            reply(open(place), -1)
+            let problem = open(place)
+            // A place that was refused is not saved to: the one before stays.
+            if problem == nil { link.place.withLock { $0 = place } }
+            reply(problem, -1)
         case "/nsm/client/save":
             if let place = link.place.withLock({ $0 }) {
                 reply(save(place), -3)
@@ -114,7 +119,7 @@ public final class NSMSession: Sendable {
         }
     }
 
-    /// The host and port of `osc.udp://host:port/`.
+    /// Returns the host and port of `osc.udp://host:port/`.
     static func parse(_ url: String) -> (host: String, port: String)? {
         guard url.hasPrefix("osc.udp://") else { return nil }
         let rest = url.dropFirst("osc.udp://".count).prefix { $0 != "/" }

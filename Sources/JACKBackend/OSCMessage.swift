@@ -48,7 +48,7 @@ struct OSCMessage: Sendable, Hashable {
         return bytes
     }
 
-    /// The message of some bytes; `nil` where they are none, or have arguments of other kinds.
+    /// Creates the message of some bytes; `nil` if they are no message, or have arguments of other kinds.
     init?(bytes: [UInt8]) {
         var position = 0
         func text() -> String? {

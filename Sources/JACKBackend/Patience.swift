@@ -1,15 +1,15 @@
 internal import Dispatch
 internal import RenderCore
 
-/// Has something done by another thread, and waits for it, but not for ever: a server that stands still keeps whoever asks
-/// it waiting, and whoever asks holds the gate of ``JACKLibrary``.
+/// Has another thread run a closure, and waits for it, but not for ever: a server that stands still keeps a caller
+/// waiting, and the caller holds the gate of ``JACKLibrary``.
 ///
 /// - Parameters:
-///   - seconds: how long to wait.
-///   - queue: where it is done.
-///   - tooLate: what is done with the result when nobody waits for it any more.
-///   - body: what is to be done.
-/// - Returns: what `body` returns; `nil` where it takes longer.
+///   - seconds: The number of seconds to wait.
+///   - queue: The queue on which the closure runs.
+///   - tooLate: The closure that gets a result for which no caller waits any more.
+///   - body: The closure to run.
+/// - Returns: The result of `body`; `nil` if it takes longer.
 func withPatience<Result: Sendable>(
     _ seconds: Double, on queue: DispatchQueue = .global(), tooLate: @escaping @Sendable (Result) -> Void = { _ in },
     _ body: @escaping @Sendable () -> Result

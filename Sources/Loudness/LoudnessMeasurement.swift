@@ -13,7 +13,7 @@ public import RenderCore
 @safe public struct LoudnessMeasurement: ~Copyable, @unchecked Sendable {
     // Unchecked because the library's state has one owner, this value.
     private let state: UnsafeMutablePointer<ebur128_state>?
-    /// Channels that are measured.
+    /// The number of channels that are measured.
     public let channelCount: Int
     /// Frames per second.
     public let sampleRate: Double
@@ -27,26 +27,35 @@ public import RenderCore
     private let step: Int
     private var stepFrames = 0
     private var steps = 0
+    private var frameCount = 0
+    /// The power of the last 3 s, ten times a second, as far as it counts for the range.
+    private var powers: [Float] = []
 
-    /// A measurement from now on.
+    /// The sample rates that can be measured at.
+    package static let sampleRates = 16.0...2_822_400
+
+    /// Creates a measurement from now on.
     ///
     /// - Parameters:
-    ///   - sampleRate: frames per second, 16…2,822,400; taken to a whole number.
+    ///   - sampleRate: Frames per second, 16…2,822,400; taken to a whole number.
     ///   - channels: 1…64.
-    ///   - isDualMono: whether a mono signal is to be heard from two loudspeakers, and counts 3 LU more.
-    /// - Precondition: the numbers are in range.
+    ///   - isDualMono: `true` if a mono signal is to be heard from two loudspeakers, and counts 3 LU more.
+    /// - Precondition: The numbers are in range.
     public init(sampleRate: Double, channels: Int, isDualMono: Bool = false) {
-        precondition(
-            sampleRate >= 16 && sampleRate <= 2_822_400 && channels >= 1 && channels <= 64,
-            "LoudnessMeasurement: \(channels) channels at \(sampleRate) Hz")
+        demand(
+            LoudnessMeasurement.sampleRates.contains(sampleRate),
+            "LoudnessMeasurement: a sample rate of \(sampleRate); it must be 16…2,822,400")
+        demand((1...64).contains(channels), "LoudnessMeasurement: \(channels) channels; it must be 1…64")
         channelCount = channels
         self.sampleRate = sampleRate
         step = max(1, Int(sampleRate / 100))
         frames = Array(repeating: 0, count: step * channels)
-        let modes = [EBUR128_MODE_M, EBUR128_MODE_S, EBUR128_MODE_I, EBUR128_MODE_LRA, EBUR128_MODE_TRUE_PEAK]
+        let modes = [EBUR128_MODE_M, EBUR128_MODE_S, EBUR128_MODE_I, EBUR128_MODE_TRUE_PEAK]
         let mode = modes.reduce(0) { $0 | Int32($1.rawValue) }
         unsafe state = ebur128_init(UInt32(channels), UInt(sampleRate.rounded()), mode)
-        precondition(unsafe state != nil, "LoudnessMeasurement: no memory")
+        demand(
+            unsafe state != nil,
+            "LoudnessMeasurement: libebur128 has no memory for \(channels) channels at \(sampleRate) Hz")
         if isDualMono && channels == 1 {
             _ = unsafe ebur128_set_channel(state, 0, Int32(EBUR128_DUAL_MONO.rawValue))
         }
@@ -57,13 +66,14 @@ public import RenderCore
         unsafe ebur128_destroy(&state)
     }
 
-    /// Goes on with samples. Mono goes to every channel, else channel to channel; what has no counterpart is silent.
+    /// Goes on with samples. Mono goes to every channel, else channel to channel; a channel without a counterpart is
+    /// silent.
     ///
     /// - Parameters:
-    ///   - block: the samples.
-    ///   - count: how many frames, from its beginning; all if nothing is said.
+    ///   - block: The samples.
+    ///   - count: The number of frames, from its beginning; by default all.
     public mutating func add(_ block: borrowing AudioBlock, frames count: Int? = nil) {
-        let count = min(count ?? block.frameCount, block.frameCount)
+        let count = min(max(0, count ?? block.frameCount), block.frameCount)
         var done = 0
         while done < count {
             let length = min(count - done, step - stepFrames)
@@ -88,6 +98,11 @@ public import RenderCore
     private mutating func endStep() {
         stepFrames = 0
         steps += 1
+        frameCount += step
+        if steps % 10 == 0 && Double(frameCount) >= 3 * sampleRate {
+            let loudness = shortTerm
+            if loudness >= -70 { powers.append(Float(RenderMath.exp2(loudness * RenderMath.log2(10) / 10))) }
+        }
         maximumMomentary = max(maximumMomentary, momentary)
         if steps % 5 == 0 { maximumShortTerm = max(maximumShortTerm, shortTerm) }
     }
@@ -98,13 +113,21 @@ public import RenderCore
     /// Loudness of the last 3 s, in LUFS.
     public var shortTerm: Double { unsafe value { state, value in unsafe ebur128_loudness_shortterm(state, value) } }
 
-    /// Loudness of all of it, in LUFS, gated: what is silent, or 10 LU below the rest, does not count.
+    /// Loudness of all of it, in LUFS, gated: passages that are silent, or 10 LU below the rest, do not count.
     public var integrated: Double { unsafe value { state, value in unsafe ebur128_loudness_global(state, value) } }
 
-    /// How far loud and soft are apart, in LU (EBU Tech 3342).
-    public var range: Double { unsafe value { state, value in unsafe ebur128_loudness_range(state, value) } }
+    /// The distance between loud and soft, in LU (EBU Tech 3342): of the loudness of 3 s, measured ten times a second,
+    /// from the 10th to the 95th percentile, without passages that are silent or 20 LU below the rest. The library
+    /// measures once a second, which was allowed before 2016, and differs by a LU or two if the level changes fast.
+    public var range: Double {
+        let mean = powers.reduce(0.0) { $0 + Double($1) } / Double(max(1, powers.count))
+        let heard = powers.filter { Double($0) >= mean / 100 }.sorted()
+        guard let last = heard.indices.last else { return 0 }
+        let low = heard[Int((Double(last) * 0.10).rounded())], high = heard[Int((Double(last) * 0.95).rounded())]
+        return 10 * RenderMath.log2(Double(high) / Double(low)) / RenderMath.log2(10)
+    }
 
-    /// The highest that the signal reaches between the samples too, of all channels since the start, in dBTP.
+    /// The highest level that the signal reaches, between the samples too, of all channels since the start, in dBTP.
     public var truePeak: Double {
         var highest = 0.0
         for channel in 0..<channelCount {

@@ -1,27 +1,28 @@
 internal import Glibc
 
-/// Plays a renderer on whatever this machine has: a JACK server if one runs, else a sound card, else the clock alone.
+/// Plays a renderer on the best output of this machine: a JACK server if one runs, else a sound card, else the clock
+/// alone.
 ///
 ///     let output = try AudioOutput(renderer)
 ///     try output.start()
 ///     print(output.choice)            // "JACK: a server is running."
 ///
-/// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `alsa`, `alsa:DEVICE` or `clock`. What was chosen
-/// and why is ``choice``, and the first event that a listener gets.
+/// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `alsa`, `alsa:DEVICE` or `clock`. The property
+/// ``choice`` and the first event that a listener gets say what was chosen and why.
 public final class AudioOutput: RenderOutput {
     /// The output that was chosen.
     public let output: any RenderOutput
-    /// What was chosen and why: a sentence.
+    /// A sentence that says what was chosen and why.
     public let choice: String
 
     /// Chooses an output, and leaves it stopped.
     ///
     /// - Parameters:
-    ///   - renderer: what it drives.
-    ///   - name: what other programs see.
-    ///   - midiInputs: where events come in, if the output has such ports.
-    ///   - midiOutputs: where events go out.
-    /// - Throws: where `RENDERSTACK_OUTPUT` names an output that is not there.
+    ///   - renderer: The renderer to drive.
+    ///   - name: The name that other programs see.
+    ///   - midiInputs: The inputs for events, if the output has such ports.
+    ///   - midiOutputs: The outputs for events.
+    /// - Throws: An error if `RENDERSTACK_OUTPUT` names an output that does not exist.
     public convenience init(
         _ renderer: Renderer, name: String = "RenderStack", midiInputs: [MIDIInput] = [], midiOutputs: [MIDIOutput] = []
     ) throws {
@@ -29,14 +30,23 @@ public final class AudioOutput: RenderOutput {
             renderer, name: name, midiInputs: midiInputs, midiOutputs: midiOutputs, machine: Machine.asItIs)
     }
 
-    /// What there is to choose from.
+    /// The outputs that a machine offers.
     struct Machine {
-        /// What `RENDERSTACK_OUTPUT` says.
+        /// The text of `RENDERSTACK_OUTPUT`.
         var wanted: String?
-        /// Whether a JACK server runs.
+        /// Indicates whether a JACK server runs.
         var hasServer: () -> Bool = { false }
         /// The name of a sound card that can be played on now, or why there is none.
         var card: () -> (name: String?, why: String) = { (nil, "there is no sound card.") }
+
+        /// The reason why JACK is not taken.
+        static var noServer: String {
+            #if JACK
+                "no JACK server is running"
+            #else
+                "JACK is not built in (it is the trait `JACK` of the package)"
+            #endif
+        }
 
         /// This machine.
         static var asItIs: Machine {
@@ -51,15 +61,16 @@ public final class AudioOutput: RenderOutput {
         }
 
         #if ALSA
-            /// Where there is hardware, the default device if that can be opened, else the first card that can.
+            /// Returns the default device, on a machine with hardware and if that device can be opened, else the first
+            /// card that can.
             static func card(among devices: [ALSADevice]) -> (name: String?, why: String) {
                 let cards = devices.filter { $0.isHardware && $0.canPlay }.map(\.name)
-                if cards.isEmpty { return (nil, "there is no sound card.") }
+                if cards.isEmpty { return (nil, "no sound card is found. \(MachineCheck.absenceOfCard)") }
                 var why = ""
                 for name in ["default"] + cards {
                     do throws(ALSAError) {
                         _ = try ALSADevice.abilities(of: name)
-                        return (name, "no JACK server is running.")
+                        return (name, "\(noServer).")
                     } catch {
                         why = "\(error)"
                     }
@@ -82,7 +93,7 @@ public final class AudioOutput: RenderOutput {
                 return
             }
         #endif
-        var why = "no JACK server is running."
+        var why = "\(Machine.noServer)."
         #if ALSA
             func card(_ device: String) -> ALSAOutput {
                 ALSAOutput(
@@ -101,7 +112,7 @@ public final class AudioOutput: RenderOutput {
                     choice = "The sound device \"\(device)\": \(found.why)"
                     return
                 }
-                why = "no JACK server is running, and \(found.why)"
+                why = "\(Machine.noServer), and \(found.why)"
             }
         #endif
         guard wanted.isEmpty || wanted.lowercased() == "clock" else {
@@ -109,10 +120,10 @@ public final class AudioOutput: RenderOutput {
                 "RENDERSTACK_OUTPUT says \"\(wanted)\"; it may say \(Self.known.joined(separator: ", ")).")
         }
         output = ClockOutput(renderer)
-        choice = wanted.isEmpty ? "The clock alone, nobody hears it: \(why)" : "The clock alone, \(asked)"
+        choice = wanted.isEmpty ? "The clock alone, without sound: \(why)" : "The clock alone, \(asked)"
     }
 
-    /// What the environment may say.
+    /// The values that the environment variable may have.
     private static var known: [String] {
         var names: [String] = []
         #if JACK
@@ -130,13 +141,13 @@ public final class AudioOutput: RenderOutput {
     /// Ends after the cycle that is being rendered.
     public func stop() { output.stop() }
 
-    /// What it is doing.
+    /// The state of the output.
     public var state: OutputState { output.state }
 
-    /// How it has been doing since it was started.
+    /// The statistics since the output was started.
     public var statistics: OutputStatistics { output.statistics }
 
-    /// What it tells. The first thing is what was chosen and why.
+    /// The output's events. The first one says what was chosen and why.
     public var events: AsyncStream<OutputEvent> {
         let (events, choice) = (output.events, choice)
         return AsyncStream { continuation in

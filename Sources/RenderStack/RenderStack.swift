@@ -1,10 +1,12 @@
 // `import RenderStack` is all that a user writes.
 @_exported public import AudioFiles
-@_exported public import Generators
 @_exported public import Loudness
+@_exported public import Mixing
+@_exported public import Players
 @_exported public import Processors
 @_exported public import RenderCore
 @_exported public import Taps
+@_exported public import Tones
 
 #if ALSA
     @_exported public import ALSABackend

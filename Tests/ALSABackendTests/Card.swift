@@ -8,7 +8,7 @@ import Testing
 
 /// The plug-in of this folder, built once, and a configuration that knows nothing else.
 enum Plugin {
-    /// Why there is none, or nothing.
+    /// The reason why there is no card; `nil` if there is one.
     static let failure: String? = {
         let sources = "'\(folder)/Card/card.c' '\(folder)/Card/commands.c'"
         guard let made = strdup("/tmp/rs-alsa-XXXXXX"), mkdtemp(made) != nil else { return "no folder in /tmp" }
@@ -30,10 +30,10 @@ enum Plugin {
     }()
 
     /// Writes the configuration: the cards, and other names for some of them.
-    static func configure(_ names: [String: String] = [:]) -> Bool {
+    static func configure(_ names: [String: String] = [:], text more: String = "") -> Bool {
         var text = "pcm_type.rscard { lib \"\(library)\" }\n"
         for name in cardNames { text += "pcm.\(name) { type rscard card \"\(name)\" }\n" }
-        text += "pcm.null { type null }\n"
+        text += "pcm.null { type null }\n" + more
         text += "pcm.clocked { type rscard card \"clocked\" clock true }\n"
         for (name, card) in names { text += "pcm.\(name) { type rscard card \"\(card)\" }\n" }
         guard let file = fopen("\(configuration).new", "w") else { return false }
@@ -58,7 +58,7 @@ enum Plugin {
 /// A simulated card: one direction of it.
 final class Card: Sendable {
     enum Fault: Int32 {
-        case none, xrun, suspend, gone, stall, alwaysReady, busy, deaf
+        case none, xrun, suspend, gone, stall, alwaysReady, busy, deaf, asleep
     }
     enum Resume: Int32 {
         case works, lies, again, notThere
@@ -131,6 +131,12 @@ final class Card: Sendable {
         Plugin.function("rscard_set_delay", Set.self)(card, frames)
     }
 
+    /// A suspension comes just after the next preparation, before the card is started.
+    func sleepWhenPrepared() {
+        typealias Set = @convention(c) (UnsafeMutableRawPointer) -> Void
+        Plugin.function("rscard_sleep_when_prepared", Set.self)(card)
+    }
+
     /// Has so many frames move just after the next question for the delay was answered.
     func moveWhenAsked(_ frames: Int) {
         typealias Set = @convention(c) (UnsafeMutableRawPointer, Int) -> Void
@@ -158,7 +164,7 @@ final class Card: Sendable {
         Plugin.function("rscard_forget", Forget.self)(card)
     }
 
-    /// What was played: its bytes, from a frame on.
+    /// Returns the bytes that were played, from a frame on.
     func bytes(from first: Int = 0) -> [UInt8] {
         typealias Read = @convention(c) (UnsafeMutableRawPointer, Int, Int, UnsafeMutableRawPointer) -> Void
         let frames = ask(.frames) - first
@@ -168,7 +174,7 @@ final class Card: Sendable {
         return bytes
     }
 
-    /// What was played, of a card with float samples, a channel at a time.
+    /// Returns the samples that were played, of a card with float samples, a channel at a time.
     func played(channels: Int = 2) -> [[Float]] {
         let samples = bytes().withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
         return (0..<channels).map { channel in

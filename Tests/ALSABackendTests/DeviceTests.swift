@@ -17,7 +17,7 @@ extension ALSATests {
             return root.path
         }
 
-        @Test("DV-01: what a device can do is asked of it")
+        @Test("What a device can do is asked of it")
         func abilities() throws {
             let card = try Card("card19", formats: [.int16, .int32], rates: 44_100...96_000, channels: 2...8)
             let abilities = try ALSADevice.abilities(of: card.name)

@@ -23,7 +23,7 @@ extension ALSATests {
             number: 2, id: "Mic", name: "Blue Yeti", driver: "USB-Audio",
             devices: [Device(number: 0, name: "USB Audio", canPlay: false, canRecord: true, isInUse: true)])
 
-        /// What a usual configuration says for a card, and for none.
+        /// The devices of a usual configuration for a card, and for none.
         private static let general = [
             HintAnswer(name: "null", text: "Discard all samples (playback) or generate zero samples (capture)"),
             HintAnswer(name: "default", text: "Default Audio Device"),
@@ -42,7 +42,7 @@ extension ALSATests {
             ALSADevice.merge(cards, hints) { $0 == "hw:CARD=Mic,DEV=0" ? "arecord (process 7)" : nil }
         }
 
-        @Test("DV-01: without a card there is what the configuration offers, and no silence")
+        @Test("Without a card there is what the configuration offers, and no silence")
         func noCard() {
             let devices = merged([], Self.general)
             #expect(devices.map(\.name) == ["default", "pipewire"])
@@ -50,12 +50,12 @@ extension ALSATests {
             #expect(devices.allSatisfy { !$0.isHardware && $0.card == nil && $0.canPlay && $0.canRecord })
             #expect(
                 "\(devices[0])"
-                    == "default: what is played on if nothing is said (Default Audio Device) (plays and records)")
+                    == "default: the device that programs use by default (Default Audio Device) (plays and records)")
             #expect("\(devices[1])" == "pipewire: PipeWire Sound Server (plays and records)")
             #expect(merged([], []) == [])
         }
 
-        @Test("DV-01: a laptop's card: its screens only play, and so does what is made of them")
+        @Test("A laptop's card: its screens only play, and so does what is made of them")
         func laptop() {
             let devices = merged(
                 [Self.laptop],
@@ -69,7 +69,7 @@ extension ALSATests {
                     "hw:CARD=PCH,DEV=0: HDA Intel PCH, ALC257 Analog (plays and records)",
                     "hw:CARD=PCH,DEV=3: HDA Intel PCH, HDMI 0 (a screen or receiver at HDMI or DisplayPort) (plays)",
                     "hw:CARD=PCH,DEV=7: HDA Intel PCH, HDMI 1 (a screen or receiver at HDMI or DisplayPort) (plays)",
-                    "default: what is played on if nothing is said (Default Audio Device) (plays and records)",
+                    "default: the device that programs use by default (Default Audio Device) (plays and records)",
                     "plughw:CARD=PCH,DEV=0: HDA Intel PCH, ALC257 Analog: any rate and format, converted "
                         + "(plays and records)",
                     "dmix:CARD=PCH,DEV=0: HDA Intel PCH, ALC257 Analog: shared with other programs (plays)",
@@ -85,7 +85,7 @@ extension ALSATests {
             #expect(devices.count { $0.connection == .hdmi } == 5)
         }
 
-        @Test("DV-01: boxes at USB, one of them in use, beside the laptop's card")
+        @Test("Boxes at USB, one of them in use, beside the laptop's card")
         func boxes() {
             let devices = merged([Self.laptop, Self.box, Self.microphone], Self.general + Self.hints(of: "Box", 0))
             #expect(devices.count(where: \.isHardware) == 5)
@@ -98,7 +98,7 @@ extension ALSATests {
             #expect(converting?.card == "Box" && converting?.connection == .usb)
         }
 
-        @Test("DV-01: where only each card has a default, the machine has one too")
+        @Test("Where only each card has a default, the machine has one too")
         func defaults() {
             let devices = merged(
                 [Self.box],
@@ -106,13 +106,13 @@ extension ALSATests {
             #expect(
                 devices.map { "\($0)" } == [
                     "hw:CARD=Box,DEV=0: Scarlett 2i2 USB (USB) (plays and records)",
-                    "default: what is played on if nothing is said (plays and records)",
+                    "default: the device that programs use by default (plays and records)",
                     "default:CARD=Box: Scarlett 2i2 USB: the card's default (plays and records)",
                 ])
             #expect(devices.map(\.isDefault) == [false, true, false])
         }
 
-        @Test("DV-01: names of the user's own configuration, by number, listed twice, and of a card that has gone")
+        @Test("Names of the user's own configuration, by number, listed twice, and of a card that has gone")
         func ownNames() {
             let devices = merged(
                 [Self.laptop, Self.microphone],
@@ -131,7 +131,7 @@ extension ALSATests {
                 ])
         }
 
-        @Test("DV-01: cards that are none are said to be so")
+        @Test("Cards that are none are said to be so")
         func simulated() {
             let loop = CardAnswer(
                 number: 0, id: "Loopback", name: "Loopback", driver: "Loopback",
@@ -149,7 +149,7 @@ extension ALSATests {
             #expect(devices[2].title == "Old Card, IEC958 Playback (S/PDIF)")
         }
 
-        @Test("DV-01: libasound's own list is what the configuration says")
+        @Test("Libasound's own list is what the configuration says")
         func hints() throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("rs-hints-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import ALSABackend
+@testable import LinuxRealtime
 
 extension ALSATests {
     @Suite struct DoctorTests {
@@ -60,7 +61,15 @@ extension ALSATests {
             // The group is the one that the device really belongs to, where it is not root's.
             patient.put("etc/group", "root:x:0:\nsound:x:\(getegid() == 0 ? 31 : getegid()):ada\naudio:x:29:ada\n")
             #expect(patient.check("access to /dev/snd")?.remedy?.contains("this session is older") == true)
+            // Seen by the kernel and not by libasound, because it may not be opened: that is what is said first.
+            patient.machine.hasCard = false
+            #expect(patient.check("card")?.finding.contains("may not use it") == true)
+            #expect(patient.check("card")?.remedy?.contains("group `") == true)
+            #expect(patient.check("access to /dev/snd")?.verdict == .problem)
+            // Root of a container, who has no right to the devices.
             patient.machine.user = Machine.User(id: 0, name: "root", groups: [])
+            #expect(patient.check("access to /dev/snd")?.remedy?.contains("--device /dev/snd") == true)
+            patient.machine.mayOpen = { _ in true }
             #expect(patient.check("access to /dev/snd")?.verdict == .good)
         }
 
@@ -85,7 +94,8 @@ extension ALSATests {
             patient.put("etc/security/limits.d/95-pipewire.conf", "@pipewire - memlock 4194304\n@pipewire - rtprio 0\n")
             #expect(patient.check("locked memory")?.remedy?.contains("pipewire") == false)
             #expect(patient.check("real-time priority")?.remedy?.contains("pipewire") == false)
-            // It is in force, and the user is not in its group; then he is, but has not logged in again.
+            // The limit is in force, and the user is not in its group. Then the user is in it, but has not logged in
+            // again.
             patient.put(
                 "etc/security/limits.d/pro.conf", "# a comment\n@pro   -  rtprio     90\n@pro - memlock unlimited\n")
             #expect(
@@ -98,9 +108,19 @@ extension ALSATests {
             patient.put("proc/5/comm", "rtkit-daemon\n")
             #expect(patient.check("real-time priority")?.finding.contains("RealtimeKit") == true)
             #expect(patient.check("RealtimeKit")?.verdict == .note)
+            // The trial counts, and not the user's number: also root may have no rights in a container.
             patient.machine.user = Machine.User(id: 0, name: "root", groups: [])
+            (patient.machine.mayHavePriority, patient.machine.mayLockMemory) = (true, true)
             #expect(patient.check("real-time priority")?.verdict == .good)
             #expect(patient.check("locked memory")?.verdict == .good)
+            (patient.machine.mayHavePriority, patient.machine.mayLockMemory) = (false, false)
+            #expect(patient.check("real-time priority")?.remedy?.contains("--cap-add=SYS_NICE") == true)
+            #expect(patient.check("locked memory")?.remedy?.contains("--cap-add=IPC_LOCK") == true)
+            patient.put("proc/self/limits", Self.wide)
+            #expect(patient.check("real-time priority")?.verdict == .advice)
+            #expect(patient.check("locked memory")?.verdict == .advice)
+            patient.machine.user = Machine.User(id: 1000, name: "ada", groups: [])
+            #expect(patient.check("real-time priority")?.finding.contains("the kernel refuses it") == true)
             // A kernel that does not tell.
             #expect(Patient().check("real-time priority")?.verdict == .note)
         }

@@ -8,12 +8,12 @@ import Testing
 
 extension ALSATests {
     @Suite struct DuplexTests {
-        /// What the simulated card captures.
+        /// Returns the sample that the simulated card captures.
         static func captured(_ frame: Int, _ channel: Int) -> Float {
             Float((frame + channel * 0x4000) & 0x7FFF) / 32_768
         }
 
-        @Test("IN-01: one card both ways: what comes in goes out, no frame lost, two buffers later")
+        @Test("One card both ways: what comes in goes out, no frame lost, two buffers later")
         func oneCard() async throws {
             for (format, access) in [
                 (ALSAFormat.float32, ALSAAccess.copiedInterleaved), (.float32, .mappedInterleaved),
@@ -80,7 +80,7 @@ extension ALSATests {
             #expect(block.array(1) == (0..<3200).map { Self.captured(first + $0, 1) })
         }
 
-        @Test("IO-01: recording is turned off and on while it plays")
+        @Test("Recording is turned off and on while it plays")
         func toggle() async throws {
             let card = try Card("card16")
             let microphone = try Card("card16", isCapture: true)
@@ -112,7 +112,7 @@ extension ALSATests {
             output.stop()
         }
 
-        @Test("IO-03: two cards whose clocks differ: the line neither breaks nor grows", arguments: [-500.0, 500])
+        @Test("Two cards whose clocks differ: the line neither breaks nor grows", arguments: [-500.0, 500])
         func drift(_ ppm: Double) {
             // The two clocks are counted in frames: hours pass as fast as it computes.
             #if DEBUG
@@ -162,7 +162,40 @@ extension ALSATests {
             #expect(jump > Float(0.5 * step * step * 0.9))
         }
 
-        @Test("IO-03: two real streams of different clocks: the other card is heard without a break")
+        @Test(
+            "A start with the wrong fill, and a standstill, are put right by one cut each, and the pitch stays")
+        func cuts() {
+            let (rate, period) = (48_000.0, 256)
+            var follower = DriftFollower(
+                channels: 1, captureRate: rate, playbackRate: rate, capturePeriod: period, period: period)
+            let source = AudioBlock(channels: 1, frames: 1024)
+            var output = AudioBlock(channels: 1, frames: period)
+            // The card that records has begun before the other one.
+            follower.push(source, frames: 764)
+            var farthest = 0.0
+            func run(_ cycles: Int, captures: Bool = true) {
+                for _ in 0..<cycles {
+                    if captures { follower.push(source, frames: period) }
+                    follower.pull(period, into: &output)
+                    farthest = max(farthest, abs(follower.ratio - 1))
+                }
+            }
+            run(400)
+            #expect(follower.breakCount == 0)
+            #expect(farthest < 20e-6, "\(farthest)")
+            // 200 ms in which nothing is captured.
+            run(38, captures: false)
+            run(400)
+            #expect(follower.breakCount == 1)
+            #expect(farthest < 20e-6, "\(farthest)")
+            // And as much in which nothing is played.
+            for _ in 0..<38 { follower.push(source, frames: period) }
+            run(400)
+            #expect(follower.breakCount == 2)
+            #expect(farthest < 20e-6, "\(farthest)")
+        }
+
+        @Test("Two real streams of different clocks: the other card is heard without a break")
         func twoCards() async throws {
             let card = try Card("card17")
             let microphone = try Card("card18", isCapture: true, channels: 1...1)

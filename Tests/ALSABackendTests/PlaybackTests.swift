@@ -8,7 +8,7 @@ import Testing
 
 extension ALSATests {
     @Suite struct PlaybackTests {
-        @Test("OU-01: every frame is played once, in order, after a buffer of silence", arguments: ALSAAccess.allCases)
+        @Test("Every frame is played once, in order, after a buffer of silence", arguments: ALSAAccess.allCases)
         func frames(_ access: ALSAAccess) throws {
             let card = try Card("card0", accesses: [access])
             let player = try Player(card)
@@ -121,7 +121,7 @@ extension ALSATests {
             }
         }
 
-        @Test("OU-05: host times are those at which a frame is heard: what is queued, and what the card adds")
+        @Test("Host times are those at which a frame is heard: what is queued, and what the card adds")
         func latency() throws {
             for isCompensated in [true, false] {
                 let card = try Card("card2")
@@ -140,7 +140,7 @@ extension ALSATests {
         }
 
         @Test(
-            "OU-05: a card that moves while it is asked how late it is is no later for that", arguments: [false, true])
+            "A card that moves while it is asked how late it is is no later for that", arguments: [false, true])
         func movesWhenAsked(isCapture: Bool) throws {
             let card = try Card("card2", isCapture: isCapture)
             card.setDelay(100)

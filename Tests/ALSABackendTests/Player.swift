@@ -57,7 +57,7 @@ struct Player {
         return card.wait(period * periods)
     }
 
-    /// Whether the last frames that were played were played at the time that the renderer was told.
+    /// Returns whether the last frames were played at the time that the renderer was given.
     func isOnTime(frames: Int) -> Bool {
         let numbers = card.played()[0].suffix(frames).map { Int64((($0 - 0x1p-18) * 0x1p17).rounded()) }
         guard numbers.count == frames, let next = renderer.nextRenderTime else { return false }
@@ -76,7 +76,7 @@ func frameNumbers(_ samples: [Float]) -> [Int64] {
     samples.filter { $0 != 0 }.map { Int64((($0 - 0x1p-18) * 0x1p17).rounded()) }
 }
 
-/// Whether numbers go up one by one.
+/// Returns whether numbers go up one by one.
 func isConsecutive(_ numbers: [Int64]) -> Bool {
     zip(numbers, numbers.dropFirst()).allSatisfy { $1 == ($0 + 1) & 0xFFFF }
 }

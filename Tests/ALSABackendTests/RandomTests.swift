@@ -5,7 +5,7 @@ import Testing
 
 @testable import ALSABackend
 
-/// How long the tests are that go through random sequences of faults, and through hours.
+/// The length of tests that go through random sequences of faults, and through hours.
 enum Length {
     static let isSoak = getenv("RENDERSTACK_SOAK") != nil
     static var sequences: Int {
@@ -68,7 +68,7 @@ extension ALSATests {
             #expect(two.renderer.faultCount == 0)
         }
 
-        @Test("IO-02: after each of many random sequences of faults a sine at another rate is a sine again")
+        @Test("After each of many random sequences of faults a sine at another rate is a sine again")
         func converted() async throws {
             let card = try Card("card13", rates: 44_100...44_100)
             let player = try Player(
@@ -94,7 +94,7 @@ extension ALSATests {
                     Issue.record("sequence \(turn): it does not play on")
                     break
                 }
-                // What was in the card's memory, and in the converter, has gone by.
+                // The samples that were in the card's memory, and in the converter, have gone by.
                 let found = FoundSine(card.played()[0].suffix(512), step: 2 * Double.pi * 997 / 44_100)
                 #expect(abs(found.amplitude - 0.5) < 0.001, "sequence \(turn)")
                 #expect(found.rest < -100, "sequence \(turn): \(found.rest) dB")
@@ -105,7 +105,7 @@ extension ALSATests {
         }
 
         @Test(
-            "IO-03: for hours two cards whose clocks differ are heard without a click, and no later at the end",
+            "For hours two cards whose clocks differ are heard without a click, and no later at the end",
             arguments: [-500.0, 500])
         func hours(_ ppm: Double) throws {
             let rate: UInt32 = 8_000
@@ -144,7 +144,7 @@ extension ALSATests {
                     Issue.record("cycle \(cycle): \(ramp.clicks) clicks")
                     break
                 }
-                // How long ago the frame that was heard last was captured, modulo the ramp.
+                // The age of the frame that was heard last, modulo the ramp.
                 guard ramp.isRising, let sample = heard.last else { continue }
                 let captured = Double(origin + Int(due) + 0x4000)
                 let age = (captured - Double(sample) * 32_768).truncatingRemainder(dividingBy: 32_768)
@@ -166,10 +166,10 @@ extension ALSATests {
 private struct RampListener {
     /// Samples that do not rise as the ramp does, though no fall is near.
     private(set) var clicks = 0
-    /// Whether the last frames that were heard rise.
+    /// Indicates whether the last frames that were heard rise.
     private(set) var isRising = false
 
-    /// How far the resampler's filter rings around a fall.
+    /// The length for which the resampler's filter rings around a fall.
     private static let reach = 64
     private var kept: [Float] = []
 

@@ -64,7 +64,7 @@ extension ALSATests {
         ]
 
         @Test(
-            "IO-02: at a rate that the card does not have a sine is a sine, of its pitch and level, heard when it was said",
+            "At a rate that the card does not have a sine is a sine, of its pitch and level, heard when it was said",
             arguments: rates.indices)
         func playback(_ index: Int) async throws {
             let (asked, rate) = Self.rates[index]
@@ -107,7 +107,7 @@ extension ALSATests {
                 } == 1)
         }
 
-        @Test("IO-02: what comes in is converted too, in step with what goes out", arguments: [44_100.0, 96_000])
+        @Test("What comes in is converted too, in step with what goes out", arguments: [44_100.0, 96_000])
         func duplex(_ asked: Double) throws {
             let card = try Card("card14")
             let microphone = try Card("card14", isCapture: true)
@@ -133,7 +133,7 @@ extension ALSATests {
             #expect(rises.count { abs($0 - 1 / 32_768) < 2e-6 } > 14_300)
         }
 
-        @Test("IO-02: recording alone is converted: as many frames as time", arguments: [44_100.0, 96_000])
+        @Test("Recording alone is converted: as many frames as time", arguments: [44_100.0, 96_000])
         func recording(_ asked: Double) throws {
             let microphone = try Card("card15", isCapture: true)
             let input = AudioInput(channels: 2)
@@ -169,7 +169,7 @@ extension ALSATests {
             #expect(rises > frames - 1700)
         }
 
-        @Test("IO-04: at a fixed rate the renderer keeps its rate when the card comes back with another one")
+        @Test("At a fixed rate the renderer keeps its rate when the card comes back with another one")
         func changed() async throws {
             let card = try Card("card7")
             let player = try Player(card) { $0.rate = 48_000 }

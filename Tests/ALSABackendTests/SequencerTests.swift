@@ -80,7 +80,7 @@ private final class FakeSequencer: SequencerDevice, Sendable {
     var departures: [Departure] { state.withLock { $0.departures } }
 }
 
-/// What a closure heard and when, by the sample clock.
+/// An event that a closure heard, and its time by the sample clock.
 private struct Heard: BitwiseCopyable, Sendable, Equatable {
     var time: Int64
     var offset: Int

@@ -34,7 +34,7 @@ private final class Peer {
     }
 }
 
-/// What we make of an event, as bytes.
+/// Returns the bytes that we make of an event.
 func bytes(of event: snd_seq_event_t) -> [UInt8] {
     var event = event
     var bytes: [UInt8] = []

@@ -36,7 +36,7 @@ extension ALSATests {
         }
 
         @Test(
-            "OU-05: what comes in carries the time of its capture: what the card holds and adds, and what converters hold",
+            "What comes in carries the time of its capture: what the card holds and adds, and what converters hold",
             arguments: [nil, "card14", "card17"] as [String?], [48_000.0, 44_100])
         func capture(_ device: String?, _ asked: Double) throws {
             let name = device == "card14" ? "card14" : "card18"
@@ -120,7 +120,7 @@ extension ALSATests {
                     if case .gap(let frames, _) = event { sum + frames } else { sum }
                 }
                 let passed = Double(last - first) * player.renderer.sampleRate / 1e9
-                // Each gap is told in whole frames.
+                // Each gap is reported in whole frames.
                 let difference = abs(passed - Double(frames + told))
                 #expect(difference < (rate == nil ? 2 : 1 + 0.6 * Double(sequences)), "\(difference)")
             }

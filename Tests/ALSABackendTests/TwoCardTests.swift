@@ -68,14 +68,14 @@ struct TwoCards {
 
     func count(_ start: String) -> Int { events.count { "\($0)".hasPrefix(start) } }
 
-    /// What there is to see, for a test that fails.
+    /// The state of both cards, for a test that fails.
     var state: String {
         let questions: [Card.Question] = [.isOpen, .isRunning, .queued, .opens, .prepares, .starts, .resumes]
         let cards = [card, microphone].map { card in "\(questions.map { "\($0) \(card.ask($0))" })" }
         return "\(output.state); \(cards); \(events.all.suffix(6).map { "\($0)" })"
     }
 
-    /// How many of the last frames that were played show the ramp that the microphone captures.
+    /// Returns how many of the last frames that were played show the ramp that the microphone captures.
     func rises(_ frames: Int) -> Int {
         let heard = card.played()[1].suffix(frames)
         return zip(heard, heard.dropFirst()).count { abs($1 - $0 - 1 / 32_768) < 2e-6 }
@@ -127,7 +127,8 @@ extension ALSATests {
                     #expect(two.microphone.move(64) == 64)
                     #expect(two.microphone.wait(0))
                 }
-                // Paced by what comes in now. What the line had in store for the other clock was given out at once.
+                // The input sets the pace now. The samples that the line had in store for the other clock were given
+                // out at once.
                 let rendered = two.renderer.sampleTime - before
                 #expect(rendered >= 6400 - 64 && rendered < 6400 + 2048, "\(rendered)")
                 #expect(two.input.isConnected)

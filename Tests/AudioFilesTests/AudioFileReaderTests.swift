@@ -2,6 +2,7 @@ import CSndFile
 import Foundation
 import Glibc
 import RenderCore
+import TestSupport
 import Testing
 
 @testable import AudioFiles
@@ -58,7 +59,7 @@ import Testing
             ("none/a.wav", .missingFile, "there is no such file; look at the name and at the folder."),
             ("", .notAFile, "it is a folder; name a file in it."),
             ("pipe", .notAFile, "it is not an ordinary file; choose another name."),
-            ("empty.wav", .empty, "it is empty; whatever wrote it wrote nothing."),
+            ("empty.wav", .empty, "it is empty; the program that made it wrote nothing into it."),
             ("text.wav", .notAudio, "what is in it is not audio that can be read here; convert it"),
             ("short.wav", .notAudio, "what is in it is not audio that can be read here; convert it"),
             ("header.wav", .damaged, "it is damaged ("),
@@ -76,15 +77,17 @@ import Testing
         #expect(failure { () throws(AudioFileError) in _ = try AudioFileInfo(path: "/dev/zero") }?.reason == .notAFile)
     }
 
-    @Test("without rights to the file the sentence says so")
+    @Test("without rights to the file the sentence says so", .needs(.anotherUser))
     func noRights() async throws {
         let folder = try Folder(), path = folder.file("a.wav")
         try write(ramp(channels: 1, frames: 10), to: path)
         _ = unsafe chmod(path, 0o000)
-        _ = unsafe chmod(folder.path, 0o755)
-        // Root may read anything, so the child gives that up.
+        // Nor may its owner write in the folder.
+        _ = unsafe chmod(folder.path, 0o555)
+        defer { _ = unsafe chmod(folder.path, 0o755) }
+        // Root may read and write anything, so the child gives that up.
         await #expect(processExitsWith: .success) { [path = path as String] in
-            if getuid() == 0 { #expect(setgid(65_534) == 0 && setuid(65_534) == 0) }
+            becomeNobody()
             let error = failure { () throws(AudioFileError) in _ = try AudioFileInfo(path: path) }
             #expect(error?.reason == .notPermitted)
             #expect(error?.description.contains("you may not read it") == true)
@@ -179,7 +182,7 @@ import Testing
         #expect(error?.reason == .unsuitableFormat && error?.description.contains("100 channels") == true)
     }
 
-    @Test("FR-01: what a file says about itself")
+    @Test("What a file says about itself")
     func information() throws {
         let folder = try Folder(), path = folder.file("a.flac")
         try write(

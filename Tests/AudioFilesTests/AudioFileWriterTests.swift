@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct AudioFileWriterTests {
     @Test(
-        "TY-03: formats that lose nothing give back what was written, in blocks of any size",
+        "Formats that lose nothing give back what was written, in blocks of any size",
         arguments: [
             AudioFileFormat.wav(.int16), .wav(.int24), .wav(.int32), .wav(.float32), .aiff(.int16), .aiff(.int24),
             .aiff(.int32), .aiff(.float32), .caf(.int16), .caf(.int24), .caf(.int32), .caf(.float32), .flac(.int16),
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "TY-03: Vorbis, Opus and MP3, where the library has them, give back what sounds the same",
+        "Vorbis, Opus and MP3, where the library has them, give back what sounds the same",
         arguments: [AudioFileFormat.oggVorbis(quality: 0.8), .opus(), .mp3(quality: 0.9)], [1, 2])
     func lossy(format: AudioFileFormat, channels: Int) throws {
         #expect(format.isAvailable)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("W-09: a float WAV is a RIFF file of 32-bit floats, byte for byte")
+    @Test("A float WAV is a RIFF file of 32-bit floats, byte for byte")
     func header() throws {
         let folder = try Folder(), path = folder.file("a.wav")
         try write(AudioBlock([[0, 1, 2], [1 / 64, 1 + 1 / 64, -2]]), to: path)
@@ -247,7 +247,7 @@ import Testing
         for tag in AudioFileTag.allCases { tags[tag] = "\(tag.rawValue) ä" }
         tags[.trackNumber] = "7"
         tags[.date] = "2026-11-21"
-        // What AIFF has in its copyright is ASCII.
+        // AIFF keeps its copyright in ASCII.
         tags[.copyright] = "Whose?"
         try write(sine(channels: 1, frames: 9_601), to: path, format: format, tags: tags)
         let info = try AudioFileInfo(path: path)
@@ -262,7 +262,7 @@ import Testing
         let folder = try Folder(), path = folder.file("a.wav")
         var writer = try AudioFileWriter(path: path, format: .wav(.int16), sampleRate: 48_000, channels: 2)
         try writer.write(ramp(channels: 2, frames: 10))
-        // As if more were written: the file is sparse.
+        // Skips frames as if more were written: the file is sparse.
         writer.skip(1_100_000_000)
         try writer.write(ramp(channels: 2, frames: 10, from: 10))
         #expect(writer.frameCount == 1_100_000_020)

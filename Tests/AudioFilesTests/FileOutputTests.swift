@@ -48,7 +48,7 @@ private final class Fading: Generator {
         }
     }
 
-    @Test("FO-01, FO-03, FO-07: a time is rendered into a file, exact to the frame, in several runs, as it sounds live")
+    @Test("A time is rendered into a file, exact to the frame, in several runs, as it sounds live")
     func time() async throws {
         let folder = try Folder(), path = folder.file("a.wav")
         let output = try FileOutput(try tone(), path: path)
@@ -66,7 +66,7 @@ private final class Fading: Generator {
         await #expect(throws: AudioFileError.self) { try await output.run(for: .seconds(1)) }
     }
 
-    @Test("FO-01: the renderer gets the rate and the channels that are asked for")
+    @Test("The renderer gets the rate and the channels that are asked for")
     func settings() async throws {
         let folder = try Folder(), path = folder.file("a.flac"), renderer = try tone()
         let output = try FileOutput(renderer, path: path, sampleRate: 96_000, channels: 1, tags: [.title: "T"])
@@ -78,7 +78,7 @@ private final class Fading: Generator {
         #expect(abs(level(try read(path)[0], frequency: 441, sampleRate: 96_000) + 6.02) < 0.1)
     }
 
-    @Test("FO-01: what cannot be a file is refused when it is made, and the renderer is left alone")
+    @Test("What cannot be a file is refused when it is made, and the renderer is left alone")
     func refused() throws {
         let renderer = try tone()
         for (path, rate, channels) in [("/nowhere/a.wav", 48_000.0, 2), ("a.opus", 44_100, 2), ("a.flac", 48_000, 9)] {
@@ -89,7 +89,7 @@ private final class Fading: Generator {
         #expect(renderer.sampleRate == 44_100 && renderer.channelCount == 2)
     }
 
-    @Test("FO-02: a pre-roll is rendered and not written")
+    @Test("A pre-roll is rendered and not written")
     func preroll() async throws {
         let folder = try Folder(), path = folder.file("a.wav")
         let output = try FileOutput(try tone(), path: path)
@@ -100,7 +100,7 @@ private final class Fading: Generator {
         #expect(try read(path)[1] == Array(render(try tone(), frames: 8_820)[1][4_410...]))
     }
 
-    @Test("FO-04: a condition ends it, asked before each cycle")
+    @Test("A condition ends it, asked before each cycle")
     func condition() async throws {
         let folder = try Folder(), path = folder.file("a.wav"), renderer = try tone()
         let output = try FileOutput(renderer, path: path)
@@ -110,7 +110,7 @@ private final class Fading: Generator {
         #expect(try AudioFileInfo(path: path).frameCount == 10_000)
     }
 
-    @Test("FO-05: then until every channel is silent for a while, and no longer than is asked for")
+    @Test("Then until every channel is silent for a while, and no longer than is asked for")
     func silence() async throws {
         let folder = try Folder()
         func frames(_ silence: Silence) async throws -> Int64 {
@@ -133,7 +133,7 @@ private final class Fading: Generator {
         #expect(try await frames(Silence(longest: .zero)) == 4_800)
     }
 
-    @Test("FO-06: each output becomes a file of its own, in one pass, with the names given or numbers")
+    @Test("Each output becomes a file of its own, in one pass, with the names given or numbers")
     func tracks() async throws {
         let folder = try Folder(), low = Constant(0.25, channels: 2), high = Constant(0.5)
         let renderer = try Renderer(channels: 2, auxiliaryOutputs: [1, 3]) { context in
@@ -155,7 +155,7 @@ private final class Fading: Generator {
         #expect(try AudioFileInfo(path: output.paths[0]).tags[.title] == "Mix")
     }
 
-    @Test("FO-06: a single output of many channels becomes pairs; W-08: each has its own file")
+    @Test("A single output of many channels becomes pairs; each has its own file")
     func pairs() async throws {
         let folder = try Folder(), wide = Fading(frames: 100, channels: 5)
         let renderer = try Renderer(channels: 5) { context in
@@ -171,7 +171,7 @@ private final class Fading: Generator {
         #expect(files[0] == [[Float]](repeating: [Float](repeating: 0, count: 48), count: 2))
     }
 
-    @Test("FO-07: another renderer from the next run on")
+    @Test("Another renderer from the next run on")
     func anotherRenderer() async throws {
         let folder = try Folder(), path = folder.file("a.wav"), loud = Constant(0.75)
         let output = try FileOutput(try tone(), path: path)
@@ -188,7 +188,7 @@ private final class Fading: Generator {
         #expect(channels[1].count == 882 && channels[1][441...].allSatisfy { $0 == 0.75 })
     }
 
-    @Test("W-08: transactions apply without a device, on their frame")
+    @Test("Transactions apply without a device, on their frame")
     func transactions() async throws {
         let folder = try Folder(), path = folder.file("a.wav"), source = Constant(1), gain = Gain(1)
         let renderer = try Renderer { context in
@@ -241,7 +241,7 @@ private final class Fading: Generator {
         #expect(try AudioFileInfo(path: path).frameCount == count + 4_410)
     }
 
-    @Test("W-08: a full disk reaches the caller, and what found room is playable")
+    @Test("A full disk reaches the caller, and what found room is playable")
     func fullDisk() async throws {
         let folder = try Folder(), path = folder.file("a.wav")
         await #expect(processExitsWith: .success) { [path = path as String] in

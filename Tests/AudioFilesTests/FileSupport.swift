@@ -31,7 +31,7 @@ func sine(channels: Int, frames: Int, rate: Double = 48_000, level: Double = 0.5
         })
 }
 
-/// What `body` threw.
+/// Returns the error that `body` threw.
 func failure(_ body: () throws(AudioFileError) -> Void) -> AudioFileError? {
     do {
         try body()

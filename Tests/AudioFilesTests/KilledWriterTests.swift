@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioFiles
 
-/// What is in a file whose program was killed while it wrote.
+/// The content of a file whose program was killed while it wrote.
 @Suite struct KilledWriterTests {
     /// Formats, and how many frames of the last may be missing at 48 kHz: none where a header says how many there are; one
     /// FLAC frame and one sample; a page; what an MP3 encoder holds back.

@@ -7,7 +7,7 @@ import Testing
 @testable import AudioFiles
 
 @Suite struct LoadingTests {
-    @Test("FR-02: a whole file becomes a block, with the file's rate and channels")
+    @Test("A whole file becomes a block, with the file's rate and channels")
     func whole() async throws {
         let folder = try Folder(), path = folder.file("a.flac")
         try write(ramp(channels: 3, frames: 150_000), to: path, format: .flac(.int16))
@@ -19,7 +19,7 @@ import Testing
         #expect(all.allSatisfy { $0.frameCount == 150_000 && $0.notice == nil })
     }
 
-    @Test("FR-02, W-14: channels as asked for: mono to all, many into mono, else by number", arguments: [1, 2, 9, 64])
+    @Test("Channels as asked for: mono to all, many into mono, else by number", arguments: [1, 2, 9, 64])
     func channels(wanted: Int) async throws {
         let folder = try Folder(), path = folder.file("a.wav")
         for given in [1, 2, 12] {
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "FR-02: another sample rate: as long as it should be, and the tone where it was",
+        "Another sample rate: as long as it should be, and the tone where it was",
         arguments: [(44_100.0, 48_000.0), (48_000, 44_100), (96_000, 32_000)])
     func rates(from: Double, to: Double) async throws {
         let folder = try Folder(), path = folder.file("a.wav")
@@ -51,7 +51,7 @@ import Testing
         #expect(worst < 1e-5)
     }
 
-    @Test("FR-02: a file that ends early gives what is there, and the last progress says so")
+    @Test("A file that ends early gives what is there, and the last progress says so")
     func truncated() async throws {
         let folder = try Folder(), path = folder.file("a.flac")
         try write(FullDiskTests.noise(frames: 96_000), to: path)
@@ -64,7 +64,7 @@ import Testing
         #expect(last?.notice?.contains("cut off") == true && last?.frame == Int64(block.frameCount))
     }
 
-    @Test("FR-02: what cannot be loaded is said: missing, or a header that promises more than any memory")
+    @Test("What cannot be loaded is said: missing, or a header that promises more than any memory")
     func refused() async throws {
         let folder = try Folder(), path = folder.file("a.flac")
         await #expect(throws: AudioFileError.self) { _ = try await AudioBlock.load(path: path).frameCount }
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("FR-03: block by block: every frame once, a short last block, and how far it has come")
+    @Test("Block by block: every frame once, a short last block, and how far it has come")
     func blocks() async throws {
         let folder = try Folder(), path = folder.file("a.aiff")
         try write(ramp(channels: 1, frames: 22_050), to: path, format: .aiff(.int16), sampleRate: 44_100)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("FR-03: blocks at another rate are those of the whole file at that rate", arguments: [100, 4_096, 100_000])
+    @Test("Blocks at another rate are those of the whole file at that rate", arguments: [100, 4_096, 100_000])
     func blocksAtRate(frames: Int) async throws {
         let folder = try Folder(), path = folder.file("a.wav")
         try write(sine(channels: 2, frames: 30_001, rate: 44_100), to: path, sampleRate: 44_100)
@@ -129,7 +129,7 @@ import Testing
         #expect(samples.count == whole.frameCount && largestDifference(samples, whole.array(1)) < 1e-6)
     }
 
-    @Test("FR-04: after a cancel nothing is handed out any more")
+    @Test("After a cancel nothing is handed out any more")
     func cancel() async throws {
         let folder = try Folder(), path = folder.file("a.wav")
         try write(ramp(channels: 1, frames: 100_000), to: path)

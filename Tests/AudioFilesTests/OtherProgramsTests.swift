@@ -7,7 +7,7 @@ import Testing
 
 /// Independent programs read what we write, and we read what they write: the same samples.
 @Suite struct OtherProgramsTests {
-    /// What sox reads as raw 32-bit integers: exact for every integer format.
+    /// Returns the file as sox reads it, as raw 32-bit integers: exact for every integer format.
     private func sox(_ path: String, _ folder: Folder) throws -> [Int32] {
         let raw = folder.file("raw")
         // -D: no dither of its own.

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 extension JACKTests {
-    /// What holds on every server of JACK's kind. `scripts/test-pipewire` runs these same tests with PipeWire's libjack:
-    /// with `RENDERSTACK_TEST_SERVER=given` they use the server that is there.
+    /// Tests that hold on every server of JACK's kind. `scripts/checks/pipewire` runs these same tests with PipeWire's
+    /// libjack: with `RENDERSTACK_TEST_SERVER=given` they use the server that is there.
     @Suite struct AnyServerTests {
         /// A jackd of our own, unless a server is given.
         private let server: DummyServer?
@@ -99,7 +99,7 @@ extension JACKTests {
             try receiver.start()
             #expect(await becomesTrue { voice.isConnected })
             #expect(await becomesTrue { heard.runs.load(ordering: .relaxed) > 50 })
-            // Notes are connected by somebody else.
+            // Another program connects the ports.
             let tool = try Program(
                 "jack_connect", ["from:midi_out_1", "to:midi_in_1"], environment: server?.environment ?? [:])
             #expect(tool.wait().status == 0)

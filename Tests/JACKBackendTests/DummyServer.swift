@@ -1,19 +1,19 @@
 import Glibc
 import Synchronization
 
-/// A jackd of the test's own, with a clock and no sound card, under a name that nobody else has.
+/// A jackd of the test's own, with a clock and no sound card, under a name of its own.
 final class DummyServer {
     let name: String
-    private let arguments: [String]
+    private var arguments: [String]
     private var program: Program?
     private var guardian: Program?
 
     private static let numbers = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - period: frames in a cycle.
-    ///   - channels: physical channels in each direction.
-    ///   - isRealTime: whether it asks for real-time priority.
+    ///   - period: Frames in a cycle.
+    ///   - channels: Physical channels in each direction.
+    ///   - isRealTime: `true` to ask for real-time priority.
     init(period: Int = 256, channels: Int = 2, rate: Int = 48_000, isRealTime: Bool = false) throws {
         let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
         name = "rs-\(getpid())-\(number)"
@@ -44,6 +44,14 @@ final class DummyServer {
         throw Program.Failure(what: "jackd \(arguments.joined(separator: " ")) did not start")
     }
 
+    /// Has the next server of this name run at another rate and with another length of cycle.
+    func change(period: Int, rate: Int) {
+        guard let driver = arguments.firstIndex(of: "dummy") else { return }
+        for (name, value) in [("-r", rate), ("-p", period)] {
+            if let place = arguments[driver...].firstIndex(of: name) { arguments[place + 1] = "\(value)" }
+        }
+    }
+
     /// Ends the server, and waits until it is gone.
     func end(_ signal: Int32) {
         guard let program else { return }
@@ -68,19 +76,25 @@ final class DummyServer {
     /// Runs one of JACK's own programs against this server, and returns what it says.
     @discardableResult
     func run(_ program: String, _ arguments: String...) throws -> String {
-        var result = try begin(program, arguments).wait()
-        // On a busy machine a server may not answer in the two seconds that libjack waits.
-        for _ in 0..<2 where result.status != 0 && program == "jack_lsp" {
-            result = try begin(program, arguments).wait()
+        // If an ordinary user may not lock memory, libjack says so to standard error, and the programs work all the
+        // same.
+        let errors = "/tmp/\(name)-errors"
+        defer { unlink(errors) }
+        func attempt() throws -> (text: String, status: Int32) {
+            try Program(program, arguments, environment: environment, errors: errors).wait()
         }
+        var result = try attempt()
+        // On a busy machine a server may not answer in the two seconds that libjack waits.
+        for _ in 0..<2 where result.status != 0 && program == "jack_lsp" { result = try attempt() }
         guard result.status == 0 else {
-            throw Program.Failure(what: "\(program) \(arguments.joined(separator: " ")): \(result.text)")
+            let said = result.text + JACKTests.contents(of: errors)
+            throw Program.Failure(what: "\(program) \(arguments.joined(separator: " ")): \(said)")
         }
         return result.text
     }
 
-    /// Starts a program against this server.
-    func begin(_ program: String, _ arguments: [String]) throws -> Program {
-        try Program(program, arguments, environment: environment)
+    /// Starts a program against this server. It ends after `seconds` at the latest; with `nil` it is for the caller to end it.
+    func begin(_ program: String, _ arguments: [String], seconds: Int? = 60) throws -> Program {
+        try Program(program, arguments, environment: environment, seconds: seconds)
     }
 }

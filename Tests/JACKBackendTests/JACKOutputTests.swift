@@ -6,7 +6,7 @@ import Testing
 
 extension JACKTests {
     @Suite struct OutputTests {
-        @Test("OU-01: ports have lower-case numbered names, and the first ones are connected to the physical ones")
+        @Test("Ports have lower-case numbered names, and the first ones are connected to the physical ones")
         func ports() async throws {
             let server = try DummyServer()
             let voice = AudioInput(channels: 2, name: "voice")
@@ -141,7 +141,7 @@ extension JACKTests {
             output.stop()
         }
 
-        @Test("OU-02: a cycle of another length is told, and rendered")
+        @Test("A cycle of another length is told, and rendered")
         func bufferSize() async throws {
             let server = try DummyServer(period: 256)
             let renderer = Renderer()
@@ -159,7 +159,7 @@ extension JACKTests {
             #expect(renderer.faultCount == 0)
         }
 
-        @Test("OU-03: a cycle that takes too long is told as an interruption, with its time, and counted")
+        @Test("A cycle that takes too long is told as an interruption, with its time, and counted")
         func xrun() async throws {
             let server = try DummyServer(period: 256)
             let blocks = Atomic<Bool>(false)
@@ -220,7 +220,7 @@ extension JACKTests {
             #expect(renderer.faultCount == 0)
         }
 
-        @Test("IN-01: what one client sends in freewheel another gets in the same cycle, frame by frame")
+        @Test("What one client sends in freewheel another gets in the same cycle, frame by frame")
         func duplex() async throws {
             let server = try DummyServer(period: 256)
             let counter = FrameCounter(channels: 2)
@@ -252,8 +252,8 @@ extension JACKTests {
             let heard = tap.takeAll()
             #expect(heard.first == 0)
             try #require(heard.channels[0].count >= 200_000)
-            // Who was late for the last cycle by the clock may take it for the first one without: from the second on it
-            // is the same cycle, and stays that.
+            // A client that was late for the last cycle by the clock may take it for the first one without. From the
+            // second cycle on it is the same cycle for all, and stays that.
             let shift = try #require(
                 (-1...1).map { $0 * 256 }.first { shift in
                     heard.channels[0][512] == FrameCounter.sample(Int64(512 + shift))

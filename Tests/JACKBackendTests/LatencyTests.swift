@@ -3,7 +3,7 @@ import RenderStack
 import TestSupport
 import Testing
 
-/// How late a program is, over all ways through it.
+/// Tests of a program's latency, over all ways through it.
 @Suite struct LatencyTests {
     @Test("One after the other they add up; side by side the latest counts; what is not heard does not")
     func ways() throws {

@@ -4,19 +4,14 @@ import TestSupport
 import Testing
 
 extension JACKTests {
-    /// A client of an independent library, PyPI's JACK-Client: it sends and hears, and says what as lines of text.
+    /// A client of an independent library, Debian's python3-jack-client: it sends and hears, and says what as lines of text.
     static func peer(_ server: DummyServer, _ arguments: String...) throws -> Program {
         let here = #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined()
-        let packages = "/tmp/rs-jack-client-\(getuid())"
-        if access("\(packages)/jack.py", R_OK) != 0 {
-            let installed = try Program(
-                "python3", ["-m", "pip", "install", "--quiet", "--target", packages, "JACK-Client"], seconds: 120
-            ).wait()
-            try #require(installed.status == 0, "\(installed.text)")
-        }
+        try #require(
+            access("/usr/lib/python3/dist-packages/jack.py", R_OK) == 0,
+            "Please install python3-jack-client; scripts/test does so.")
         return try Program(
-            "/usr/bin/python3", ["\(here)/Peers/peer.py"] + arguments,
-            environment: server.environment.merging(["PYTHONPATH": packages]) { $1 })
+            "/usr/bin/python3", ["\(here)/Peers/peer.py"] + arguments, environment: server.environment)
     }
 
     /// Counts events by their kind, and keeps when they came.
@@ -79,8 +74,8 @@ extension JACKTests {
             sender.stop()
             var all: [Heard] = []
             port.port.drain { all.append($0) }
-            // Who was late for the last cycle by the clock may take it for the first one without: what is in it is not
-            // the others' first, and the rest is a cycle off.
+            // A client that was late for the last cycle by the clock may take it for the first one without: its events
+            // are not the others' first, and the rest is a cycle off.
             all.removeAll { $0.frame < 2048 }
             try #require(all.count > 400)
             let shift = all[0].frame - (all[0].frame + 500) / 1000 * 1000

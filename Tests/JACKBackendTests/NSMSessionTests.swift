@@ -127,6 +127,33 @@ final class SessionManager {
         _ = session
     }
 
+    @Test("A place that was refused is not saved to: the one before stays")
+    func refused() throws {
+        let manager = try SessionManager()
+        let box = Calls()
+        let session = NSMSession(
+            name: "S", url: "osc.udp://localhost:\(manager.port)",
+            open: { $0.path == "/bad" ? "There is no room." : nil },
+            save: { place in
+                box.add(place.path)
+                return nil
+            })
+        try #require(session != nil)
+        _ = manager.receive()
+        manager.send("/nsm/client/open", ["/bad", "b", "c"])
+        #expect(manager.receive().contains("There is no room."))
+        #expect(session?.place == nil)
+        manager.send("/nsm/client/save")
+        #expect(manager.receive().contains("No session has been opened."))
+        manager.send("/nsm/client/open", ["/good", "b", "c"])
+        #expect(manager.receive() == "/reply ,ss /nsm/client/open OK")
+        manager.send("/nsm/client/open", ["/bad", "b", "c"])
+        #expect(manager.receive().contains("There is no room."))
+        manager.send("/nsm/client/save")
+        #expect(manager.receive() == "/reply ,ss /nsm/client/save OK")
+        #expect(box.all == ["/good"])
+    }
+
     @Test("Without a manager there is no session")
     func none() {
         for url in ["", "osc.tcp://localhost:1/", "osc.udp://localhost/", "osc.udp://:12/", "osc.udp://h:70000/"] {

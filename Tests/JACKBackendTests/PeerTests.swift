@@ -78,8 +78,15 @@ extension JACKTests {
             try output.setFreewheel(true)
             #expect(await becomesTrue { events.all.contains(.freewheel(true)) })
             player.play()
-            let led = try server.begin("sh", ["-c", "printf 'locate 96000\\nplay\\n' | jack_transport"]).wait()
-            #expect(led.status == 0, "\(led.text)")
+            // One after the other: a server that is asked for both at once may begin to roll before it goes to the frame.
+            for (command, isDone) in [
+                ("locate 96000", { try? output.transport().frame == 96_000 }),
+                ("play", { try? output.transport().isRolling }),
+            ] as [(String, () -> Bool?)] {
+                let led = try server.begin("sh", ["-c", "echo \(command) | jack_transport"]).wait()
+                #expect(led.status == 0, "\(led.text)")
+                #expect(await becomesTrue { isDone() == true })
+            }
             #expect(await becomesTrue { tap.ring.freeFrames < 256 })
             try output.stopTransport()
             try output.setFreewheel(false)
@@ -93,7 +100,7 @@ extension JACKTests {
             #expect(heard.channels[0].dropFirst(1_001_000).allSatisfy { $0 == 0 })
             #expect(renderer.faultCount == 0)
 
-            // The same, offline.
+            // Does the same offline.
             let (again, lateAgain) = (try FilePlayer(path: file), Late(1000))
             let offline = try Renderer(channels: 1) { context in
                 context.run(again)
@@ -104,7 +111,7 @@ extension JACKTests {
             #expect(offline.renderOffline(frames: heard.channels[0].count).array(0) == heard.channels[0])
         }
 
-        /// Where the first slice was that rolled.
+        /// The place of the first slice that rolled.
         final class Began: Sendable {
             private let times = Atomic<Int64>(-1)
             private let frames = Atomic<Int64>(-1)

@@ -9,10 +9,12 @@ struct Program {
 
     /// Starts it. It ends after `seconds` at the latest; with `nil` it is for the caller to end it.
     ///
-    /// - Parameter isHeard: whether somebody reads what it says: where not, it would stand still some 64 kB on.
+    /// - Parameters:
+    ///   - isHeard: `true` to read its output: else it would stand still some 64 kB on.
+    ///   - errors: A file for what it says to standard error; none: that is among the rest.
     init(
         _ name: String, _ arguments: [String], environment: [String: String] = [:], seconds: Int? = 60,
-        isHeard: Bool = true
+        isHeard: Bool = true, errors: String? = nil
     ) throws {
         let all = (seconds.map { ["timeout", "-k", "2", "\($0)"] } ?? []) + [name] + arguments
         var ends: [Int32] = [0, 0]
@@ -22,7 +24,11 @@ struct Program {
         posix_spawn_file_actions_init(&actions)
         if isHeard {
             posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-            posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+            if let errors {
+                posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+            } else {
+                posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+            }
         } else {
             posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
             posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)

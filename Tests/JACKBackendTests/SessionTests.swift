@@ -6,7 +6,7 @@ import Testing
 
 /// Lets sound out some frames later.
 final class Late: Effect {
-    let latency: Int
+    let frames: Int
     private let line: RenderState<Line>
     struct Line: ~Copyable, Sendable {
         var samples: RenderMemory<Float>
@@ -14,9 +14,11 @@ final class Late: Effect {
     }
 
     init(_ frames: Int) {
-        latency = frames
+        self.frames = frames
         line = RenderState(Line(samples: RenderMemory(repeating: 0, count: frames)))
     }
+
+    func latency(at sampleRate: Double) -> Int { frames }
 
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
@@ -86,7 +88,7 @@ extension JACKTests {
             let isOffline: Bool
         }
 
-        /// What the closure sees of the transport while it rolls, slice by slice.
+        /// Logs the transport that the closure sees while it rolls, slice by slice.
         final class TransportLog: Sendable {
             private let slices = MessagePort<Slice>(capacity: 65_536)
             func note(_ context: borrowing RenderContext) {
@@ -119,7 +121,7 @@ extension JACKTests {
                     return text.lowercased().contains("stopped 480000 bar=6 beat=1 tick=0")
                         && text.contains("beats_per_minute=90.0")
                 })
-            // Where there is no clock no cycle can be missed, and all is exact.
+            // Without a clock no cycle can be missed, and all is exact.
             let events = Events(output)
             try output.setFreewheel(true)
             #expect(await becomesTrue { events.all.contains(.freewheel(true)) })
@@ -171,7 +173,7 @@ extension JACKTests {
             output.stop()
         }
 
-        @Test("OU-05: the ports report the latency of the modules, and time stamps count in what is before and behind")
+        @Test("The ports report the latency of the modules, and time stamps count in what is before and behind")
         func latency() async throws {
             let server = try DummyServer(period: 256)
             let (voice, late) = (AudioInput(channels: 1), Late(100))
@@ -240,7 +242,7 @@ extension JACKTests {
             #expect(
                 try await becomesTrue {
                     try Latencies(server, "trip:out_1").capture
-                        == Latencies(server, "jack_delay:out").capture + late.latency
+                        == Latencies(server, "jack_delay:out").capture + late.frames
                 })
             let reported = try Latencies(server, "trip:out_1").capture - Latencies(server, "jack_delay:out").capture
             // Without a clock, so that nothing is missed in what it measures.
@@ -258,7 +260,7 @@ extension JACKTests {
             output.stop()
         }
 
-        /// What `jack_lsp -l` says of a port.
+        /// The latencies of a port by `jack_lsp -l`.
         struct Latencies: Equatable {
             /// -1 where the least and the most differ.
             let playback: Int

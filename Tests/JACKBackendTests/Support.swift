@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// All tests of JACK: one after the other, because libjack keeps state for the whole process.
-@Suite("JACK", .serialized) struct JACKTests {}
+@Suite("JACK", .serialized, .needs(.jackServer)) struct JACKTests {}
 
 extension JACKTests {
     /// The text of a file; empty where there is none.

@@ -1,4 +1,4 @@
-// What a user writes: modules, a closure, changes from outside, values captured.
+// The code of a user: modules, a closure, changes from outside, values captured.
 import RenderStack
 
 func program() async throws {

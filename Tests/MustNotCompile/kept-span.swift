@@ -1,4 +1,4 @@
-// Samples that outlive the buffer: after the pop the memory is somebody else's.
+// Samples that outlive the buffer: after the pop the memory belongs to another buffer.
 import RenderStack
 
 func make() throws -> Renderer {

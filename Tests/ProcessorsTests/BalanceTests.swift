@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(
-        "DS-07: the far side is scaled by 1 - |balance|, the near one stays", arguments: [-1, -0.25, 0.5, 1] as [Float])
+        "The far side is scaled by 1 - |balance|, the near one stays", arguments: [-1, -0.25, 0.5, 1] as [Float])
     func known(position: Float) throws {
         let input = [noise(700), noise(700, seed: 2)]
         let output = try play(input, through: Balance(position))
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "W-27: more than two channels have sides",
+        "More than two channels have sides",
         arguments: [
             (3, "LRC"), (4, "LRLR"), (5, "LRCLR"), (6, "LRCCLR"), (7, "LRCLRLR"), (8, "LRCCLRLR"), (9, "LRLRLRLRC"),
             (10, "LRLRLRLRLR"),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct DelayTests {
     @Test(
-        "FX-02: an impulse comes back on the frame, with the filter of the loop once less than round",
+        "An impulse comes back on the frame, with the filter of the loop once less than round",
         arguments: [1, 2, 3, 7, 8, 63, 64, 65, 300, 12_000])
     func impulses(delay: Int) throws {
         let frames = max(10 * delay, 3_000)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "FX-02: with its filter the delay is scipy's comb with a low-pass in the loop",
+        "With its filter the delay is scipy's comb with a low-pass in the loop",
         arguments: [15_000, 1_000, 10.0])
     func filtered(cutoff: Double) throws {
         let input = noise(20_000)
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("AU-02: a mix of 0 is transparent, and forgets the echoes") func bypass() throws {
+    @Test("A mix of 0 is transparent, and forgets the echoes") func bypass() throws {
         let input = [noise(6_000), noise(6_000, seed: 9)]
         let delay = Delay(time: 0.01, feedback: 0.9)
         delay.mix.value = 0

@@ -11,7 +11,7 @@ import Testing
         #expect(try play(nothing, through: Fader(volume: 3, balance: 0.5), channels: 2) == nothing + nothing)
     }
 
-    @Test("DS-07: volume and balance together, on any number of channels") func known() throws {
+    @Test("Volume and balance together, on any number of channels") func known() throws {
         let input = [noise(700), noise(700, seed: 2)]
         let output = try play(input, through: Fader(volume: 0.5, balance: -0.5))
         #expect(output[0] == input[0].map { $0 * 0.5 })
@@ -33,7 +33,7 @@ import Testing
         #expect(fader.volume.value == 4)
     }
 
-    @Test("DS-05, DS-06: volume and mute glide in a straight line, in cycles of any length", arguments: cycleLengths)
+    @Test("Volume and mute glide in a straight line, in cycles of any length", arguments: cycleLengths)
     func glide(cycles: [Int]) throws {
         let fader = Fader()
         let renderer = try renderer([[Float](repeating: 1, count: 4_000)], through: fader)

@@ -52,7 +52,7 @@ struct Subject {
     }
 }
 
-/// What all filters have in common.
+/// Tests of the behaviour that all filters have in common.
 @Suite struct FilterBehaviourTests {
     /// Two seconds of settings that move at odd times: sweeps, jumps, a bypass and its end.
     private func performance(_ kind: Subject.Kind, cycles: [Int], frames: Int = 24_000) throws -> [[Float]] {
@@ -74,7 +74,7 @@ struct Subject {
         for cycles in cycleLengths { #expect(try performance(kind, cycles: cycles) == reference, "\(cycles)") }
     }
 
-    @Test("AU-02: a mix of 0 is transparent, bit for bit, also after a glide", arguments: Subject.Kind.allCases)
+    @Test("A mix of 0 is transparent, bit for bit, also after a glide", arguments: Subject.Kind.allCases)
     func bypass(kind: Subject.Kind) throws {
         let input = [noise(9_600)]
         let subject = Subject(kind)
@@ -88,7 +88,7 @@ struct Subject {
         #expect(output[1_480...] == input[0][1_480...])
     }
 
-    @Test("AU-02: the bypass forgets what was heard, and comes back from silence", arguments: Subject.Kind.allCases)
+    @Test("The bypass forgets what was heard, and comes back from silence", arguments: Subject.Kind.allCases)
     func bypassResets(kind: Subject.Kind) throws {
         // Loud, then nothing; bypassed while it rings, back in the silence.
         let subject = Subject(kind)
@@ -100,7 +100,7 @@ struct Subject {
         #expect(output[2_480...].allSatisfy { $0 == 0 })
     }
 
-    @Test("AU-02: a mix of 0.3 is 0.7 of the dry and 0.3 of the wet sound", arguments: Subject.Kind.allCases)
+    @Test("A mix of 0.3 is 0.7 of the dry and 0.3 of the wet sound", arguments: Subject.Kind.allCases)
     func halfWet(kind: Subject.Kind) throws {
         let input = noise(5_000)
         let wet = try play([input], through: Subject(kind).effect)[0]
@@ -127,21 +127,6 @@ struct Subject {
         #expect(tail[48_000...].allSatisfy { $0 == 0 })
     }
 
-    @Test("W-18: a reset repeats, with the parameters as they were", arguments: Subject.Kind.allCases)
-    func reset(kind: Subject.Kind) throws {
-        let input = noise(4_000)
-        let effect = Subject(kind).effect
-        let source = Playback([input + input])
-        let renderer = try Renderer(channels: 1) { context in
-            if context.sampleTime == 4_000 { resetAny(effect, &context) }
-            context.run(source)
-            runAny(effect, &context)
-            context.output()
-        }
-        let output = render(renderer, frames: 8_000, cycles: [500])[0]
-        #expect(Array(output[..<4_000]) == Array(output[4_000...]))
-    }
-
     @Test("Channels are independent and alike, whatever their number", arguments: Subject.Kind.allCases)
     func channels(kind: Subject.Kind) throws {
         let inputs = (0..<64).map { noise(600, seed: UInt64($0) + 5) }
@@ -154,7 +139,7 @@ struct Subject {
             try play(inputs, through: Subject(kind).effect)[63] == play([inputs[63]], through: Subject(kind).effect)[0])
     }
 
-    @Test("W-18: mono that becomes stereo and mono again goes on without a click", arguments: Subject.Kind.allCases)
+    @Test("Mono that becomes stereo and mono again goes on without a click", arguments: Subject.Kind.allCases)
     func widths(kind: Subject.Kind) throws {
         let tone = sine(12_000, frequency: 200)
         let constant = try play([tone], through: Subject(kind).effect)[0]
@@ -173,7 +158,7 @@ struct Subject {
         #expect(output[1] == constant)
     }
 
-    @Test("W-18: channels that stay go on when others come and go", arguments: Subject.Kind.allCases)
+    @Test("Channels that stay go on when others come and go", arguments: Subject.Kind.allCases)
     func comingAndGoing(kind: Subject.Kind) throws {
         let inputs = (0..<9).map { noise(6_000, seed: UInt64($0) + 40) }
         let alone = try inputs.map { try play([$0], through: Subject(kind).effect)[0] }
@@ -232,7 +217,3 @@ struct Subject {
 /// Runs a module of a type that only the caller knows.
 func runAny(_ effect: any Effect, _ context: inout RenderContext) { run(effect, &context) }
 private func run(_ effect: some Effect, _ context: inout RenderContext) { context.run(effect) }
-
-/// Resets a module of a type that only the caller knows.
-func resetAny(_ effect: any Effect, _ context: inout RenderContext) { reset(effect, &context) }
-private func reset(_ effect: some Effect, _ context: inout RenderContext) { context.reset(effect) }

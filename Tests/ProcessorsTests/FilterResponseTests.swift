@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// How long an impulse response is worth listening to: 12 time constants, as a power of two.
+    /// Returns the length of an impulse response that counts: 12 time constants, as a power of two.
     private func length(_ frequency: Double, _ q: Double, _ rate: Double) -> Int {
         let frames = 12 * rate * max(q, 0.5 / q) / (.pi * frequency)
         var length = 16_384
@@ -93,7 +93,7 @@ import Testing
         (48_000, 20), (48_000, 1_000), (44_100, 9_000), (44_100, 21_609), (192_000, 20), (192_000, 94_080),
     ]
 
-    @Test("FX-05: LowPass and HighPass are scipy's, from 10 Hz to 0.49 of the rate", arguments: places)
+    @Test("LowPass and HighPass are scipy's, from 10 Hz to 0.49 of the rate", arguments: places)
     func passes(rate: Double, frequency: Float) throws {
         let frequency = frequency == 20 ? 10 : frequency
         var cases: [Case] = []
@@ -112,7 +112,7 @@ import Testing
         try check(cases)
     }
 
-    @Test("FX-01: Bandpass and Notch are scipy's, from 100 to 12,000 cents", arguments: places)
+    @Test("Bandpass and Notch are scipy's, from 100 to 12,000 cents", arguments: places)
     func bands(rate: Double, frequency: Float) throws {
         var cases: [Case] = []
         // At the top a band of ten octaves would end a fiftieth of a hertz below half of the rate, and ring for minutes.
@@ -135,7 +135,7 @@ import Testing
         try check(cases)
     }
 
-    @Test("FX-06: LowShelf and HighShelf are scipy's, up to 40 dB both ways", arguments: places)
+    @Test("LowShelf and HighShelf are scipy's, up to 40 dB both ways", arguments: places)
     func shelves(rate: Double, frequency: Float) throws {
         var cases: [Case] = []
         for gain: Float in [-40, -6, 12, 40] {
@@ -154,7 +154,7 @@ import Testing
         try check(cases)
     }
 
-    @Test("FX-07: a band of the ParametricEQ, and AllPass, are scipy's", arguments: places)
+    @Test("A band of the ParametricEQ, and AllPass, are scipy's", arguments: places)
     func bells(rate: Double, frequency: Float) throws {
         var cases: [Case] = []
         for (q, gain): (Float, Float) in [(0.1, 20), (1, -6), (1, 6), (20, -20), (20, 6)] {

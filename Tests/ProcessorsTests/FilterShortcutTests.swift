@@ -2,7 +2,7 @@ import RenderStack
 import TestSupport
 import Testing
 
-/// A filter of which nothing has changed goes on by a few comparisons. What it sounds like must not tell.
+/// A filter with settings that have not changed goes on after a few comparisons. Its sound must be the same.
 @Suite struct FilterShortcutTests {
     /// A band-pass that asks for everything in every slice.
     final class Asking: Effect {
@@ -23,7 +23,7 @@ import Testing
         func reset(_ context: inout RenderContext) { filter.with(&context) { filter, _ in filter.reset() } }
     }
 
-    /// What feeds both filters, and what is done to them.
+    /// The signal for both filters, and the changes of their settings.
     struct Setting: Sendable {
         var channels = 1
         var isInside = false
@@ -111,7 +111,7 @@ import Testing
             }
             let old = try renderer(filter)
             let new = try renderer(Bandpass(center: 1_000, octaves: 1))
-            // What the old one has heard at the rate before fades within this time.
+            // The old filter's sound at the rate before fades within this time.
             let a = render(old, frames: 49_152, cycles: [64])[0].suffix(4_096)
             let b = render(new, frames: 49_152, cycles: [64])[0].suffix(4_096)
             #expect(a == b)

@@ -11,15 +11,6 @@ import Testing
         }
     }
 
-    @Test("A gain of 1 changes nothing, bit for bit") func identity() throws {
-        let (a, b) = (Oscillator(frequency: 777), Oscillator(frequency: 777))
-        let plain = try Renderer { context in
-            context.run(a)
-            context.output()
-        }
-        #expect(render(try renderer(Gain(1), b), frames: 5000) == render(plain, frames: 5000))
-    }
-
     @Test("A known answer, on every channel") func known() throws {
         let output = render(try renderer(Gain(0.25), Constant(2, channels: 2)), frames: 100)
         #expect(output == [[Float]](repeating: [Float](repeating: 0.5, count: 100), count: 2))

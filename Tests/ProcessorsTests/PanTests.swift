@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct PanTests {
-    @Test("W-27: a pan has equal power, and mono becomes stereo", arguments: [-1, -0.5, 0, 0.3, 1] as [Float])
+    @Test("A pan has equal power, and mono becomes stereo", arguments: [-1, -0.5, 0, 0.3, 1] as [Float])
     func power(position: Float) throws {
         let output = try play([[Float](repeating: 1, count: 100)], through: Pan(position), channels: 2)
         let angle = (1 + Double(position)) * .pi / 4

@@ -56,7 +56,7 @@ func renderer(
     }
 }
 
-/// What an effect makes of samples.
+/// Returns the samples that an effect makes of others.
 func play(
     _ input: [[Float]], through effect: some Effect, sampleRate: Double = 48_000, frames: Int? = nil,
     cycles: [Int] = [512], channels: Int? = nil

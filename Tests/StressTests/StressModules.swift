@@ -54,7 +54,7 @@ struct Voice: ~Copyable, Sendable {
     }
 }
 
-/// What is read and swapped: a value, a list, a state. A closure runs it.
+/// Values that are read and swapped: a value, a list, a state. A closure runs it.
 final class Swapped: Sendable {
     let table: ManagedValue<Table>
     let voices = ManagedArray<Int, Voice>()

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import RenderCore
 
-/// How long to go on: RENDERSTACK_STRESS_SECONDS, 2 if nothing is said.
+/// The duration of a stress test in seconds: RENDERSTACK_STRESS_SECONDS, by default 2.
 var stressSeconds: Double { getenv("RENDERSTACK_STRESS_SECONDS").flatMap { Double(String(cString: $0)) } ?? 2 }
 
 /// Counts what is made and what is freed.

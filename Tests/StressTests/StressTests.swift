@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("W-20, W-23: closures, transactions, messages, events, values, lists: never torn, all freed")
+    @Test("Closures, transactions, messages, events, values, lists: never torn, all freed")
     func everything() async throws {
         let lives = Lives()
         let ran = Atomic<Int>(0)
@@ -213,8 +213,8 @@ import Testing
             let port = MessagePort<(Int, Int)>(capacity: 32)
         }
         let wrong = Atomic<Int>(0)
-        let current = Lock(Box())
-        let subscriptions = Lock<[Subscription]>([])
+        let current = Lock(Box(), .output)
+        let subscriptions = Lock<[Subscription]>([], .output)
         for _ in 0..<2 {
             crew.add { number, _ in
                 let box = current.withLock { $0 }

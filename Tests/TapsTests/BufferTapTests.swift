@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test("What does not fit is counted; what was heard before is kept") func overflow() throws {
-        // 9600 frames fit. Nobody listens, so nobody takes any.
+        // 9600 frames fit. There is no listener to take any.
         let tap = BufferTap(frames: 1000, channels: 1, seconds: 0.1)
         let renderer = try renderer(tap, channels: 1)
         let output = render(renderer, frames: 20_000, cycles: [1000])

@@ -1,3 +1,4 @@
+import DiskStreaming
 import Foundation
 import RenderStack
 import Synchronization
@@ -61,7 +62,7 @@ private func contents(_ path: String) throws -> [[Float]] {
 
 @Suite struct FileRecorderTests {
     @Test(
-        "RE-02, RE-03, RE-06: a take begins and ends on the frame, and what it hears stays as it is",
+        "A take begins and ends on the frame, and what it hears stays as it is",
         arguments: cycleLengths)
     func exactTimes(cycles: [Int]) async throws {
         let path = temporary("take.wav")
@@ -80,11 +81,11 @@ private func contents(_ path: String) throws -> [[Float]] {
         #expect(try contents(path)[0] == (1_234..<7_891).map { Float($0) })
         #expect(recorder.recordedFrameCount == 7_891 - 1_234)
         #expect(recorder.gapCount == 0)
-        // RE-06: what it hears is as it was.
+        // The sound that it hears is unchanged.
         #expect(output[0] == (0..<10_000).map { Float($0) })
     }
 
-    @Test("RE-02: a time in host nanoseconds is counted by the buffer's own stamp")
+    @Test("A time in host nanoseconds is counted by the buffer's own stamp")
     func ownStamp() async throws {
         let path = temporary("take.wav")
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -108,7 +109,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         #expect(try contents(path)[0] == (2_500..<2_980).map { Float($0) })
     }
 
-    @Test("RE-01: fewer channels are the sum, more repeat the last one")
+    @Test("Fewer channels are the sum, more repeat the last one")
     func channels() async throws {
         let stereo = Counter(channels: 2)
         let stores = (0..<2).map { _ in MemorySink.Store() }
@@ -130,7 +131,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         #expect(stores[1].samples.withLock { $0 } == [left, right, right, right])
     }
 
-    @Test("RE-05: the buffers of one slice are mixed, and the last slice is written", arguments: cycleLengths)
+    @Test("The buffers of one slice are mixed, and the last slice is written", arguments: cycleLengths)
     func multiSource(cycles: [Int]) async throws {
         let (one, two) = (Counter(), Constant(1_000_000))
         let store = MemorySink.Store()
@@ -149,7 +150,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         #expect(store.samples.withLock { $0[0] } == (77..<3_000).map { Float($0) + 1_000_000 })
     }
 
-    @Test("RE-07, RE-04: several takes, each a file of its own, with its true time; one can follow on the next frame")
+    @Test("Several takes, each a file of its own, with its true time; one can follow on the next frame")
     func takes() async throws {
         let paths = [temporary("a.wav"), temporary("b.flac")]
         let counter = Counter()
@@ -197,7 +198,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         let events = recorder.events
         recorder.begin()
         store.gate.store(false, ordering: .releasing)
-        // Not offline: nobody waits for the disk.
+        // Not offline: the renderer does not wait for the disk.
         var block = AudioBlock(channels: 1, frames: 480)
         for cycle in 0..<100 { renderer.render(into: &block, hostTime: Int64(cycle) * 10_000_000) }
         store.gate.store(true, ordering: .releasing)
@@ -240,7 +241,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         #expect(recorder.gapCount == 0)
     }
 
-    @Test("Item 5: a full disk is an error of finish and an event; what was written is closed")
+    @Test("A full disk is an error of finish and an event; what was written is closed")
     func fullDisk() async throws {
         let store = MemorySink.Store()
         let counter = Counter()

@@ -17,7 +17,7 @@ import Testing
         Float(20 * RenderMath.log2(amplitude) / RenderMath.log2(10))
     }
 
-    @Test("LA-01: a sine's peak and RMS in true dB, whatever the cycles", arguments: cycleLengths)
+    @Test("A sine's peak and RMS in true dB, whatever the cycles", arguments: cycleLengths)
     func sine(cycles: [Int]) throws {
         let meter = LevelMeter()
         let renderer = try renderer(meter, Oscillator(frequency: 1000, level: 0.5))
@@ -30,7 +30,7 @@ import Testing
         #expect(meter.level(1).peak == -.infinity && meter.level(-1).rms == -.infinity)
     }
 
-    @Test("LA-01: the same numbers, bit for bit, for every cycle length", arguments: cycleLengths)
+    @Test("The same numbers, bit for bit, for every cycle length", arguments: cycleLengths)
     func invariance(cycles: [Int]) throws {
         func levels(_ cycles: [Int]) throws -> [[LevelMeter.Level]] {
             let meter = LevelMeter(hold: 0.01, window: 0.02)
@@ -44,7 +44,7 @@ import Testing
         #expect(try levels(cycles) == levels([512]))
     }
 
-    @Test("LA-01: the peak is held, then falls three times a second; RMS is over its window", arguments: cycleLengths)
+    @Test("The peak is held, then falls three times a second; RMS is over its window", arguments: cycleLengths)
     func fall(cycles: [Int]) throws {
         let meter = LevelMeter(hold: 0.1)
         let burst = Burst(frames: 4800)
@@ -59,7 +59,7 @@ import Testing
         #expect(meter.combined.rms == -.infinity)
     }
 
-    @Test("LA-01: with half a window of sound, RMS is that of the half: 3 dB less", arguments: [0.1, 0.0853])
+    @Test("With half a window of sound, RMS is that of the half: 3 dB less", arguments: [0.1, 0.0853])
     func window(seconds: Double) throws {
         let meter = LevelMeter(window: seconds)
         // The window is a whole number of cells of 64 frames.
@@ -72,7 +72,7 @@ import Testing
         #expect(abs(meter.combined.rms - expected) < Self.tolerance)
     }
 
-    @Test("LA-01, LA-02: any channel count, each by itself and together", arguments: [1, 2, 6, 8])
+    @Test("Any channel count, each by itself and together", arguments: [1, 2, 6, 8])
     func channels(count: Int) throws {
         let meter = LevelMeter()
         let renderer = try renderer(meter, Steps(channels: count))
@@ -88,7 +88,7 @@ import Testing
         #expect(meter.stereo == (levels[0], levels[count > 1 ? 1 : 0]))
     }
 
-    @Test("LA-03: a mixing meter measures the sum of what it hears in a slice", arguments: cycleLengths)
+    @Test("A mixing meter measures the sum of what it hears in a slice", arguments: cycleLengths)
     func mixing(cycles: [Int]) throws {
         let (mixing, plain) = (LevelMeter(mixing: true), LevelMeter())
         let (one, two) = (Constant(0.25), Constant(-0.75, channels: 2))
@@ -107,7 +107,7 @@ import Testing
         #expect(abs(plain.level(0).peak - decibels(0.25)) < Self.tolerance)
     }
 
-    @Test("LA-04: when the audio stops, what is read falls to -infinity within about a second") func stops() throws {
+    @Test("When the audio stops, what is read falls to -infinity within about a second") func stops() throws {
         let meter = LevelMeter()
         let renderer = try renderer(meter, Constant(0.5))
         var block = AudioBlock(channels: 6, frames: 4800)
@@ -121,22 +121,22 @@ import Testing
         #expect(meter.combined.peak == -.infinity && meter.combined.rms == -.infinity)
     }
 
-    @Test("LA-04: a lazy meter measures only while somebody looks") func lazy() throws {
+    @Test("A lazy meter measures only while somebody looks") func lazy() throws {
         let meter = LevelMeter(isLazy: true)
         let renderer = try renderer(meter, Constant(0.5))
         var block = AudioBlock(channels: 6, frames: 480)
         let now = HostClock.now
         renderer.render(into: &block, hostTime: now)
         #expect(meter.combined.peak == -.infinity)
-        // Somebody has looked just now.
+        // The levels have been read just now.
         renderer.render(into: &block, hostTime: HostClock.now)
         #expect(meter.combined.peak > -7)
-        // Nobody has looked for a second.
+        // The levels have not been read for a second.
         renderer.render(into: &block, hostTime: HostClock.now + 2_000_000_000)
         #expect(meter.combined.peak == -.infinity)
     }
 
-    @Test("W-15: slices longer than the window, windows shorter than a cell: no division by zero")
+    @Test("Slices longer than the window, windows shorter than a cell: no division by zero")
     func extremes() throws {
         for window in [0, 1e-5, 0.001] {
             let meter = LevelMeter(hold: 0, window: window)

@@ -125,6 +125,34 @@ import Testing
         }
     }
 
+    /// The text of Tech 3342 by itself, for a sine of 1 kHz whose level changes: its loudness is its level, so the power of
+    /// three seconds is the mean of six halves.
+    @Test("Tech 3342: where the level changes every half second, the range is that of ten looks a second")
+    func rangeOfFastChanges() {
+        var random: UInt64 = 7
+        let levels = (0..<120).map { _ in
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return -45 + 35 * Double(random >> 40) / Double(1 << 24)
+        }
+        // Tenths of a second.
+        let powers = levels.flatMap { level in
+            Array(repeating: RenderMath.exp2(level * RenderMath.log2(10) / 10), count: 5)
+        }
+        func range(every step: Int) -> Double {
+            let looks = stride(from: 30, through: powers.count, by: step).map { end in
+                powers[(end - 30)..<end].reduce(0, +) / 30
+            }
+            let mean = looks.reduce(0, +) / Double(looks.count)
+            let heard = looks.filter { $0 >= mean / 100 }.sorted()
+            let last = Double(heard.count - 1)
+            let (low, high) = (heard[Int((last * 0.1).rounded())], heard[Int((last * 0.95).rounded())])
+            return 10 * RenderMath.log2(high / low) / RenderMath.log2(10)
+        }
+        let measured = measure(levels.map { Part($0, 0.5) }).range
+        #expect(abs(measured - range(every: 1)) < 0.1)
+        #expect(abs(range(every: 1) - range(every: 10)) > 0.15)
+    }
+
     // MARK: The module
 
     @Test("The module measures what it hears, and changes none of it", arguments: cycleLengths)
@@ -173,7 +201,7 @@ import Testing
             context.run(source)
             context.run(meter)
         }
-        // More than the ring holds in one go: nobody can have taken it in between.
+        // More than the ring holds in one go: the control side cannot have taken it in between.
         var block = AudioBlock(channels: 1, frames: 2_000_000)
         renderer.render(into: &block, isOffline: true)
         #expect(meter.lostFrameCount > 0)

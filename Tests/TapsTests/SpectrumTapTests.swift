@@ -39,7 +39,7 @@ import Testing
         }
         #expect(worst.level < Self.levelTolerance)
         #expect(worst.bins < Self.frequencyTolerance)
-        // What the documentation says.
+        // The precision that the documentation promises.
         #expect(worst.level < 0.01 && worst.bins < 0.01)
     }
 

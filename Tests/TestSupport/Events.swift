@@ -1,7 +1,7 @@
 public import RenderStack
 internal import Synchronization
 
-/// What an output has told, in order: who asks gets all that was told before.
+/// The events that an output has reported, in order: a reader gets all events that were reported before.
 public final class Events: Sendable {
     private let events = Mutex<[OutputEvent]>([])
     private let executor = CatchingUp()
@@ -19,7 +19,7 @@ public final class Events: Sendable {
         return events.withLock { $0 }
     }
 
-    /// How many of a kind there were.
+    /// Returns the number of events of a kind.
     public func count(_ isCounted: (OutputEvent) -> Bool) -> Int { all.count(where: isCounted) }
 }
 

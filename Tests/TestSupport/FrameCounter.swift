@@ -7,7 +7,7 @@ public final class FrameCounter: Generator {
     /// Pushes a buffer of so many channels, which tell themselves apart too.
     public init(channels: Int = 1) { self.channels = channels }
 
-    /// What is heard in a frame.
+    /// Returns the sample of a frame.
     public static func sample(_ frame: Int64, _ channel: Int = 0) -> Float {
         Float(frame & 0xFFFF) * 0x1p-17 + 0x1p-18 + Float(channel) * 0.5
     }

@@ -1,6 +1,6 @@
 public import RenderStack
 
-/// Copies what it hears into a ring, from which control code takes it in its own time. Reads the top.
+/// Copies the sound that it hears into a ring, from which control code takes it in its own time. Reads the top.
 ///
 ///     let tap = RingTap(seconds: 2, channels: 2)
 ///     …
@@ -8,18 +8,18 @@ public import RenderStack
 ///     …
 ///     let chunk = tap.ring.read(into: &block)         // in one task of yours, a few times a second
 ///
-/// What finds the ring full is left out and counted: `ring.overflowCount`. A buffer with fewer
-/// channels than the ring is mono to all of them, or leaves the others silent.
+/// Frames that find the ring full are left out and counted: `ring.overflowCount`. A buffer with fewer channels than the
+/// ring is mono to all of them, or leaves the others silent.
 public final class RingTap: Tap {
-    /// What was heard and not yet taken.
+    /// The frames that were heard and not yet taken.
     public let ring: AudioRing
 
     /// A tap.
     ///
     /// - Parameters:
-    ///   - seconds: how much the ring holds.
-    ///   - channels: channels of the ring.
-    ///   - sampleRate: that of the renderer, for the time stamps.
+    ///   - seconds: The length of the ring in seconds.
+    ///   - channels: Channels of the ring.
+    ///   - sampleRate: That of the renderer, for the time stamps.
     public init(seconds: Double, channels: Int = 2, sampleRate: Double = 48_000) {
         ring = AudioRing(seconds: seconds, channels: channels, sampleRate: sampleRate)
     }

@@ -10,9 +10,9 @@ public struct SineFit {
     public let rest: Double
 
     /// - Parameters:
-    ///   - samples: the signal.
-    ///   - frequency: cycles per frame.
-    ///   - first: the time of the first sample, in frames.
+    ///   - samples: The signal.
+    ///   - frequency: Cycles per frame.
+    ///   - first: The time of the first sample, in frames.
     public init(_ samples: some Sequence<Float>, frequency: Double, from first: Int) {
         var (ss, sc, cc, ys, yc) = (0.0, 0.0, 0.0, 0.0, 0.0)
         var waves: [(y: Double, s: Double, c: Double)] = []

@@ -11,7 +11,7 @@
 
 #define QUEUE "send the value to another thread (a MessagePort, a ring buffer) and do it there"
 
-// What the user wrote, where one name tells more than the libc call under it. The first that fits is taken.
+// Functions that a user writes, for which one name says more than the libc call under it. The first that fits is taken.
 static const struct advice written[] = {
     {"print(* debugPrint(* dump(*",
      "print", "takes a lock and writes",
@@ -23,7 +23,7 @@ static const struct advice written[] = {
      "An array that grows allocates, copies and frees: give it its size before the audio starts, or use InlineArray."},
     {"*.makeMutableAndUnique(* *._makeUniqueAndReserve* *.makeUnique* *._copyContents* *.isUniquelyReferenced*",
      "array", "copies the storage before writing to it",
-     "Somebody else holds this value, so that writing copies all of it: keep one owner, or use memory that is not "
+     "The value has another owner, so writing copies all of it: keep one owner, or use memory that is not "
      "shared."},
     {"_allocateUninitializedArray* static?Array.* Array.init* ContiguousArray.init* *.map(* *.filter(*"
      " *.compactMap(* *.flatMap(* *.sorted(* *.reversed(* Sequence.* Collection.*",
@@ -45,7 +45,7 @@ static const struct advice written[] = {
      "Tasks are allocated and scheduled with locks: put a value into a queue that a task elsewhere polls."},
     {"Mutex.* _MutexHandle.* NSLock.* NSRecursiveLock.* OSAllocatedUnfairLock.*",
      "lock", "waits while another thread holds the lock",
-     "A lock makes the audio wait for whoever holds it: share the value by an Atomic, a Parameter or a MessagePort."},
+     "A lock makes the audio wait for the thread that holds it: share the value by an Atomic, a Parameter or a MessagePort."},
     {"Thread.sleep* usleep sleep nanosleep clock_nanosleep",
      "sleep", "sleeps",
      "Nothing may sleep in a cycle: the driver wakes the thread for the next one."},
@@ -131,7 +131,7 @@ static const struct advice calls[] = {
     {"pthread_mutex_lock pthread_mutex_timedlock pthread_mutex_clocklock pthread_rwlock_* pthread_spin_lock flock*"
      " lockf* mtx_* fcntl_lock pthread_mutex_trylock sem_open",
      "lock", "waits while another thread holds the lock",
-     "A lock makes the audio wait for whoever holds it: share the value by an atomic, a Parameter or a MessagePort."},
+     "A lock makes the audio wait for the thread that holds it: share the value by an atomic, a Parameter or a MessagePort."},
     {"pthread_cond_* cnd_* pthread_barrier_* sem_wait sem_timedwait sem_clockwait sem_trywait semop semtimedop"
      " sem_close mq_* msgrcv msgsnd semget semctl sem_unlink",
      "wait", "waits for another thread",
@@ -191,7 +191,7 @@ static const struct advice calls[] = {
      "Processes are started and ended on a control thread."},
     {"clock_gettime gettimeofday time clock clock_getres clock_settime times getrusage",
      "clock", "reads a clock",
-     "Usually no system call (vDSO); take the time from the render context where there is one."},
+     "Usually no system call (vDSO; a thread's or process's own time always is one); take the time from the render context where there is one."},
     {"localtime* gmtime* mktime strftime tzset ctime* asctime*",
      "time", "reads the time zone under a lock",
      "Format times elsewhere."},
@@ -205,8 +205,7 @@ static const struct advice calls[] = {
      "Set signal handlers and masks before the audio starts."},
 };
 
-static bool fits(const char *patterns, const char *name)
-{
+static bool fits(const char *patterns, const char *name) {
     char pattern[128];
     while (*patterns) {
         size_t length = strcspn(patterns, " ");
@@ -220,34 +219,30 @@ static bool fits(const char *patterns, const char *name)
     return false;
 }
 
-static const struct advice *search(const struct advice *table, size_t count, const char *name)
-{
+static const struct advice *search(const struct advice *table, size_t count, const char *name) {
     for (size_t i = 0; i < count; i++)
         if (fits(table[i].pattern, name)) return &table[i];
     return NULL;
 }
 
-const struct advice *advice_for_function(const char *function)
-{
+const struct advice *advice_for_function(const char *function) {
     return function ? search(written, sizeof written / sizeof *written, function) : NULL;
 }
 
-const struct advice *advice_for_runtime(const char *function)
-{
+const struct advice *advice_for_runtime(const char *function) {
     while (function && *function == '_') function++;
     if (!starts_with(function, "swift_") || !strcmp(function, "swift_slowAlloc")) return NULL;
     const struct advice *found = search(calls, sizeof calls / sizeof *calls, function);
     return found && strcmp(found->pattern, "swift_*") ? found : NULL;
 }
 
-const struct advice *advice_for_call(const char *call, int kind)
-{
+const struct advice *advice_for_call(const char *call, int kind) {
     static const struct advice fault = {"", "page-fault", "touches memory that is not in place",
         "The kernel had to find or make the page: touch and lock memory (mlockall) before the audio starts."};
     static const struct advice switched = {"", "preemption", "lost the processor to another thread",
         "Run the audio thread with real-time priority (SCHED_FIFO), and let it do less per cycle."};
     static const struct advice hang = {"", "hang", "did not come to an end",
-        "The cycle was still here after many periods: bound the loop, or find whom it waits for."};
+        "The cycle was still here after many periods: bound the loop, or find what it waits for."};
     static const struct advice kernel = {"", "system-call", "enters the kernel",
         "A system call may wait: do it on another thread."};
     static const struct advice unknown = {"", "other", "is not made for an audio thread", "Do it on another thread."};
@@ -269,8 +264,7 @@ static const char *const system_calls[] = {
 #include "system-calls.inc"
 };
 
-const char *system_call_name(uint64_t number)
-{
+const char *system_call_name(uint64_t number) {
     if (number < sizeof system_calls / sizeof *system_calls && system_calls[number]) return system_calls[number];
     char *text = format("system call %llu", (unsigned long long)number);
     const char *name = intern(text);

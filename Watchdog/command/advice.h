@@ -1,4 +1,4 @@
-// What a call does that an audio thread must not wait for, and what to do instead.
+// The reasons why an audio thread must not wait for a call, and the advice what to do instead.
 
 #ifndef COMMAND_ADVICE_H
 #define COMMAND_ADVICE_H

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void say(const char *pattern, ...)
-{
+void say(const char *pattern, ...) {
     va_list list;
     va_start(list, pattern);
     fputs("rtwatch: ", stderr);
@@ -14,8 +13,7 @@ void say(const char *pattern, ...)
     va_end(list);
 }
 
-void fail(int status, const char *pattern, ...)
-{
+void fail(int status, const char *pattern, ...) {
     va_list list;
     va_start(list, pattern);
     fputs("rtwatch: ", stderr);
@@ -25,22 +23,19 @@ void fail(int status, const char *pattern, ...)
     exit(status);
 }
 
-void *allocate(size_t size)
-{
+void *allocate(size_t size) {
     void *memory = calloc(1, size ? size : 1);
     if (!memory) fail(STATUS_TROUBLE, "no memory left");
     return memory;
 }
 
-void *reallocate(void *memory, size_t size)
-{
+void *reallocate(void *memory, size_t size) {
     memory = realloc(memory, size ? size : 1);
     if (!memory) fail(STATUS_TROUBLE, "no memory left");
     return memory;
 }
 
-char *format(const char *pattern, ...)
-{
+char *format(const char *pattern, ...) {
     char *text = NULL;
     va_list list;
     va_start(list, pattern);
@@ -51,15 +46,13 @@ char *format(const char *pattern, ...)
 
 static struct { const char **slots; size_t count, capacity; } interned;
 
-static uint64_t text_hash(const char *text, size_t length)
-{
+static uint64_t text_hash(const char *text, size_t length) {
     uint64_t hash = 1469598103934665603u;
     for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
     return hash;
 }
 
-static void grow_interned(void)
-{
+static void grow_interned(void) {
     size_t capacity = interned.capacity ? interned.capacity * 2 : 1024;
     const char **slots = allocate(capacity * sizeof *slots);
     for (size_t i = 0; i < interned.capacity; i++) {
@@ -74,8 +67,7 @@ static void grow_interned(void)
     interned.capacity = capacity;
 }
 
-const char *intern_part(const char *text, size_t length)
-{
+const char *intern_part(const char *text, size_t length) {
     if (interned.count * 2 >= interned.capacity) grow_interned();
     size_t at = text_hash(text, length) & (interned.capacity - 1);
     for (; interned.slots[at]; at = (at + 1) & (interned.capacity - 1))
@@ -89,8 +81,7 @@ const char *intern_part(const char *text, size_t length)
 
 const char *intern(const char *text) { return text ? intern_part(text, strlen(text)) : NULL; }
 
-void add_bytes(struct buffer *buffer, const char *bytes, size_t length)
-{
+void add_bytes(struct buffer *buffer, const char *bytes, size_t length) {
     if (buffer->length + length + 1 > buffer->capacity) {
         buffer->capacity = (buffer->length + length + 1) * 2;
         buffer->text = reallocate(buffer->text, buffer->capacity);
@@ -102,8 +93,7 @@ void add_bytes(struct buffer *buffer, const char *bytes, size_t length)
 
 void add_text(struct buffer *buffer, const char *text) { add_bytes(buffer, text, strlen(text)); }
 
-void add(struct buffer *buffer, const char *pattern, ...)
-{
+void add(struct buffer *buffer, const char *pattern, ...) {
     char small[512], *text = small;
     va_list list;
     va_start(list, pattern);
@@ -119,41 +109,35 @@ void add(struct buffer *buffer, const char *pattern, ...)
     if (text != small) free(text);
 }
 
-void clear(struct buffer *buffer)
-{
+void clear(struct buffer *buffer) {
     buffer->length = 0;
     if (buffer->text) buffer->text[0] = 0;
 }
 
-void release(struct buffer *buffer)
-{
+void release(struct buffer *buffer) {
     free(buffer->text);
     *buffer = (struct buffer){0};
 }
 
 bool starts_with(const char *text, const char *prefix) { return text && !strncmp(text, prefix, strlen(prefix)); }
 
-bool ends_with(const char *text, const char *suffix)
-{
+bool ends_with(const char *text, const char *suffix) {
     size_t length = text ? strlen(text) : 0, end = strlen(suffix);
     return length >= end && !strcmp(text + length - end, suffix);
 }
 
-const char *base_name(const char *path)
-{
+const char *base_name(const char *path) {
     const char *slash = path ? strrchr(path, '/') : NULL;
     return slash ? slash + 1 : path;
 }
 
-static char *rotating(void)
-{
+static char *rotating(void) {
     static char texts[16][40];
     static unsigned next;
     return texts[next++ % 16];
 }
 
-const char *with_commas(uint64_t number)
-{
+const char *with_commas(uint64_t number) {
     char digits[32], *out = rotating();
     int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number), at = 0;
     for (int i = 0; i < length; i++) {
@@ -164,8 +148,7 @@ const char *with_commas(uint64_t number)
     return out;
 }
 
-const char *as_time(uint64_t nanoseconds)
-{
+const char *as_time(uint64_t nanoseconds) {
     char *out = rotating();
     double value = (double)nanoseconds;
     const char *unit = value < 1e3 ? "ns" : value < 1e6 ? "µs" : value < 1e9 ? "ms" : "s";

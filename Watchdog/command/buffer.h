@@ -33,7 +33,7 @@ const char *as_time(uint64_t nanoseconds);
 _Noreturn void fail(int status, const char *pattern, ...) __attribute__((format(printf, 2, 3)));
 void say(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 
-// What the command itself exits with; otherwise it is the program's status.
+// The exit status of the command itself; otherwise it is the program's status.
 enum { STATUS_FINDINGS = 86, STATUS_NOTHING_WATCHED = 87, STATUS_TROUBLE = 125, STATUS_NOT_RUNNABLE = 126,
        STATUS_NOT_FOUND = 127 };
 

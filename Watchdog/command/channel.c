@@ -19,15 +19,13 @@ static struct process *processes[256];
 static int count;
 static bool left_out;
 
-uint64_t now(void)
-{
+uint64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static void remove_folder(const char *which)
-{
+static void remove_folder(const char *which) {
     DIR *listing = opendir(which);
     if (!listing) return;
     for (struct dirent *entry; (entry = readdir(listing));)
@@ -36,9 +34,8 @@ static void remove_folder(const char *which)
     rmdir(which);
 }
 
-// What an earlier rtwatch left behind when it was killed: memory, where the folder is in /dev/shm.
-static void remove_leftovers(const char *base)
-{
+// Removes the files that an rtwatch left behind when it was killed. They take memory if the folder is in /dev/shm.
+static void remove_leftovers(const char *base) {
     DIR *listing = opendir(base);
     if (!listing) return;
     for (struct dirent *entry; (entry = readdir(listing));) {
@@ -55,8 +52,7 @@ static void remove_leftovers(const char *base)
     closedir(listing);
 }
 
-static bool make_in(const char *base)
-{
+static bool make_in(const char *base) {
     if (!base || !*base || strlen(base) > 200) return false;
     remove_leftovers(base);
     snprintf(folder, sizeof folder, "%s/rtwatch.%d.XXXXXX", base, (int)getpid());
@@ -70,8 +66,7 @@ static bool make_in(const char *base)
     return made;
 }
 
-void make_channel(void)
-{
+void make_channel(void) {
     const char *temporary = getenv("TMPDIR");
     if (!make_in("/dev/shm") && !make_in(temporary) && !make_in("/tmp"))
         fail(STATUS_TROUBLE, "no room for the channel (%zu MB) in /dev/shm, TMPDIR or /tmp: %m",
@@ -82,14 +77,12 @@ void make_channel(void)
 const char *channel_path(void) { return path; }
 const char *channel_folder(void) { return folder; }
 
-void remove_channel(void)
-{
+void remove_channel(void) {
     if (folder[0]) remove_folder(folder);
     folder[0] = 0;
 }
 
-static void map(int directory, const char *name)
-{
+static void map(int directory, const char *name) {
     int file = openat(directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct stat status;
     if (file < 0) return;
@@ -106,8 +99,7 @@ static void map(int directory, const char *name)
     close(file);
 }
 
-void look_for_processes(void)
-{
+void look_for_processes(void) {
     DIR *listing = opendir(folder);
     if (!listing) return;
     for (struct dirent *entry; (entry = readdir(listing));) {
@@ -126,7 +118,6 @@ int process_count(void) { return count; }
 bool processes_left_out(void) { return left_out; }
 struct process *process_at(int index) { return processes[index]; }
 
-bool process_started(const struct process *process)
-{
+bool process_started(const struct process *process) {
     return __atomic_load_n(&process->channel->magic, __ATOMIC_ACQUIRE) == RTWATCH_MAGIC;
 }

@@ -8,12 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct repeats { uint64_t count, measured, total, longest, last_cycle, last_time; };
+
 struct process {
     struct rtwatch_channel *channel;
     int index;                        // among the processes of this run
     uint64_t cycles_read, cycles_lost;
     uint64_t torn;                    // records whose writer never finished them
     uint64_t stuck_since;             // when the next record was first found unfinished
+    struct repeats *repeats;          // what is taken of the channel's, by index; NULL as long as there were none
     const char *file;                   // name in the folder
 };
 

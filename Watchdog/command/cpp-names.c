@@ -4,8 +4,7 @@
 #include <string.h>
 
 // The text without what stands in angle brackets; those of operators stay.
-static void add_without_templates(struct buffer *out, const char *text)
-{
+static void add_without_templates(struct buffer *out, const char *text) {
     int depth = 0;
     for (; *text; text++) {
         if (!depth && starts_with(text, "operator") && strchr("<>-", text[8])) {
@@ -22,8 +21,7 @@ static void add_without_templates(struct buffer *out, const char *text)
     }
 }
 
-static const char *behind_parameters(const char *text)
-{
+static const char *behind_parameters(const char *text) {
     int depth = 0;
     for (; *text; text++) {
         if (*text == '(') depth++;
@@ -32,8 +30,7 @@ static const char *behind_parameters(const char *text)
     return text;
 }
 
-const char *short_cpp_name(const char *whole)
-{
+const char *short_cpp_name(const char *whole) {
     static const char noise[] = "(anonymous namespace)::";
     struct buffer plain = {0}, out = {0};
     add_without_templates(&plain, whole);

@@ -1,6 +1,7 @@
 #include "cycles.h"
 
 #include "buffer.h"
+#include "ends.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +13,7 @@ static int count;
 int thread_count(void) { return count; }
 struct thread *thread_at(int index) { return threads[index]; }
 
-static int most_first(const void *a, const void *b)
-{
+static int most_first(const void *a, const void *b) {
     const struct thread *first = *(struct thread *const *)a, *second = *(struct thread *const *)b;
     if (first->violations[1] != second->violations[1]) return first->violations[1] > second->violations[1] ? -1 : 1;
     if (first->misses != second->misses) return first->misses > second->misses ? -1 : 1;
@@ -21,18 +21,15 @@ static int most_first(const void *a, const void *b)
     return first->index < second->index ? -1 : first->index > second->index;
 }
 
-void sort_threads(void)
-{
+void sort_threads(void) {
     if (count) qsort(threads, (size_t)count, sizeof *threads, most_first);
 }
 
-const struct rtwatch_thread *thread_facts(const struct thread *thread)
-{
+const struct rtwatch_thread *thread_facts(const struct thread *thread) {
     return &thread->process->channel->threads[thread->index];
 }
 
-const char *thread_name(const struct rtwatch_thread *facts)
-{
+const char *thread_name(const struct rtwatch_thread *facts) {
     size_t length = strnlen(facts->name, sizeof facts->name);
     if (!length) return "audio thread";
     char name[sizeof facts->name + 1] = {0};
@@ -41,15 +38,23 @@ const char *thread_name(const struct rtwatch_thread *facts)
     return intern(name);
 }
 
-const char *found_by(uint32_t how)
-{
+const char *found_by(uint32_t how) {
     static const char *const ways[] = {"", "its own marks (RenderCore or rtwatch.h)", "JACK's process callback",
-        "JACK's process thread", "ALSA", "--thread"};
+        "JACK's process thread", "ALSA", "--thread", "PipeWire's process function"};
     return how < sizeof ways / sizeof *ways ? ways[how] : "";
 }
 
-struct thread *thread_of(struct process *process, uint32_t index)
-{
+const char *whose(const struct thread *thread) {
+    bool several = false;
+    for (int i = 0; i < thread_count(); i++) several = several || thread_at(i)->process != thread->process;
+    if (!several) return "";
+    char *text = format(" (process %u)", thread->process->channel->pid);
+    const char *kept = intern(text);
+    free(text);
+    return kept;
+}
+
+struct thread *thread_of(struct process *process, uint32_t index) {
     static struct thread *latest;
     if (index >= RTWATCH_THREADS) index = RTWATCH_THREADS - 1;
     if (latest && latest->process == process && latest->index == index) return latest;
@@ -62,14 +67,12 @@ struct thread *thread_of(struct process *process, uint32_t index)
 }
 
 // Steps grow with the load, 1 % apart: from 0.4 % on to 100 times the period.
-static int step_of(double load)
-{
+static int step_of(double load) {
     double step = (log2(load > 0 ? load : 1e-9) + 8) * 64 / 2;
     return step < 0 ? 0 : step >= LOAD_STEPS ? LOAD_STEPS - 1 : (int)step;
 }
 
-double load_at(const struct thread *thread, double share)
-{
+double load_at(const struct thread *thread, double share) {
     uint64_t wanted = (uint64_t)ceil(share * (double)thread->with_period), seen = 0;
     for (int i = 0; i < LOAD_STEPS && wanted; i++) {
         seen += thread->loads[i];
@@ -79,8 +82,7 @@ double load_at(const struct thread *thread, double share)
     return thread->worst_load;
 }
 
-static void join_points(struct thread *thread)
-{
+static void join_points(struct thread *thread) {
     int half = thread->point_count / 2;
     for (int i = 0; i < half; i++) {
         struct point point = thread->points[2 * i], next = thread->points[2 * i + 1];
@@ -95,8 +97,7 @@ static void join_points(struct thread *thread)
     thread->per_point *= 2;
 }
 
-static void add_point(struct thread *thread, const struct rtwatch_cycle *cycle, bool missed)
-{
+static void add_point(struct thread *thread, const struct rtwatch_cycle *cycle, bool missed) {
     if (!thread->points) thread->points = allocate(TIMELINE_POINTS * sizeof *thread->points);
     struct point *last = thread->point_count ? &thread->points[thread->point_count - 1] : NULL;
     if (!last || last->cycles >= thread->per_point) {
@@ -111,8 +112,7 @@ static void add_point(struct thread *thread, const struct rtwatch_cycle *cycle, 
     last->misses += missed;
 }
 
-void take_cycle(struct process *process, const struct rtwatch_cycle *cycle)
-{
+void take_cycle(struct process *process, const struct rtwatch_cycle *cycle) {
     struct thread *thread = thread_of(process, cycle->thread);
     bool missed = cycle->period && cycle->duration > cycle->period;
     thread->cycles++;
@@ -127,16 +127,17 @@ void take_cycle(struct process *process, const struct rtwatch_cycle *cycle)
     }
     thread->misses += missed;
     add_point(thread, cycle, missed);
+    note_long_cycle(process, cycle);
 }
 
-void mark_violation(struct process *process, const struct rtwatch_record *record)
-{
+void mark_violations(struct process *process, const struct rtwatch_record *record, uint64_t count) {
+    if (record->kind == RTWATCH_CRASH) return;
     struct thread *thread = thread_of(process, record->thread);
-    if (record->kind == RTWATCH_PAGE_FAULT) thread->faults++;
-    if (record->kind == RTWATCH_PREEMPTED) thread->preemptions++;
-    if (record->kind == RTWATCH_HANG) thread->hangs++;
+    if (record->kind == RTWATCH_PAGE_FAULT) thread->faults += count;
+    if (record->kind == RTWATCH_PREEMPTED) thread->preemptions += count;
+    if (record->kind == RTWATCH_HANG) thread->hangs += count;
     if (record->tier < 1 || record->tier > 3 || record->kind < RTWATCH_CALL || record->kind >= RTWATCH_DEADLINE) return;
-    thread->violations[record->tier]++;
+    thread->violations[record->tier] += count;
     // All processes of a run share one axis of time, which begins with the first.
     uint64_t started = process_at(0)->channel->started;
     uint64_t time = record->time > started ? record->time - started : 0;
@@ -149,5 +150,5 @@ void mark_violation(struct process *process, const struct rtwatch_record *record
         memset(thread->marks + TIMELINE_POINTS / 2, 0, TIMELINE_POINTS / 2 * sizeof *thread->marks);
         thread->mark_width *= 2;
     }
-    thread->marks[time / thread->mark_width].count[record->tier]++;
+    thread->marks[time / thread->mark_width].count[record->tier] += count;
 }

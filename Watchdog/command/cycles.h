@@ -29,7 +29,7 @@ struct thread {
 };
 
 void take_cycle(struct process *process, const struct rtwatch_cycle *cycle);
-void mark_violation(struct process *process, const struct rtwatch_record *record);
+void mark_violations(struct process *process, const struct rtwatch_record *record, uint64_t count);
 
 int thread_count(void);
 void sort_threads(void);                       // those with the most violations and missed deadlines first
@@ -38,6 +38,7 @@ struct thread *thread_of(struct process *process, uint32_t index);
 const struct rtwatch_thread *thread_facts(const struct thread *thread);
 const char *thread_name(const struct rtwatch_thread *facts);
 const char *found_by(uint32_t how);           // "JACK's process callback"
+const char *whose(const struct thread *thread);   // " (process 17)" where there are several with audio threads, else ""
 double load_at(const struct thread *thread, double share);     // the load that this share of the cycles stays below
 
 #endif

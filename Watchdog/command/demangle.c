@@ -18,8 +18,7 @@ static swift_demangler *by_library;
 static const char *by;
 static struct { const char **symbols, **names; size_t count, capacity; } known;
 
-bool is_swift_symbol(const char *symbol)
-{
+bool is_swift_symbol(const char *symbol) {
     return starts_with(symbol, "$s") || starts_with(symbol, "$S") || starts_with(symbol, "_$s")
         || starts_with(symbol, "$e") || starts_with(symbol, "_T0");
 }
@@ -28,15 +27,13 @@ bool is_cpp_symbol(const char *symbol) { return starts_with(symbol, "_Z") || sta
 const char *swift_names_by(void) { return by; }
 
 // Symbols are interned: a pointer is as good as its text.
-static size_t slot_of(const char *symbol)
-{
+static size_t slot_of(const char *symbol) {
     size_t at = ((uintptr_t)symbol >> 3) * 0x9E3779B97F4A7C15u & (known.capacity - 1);
     while (known.symbols[at] && known.symbols[at] != symbol) at = (at + 1) & (known.capacity - 1);
     return at;
 }
 
-static void remember(const char *symbol, const char *name)
-{
+static void remember(const char *symbol, const char *name) {
     if (known.count * 2 >= known.capacity) {
         size_t before = known.capacity;
         const char **symbols = known.symbols, **names = known.names;
@@ -61,8 +58,7 @@ static void remember(const char *symbol, const char *name)
 static bool is_known(const char *symbol) { return known.capacity && known.symbols[slot_of(symbol)]; }
 const char *demangled(const char *symbol) { return known.capacity ? known.names[slot_of(symbol)] : NULL; }
 
-static const char *cpp_name(const char *symbol)
-{
+static const char *cpp_name(const char *symbol) {
     static cpp_demangler *demangler;
     static bool tried;
     if (!tried) {
@@ -78,8 +74,7 @@ static const char *cpp_name(const char *symbol)
 }
 
 // One run of `swift-demangle` for up to 64 names, which are its arguments; it prints a line for each.
-static bool ask_program(const char **symbols, size_t count)
-{
+static bool ask_program(const char **symbols, size_t count) {
     char *arguments[64 + 3] = {(char *)"swift-demangle", (char *)"-compact"};
     int ends[2];
     pid_t child;
@@ -110,8 +105,7 @@ static bool ask_program(const char **symbols, size_t count)
     return !error && !status;
 }
 
-static void find_library_demangler(const char *library)
-{
+static void find_library_demangler(const char *library) {
     static bool tried;
     if (by_library || tried || !library) return;
     tried = true;
@@ -120,8 +114,7 @@ static void find_library_demangler(const char *library)
     if (by_library) by = "libswiftCore";
 }
 
-void prepare_names(const char **symbols, size_t count, const char *library)
-{
+void prepare_names(const char **symbols, size_t count, const char *library) {
     static bool no_program;
     const char *asked[64];
     size_t waiting = 0;

@@ -1,4 +1,4 @@
-// What was found: equal records folded as they come, then put together by the place in the user's code.
+// The findings: equal records folded as they come, then put together by the place in the user's code.
 
 #ifndef COMMAND_FINDINGS_H
 #define COMMAND_FINDINGS_H
@@ -14,9 +14,12 @@ struct finding {
     int kind, tier;
     const char *call;                     // "malloc", "write"; "page fault" and the like
     bool system_call;
+    const char *foreign;                  // the name of the foreign code that it happened in, or NULL
     uint64_t count;
     uint64_t first_cycle, last_cycle, first_time, last_time;
     uint64_t measured, total, longest;    // calls whose duration is known, and those durations
+    int signal;                           // of a crash, and the address that the fault names
+    uint64_t address;
     uint32_t threads[FINDING_THREADS], thread_count;
     uint32_t depth, left_out;             // left out: frames behind the first RTWATCH_STACK_INNER
     uint64_t stack[RTWATCH_STACK_DEPTH];
@@ -24,6 +27,9 @@ struct finding {
     // From here on after `resolve_findings`.
     const struct frame **frames;          // innermost first, inlined ones expanded
     int frame_count;
+    uint64_t unsure;                      // a bit for each of stack[] that called through a pointer: what it called
+                                          // may have left the stack
+    bool only_caller;                     // the place is in one of these
     int place;                            // the user's own frame, an index; -1 when there is no stack
     const char *called;                   // what the place's code called, as far as the table knows it; else the call
     const struct advice *advice;
@@ -47,6 +53,8 @@ struct place {
 struct place_list { struct place *list; int count; };
 
 void take_record(struct process *process, const struct rtwatch_record *record);
+// So many like this one: `record` is the first of all of them, taken or not.
+void take_repeats(struct process *process, const struct rtwatch_record *record, const struct repeats *more);
 void on_new_finding(void (*call)(struct finding *finding, uint64_t count));    // --live: at 1, 10, 100, … of each
 
 void resolve_finding(struct finding *finding);

@@ -11,8 +11,7 @@ INCLUDE_FILE(page_html, "page/page.html")
 INCLUDE_FILE(page_css, "page/page.css")
 INCLUDE_FILE(page_js, "page/page.js")
 
-static void add_part(struct buffer *out, const char *name, const struct report *report)
-{
+static void add_part(struct buffer *out, const char *name, const struct report *report) {
     if (starts_with(name, "STYLE")) add_text(out, page_css);
     else if (starts_with(name, "PROGRAM")) add_text(out, page_js);
     // Nothing in the JSON can end the script element: it has no "<".
@@ -20,8 +19,7 @@ static void add_part(struct buffer *out, const char *name, const struct report *
 }
 
 // "{{NAME}}" in the page stands for the part of that name.
-void write_html(const struct report *report, struct buffer *out)
-{
+void write_html(const struct report *report, struct buffer *out) {
     const char *at = page_html;
     for (const char *mark; (mark = strstr(at, "{{"));) {
         const char *end = strstr(mark, "}}");

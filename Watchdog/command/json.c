@@ -7,8 +7,7 @@
 
 // Text as a JSON string; "<" is escaped as well, because the HTML page holds the same text in a script element. Bytes
 // that are not UTF-8 become "?".
-static void string(struct buffer *out, const char *text)
-{
+static void string(struct buffer *out, const char *text) {
     if (!text) {
         add_text(out, "null");
         return;
@@ -29,39 +28,33 @@ static void string(struct buffer *out, const char *text)
 
 static void key(struct buffer *out, const char *name) { add(out, "\"%s\": ", name); }
 
-static void text_field(struct buffer *out, const char *name, const char *text)
-{
+static void text_field(struct buffer *out, const char *name, const char *text) {
     key(out, name);
     string(out, text);
     add_text(out, ", ");
 }
 
-static void number_field(struct buffer *out, const char *name, uint64_t value)
-{
+static void number_field(struct buffer *out, const char *name, uint64_t value) {
     add(out, "\"%s\": %llu, ", name, (unsigned long long)value);
 }
 
-static void flag_field(struct buffer *out, const char *name, bool value)
-{
+static void flag_field(struct buffer *out, const char *name, bool value) {
     add(out, "\"%s\": %s, ", name, value ? "true" : "false");
 }
 
 // Takes the comma and blank behind the last member away and closes.
-static void end(struct buffer *out, const char *bracket)
-{
+static void end(struct buffer *out, const char *bracket) {
     while (out->length && strchr(", \n", out->text[out->length - 1])) out->length--;
     add_text(out, bracket);
 }
 
-static void tiers(struct buffer *out, const char *name, const uint64_t *counts)
-{
+static void tiers(struct buffer *out, const char *name, const uint64_t *counts) {
     key(out, name);
     add(out, "{\"blocks\": %llu, \"may_block\": %llu, \"notes\": %llu}, ", (unsigned long long)counts[1],
         (unsigned long long)counts[2], (unsigned long long)counts[3]);
 }
 
-static void frame(struct buffer *out, const struct frame *frame, bool place)
-{
+static void frame(struct buffer *out, const struct frame *frame, bool place) {
     static const char *const origins[] = {"user", "system", "runtime"};
     add_text(out, "{");
     text_field(out, "function", frame->function);
@@ -72,17 +65,17 @@ static void frame(struct buffer *out, const struct frame *frame, bool place)
     text_field(out, "module", frame->module);
     number_field(out, "offset", frame->offset);
     flag_field(out, "inlined", frame->inlined);
+    if (frame->left) flag_field(out, "left_the_stack", true);
     text_field(out, "origin", origins[frame->origin]);
     if (place) flag_field(out, "place", true);
     end(out, "}");
 }
 
-static void finding(struct buffer *out, const struct finding *finding)
-{
-    static const char *const kinds[] = {"", "call", "system-call", "page-fault", "preemption", "hang", "deadline"};
+static void finding(struct buffer *out, const struct finding *finding) {
+    static const char *const kinds[] = {"", "call", "system-call", "page-fault", "preemption", "hang", "deadline", "crash"};
     add_text(out, "      {");
     text_field(out, "call", finding->call);
-    text_field(out, "kind", kinds[finding->kind <= RTWATCH_DEADLINE ? finding->kind : 0]);
+    text_field(out, "kind", kinds[finding->kind <= RTWATCH_CRASH ? finding->kind : 0]);
     text_field(out, "tier", tier_names[finding->tier <= 3 ? finding->tier : 3]);
     number_field(out, "count", finding->count);
     number_field(out, "first_cycle", finding->first_cycle);
@@ -98,6 +91,7 @@ static void finding(struct buffer *out, const struct finding *finding)
         add(out, "%d, ", finding->process->channel->threads[index].tid);
     }
     end(out, "], ");
+    if (finding->foreign) text_field(out, "foreign_code", finding->foreign);
     if (finding->suppressed) text_field(out, "suppressed_by", finding->suppressed->text);
     key(out, "stack");
     add_text(out, "[");
@@ -110,8 +104,7 @@ static void finding(struct buffer *out, const struct finding *finding)
     add_text(out, "},\n");
 }
 
-static void places(struct buffer *out, const char *name, const struct place_list *list)
-{
+static void places(struct buffer *out, const char *name, const struct place_list *list) {
     key(out, name);
     add_text(out, "[\n");
     for (int i = 0; i < list->count; i++) {
@@ -123,6 +116,7 @@ static void places(struct buffer *out, const char *name, const struct place_list
         key(out, "line");
         if (place->frame && place->frame->line) add(out, "%d, ", place->frame->line); else add_text(out, "null, ");
         text_field(out, "module", place->frame ? place->frame->module : NULL);
+        flag_field(out, "only_caller_known", place->findings && place->findings->only_caller);
         text_field(out, "called", place->called);
         text_field(out, "family", place->advice->family);
         text_field(out, "does", place->advice->does);
@@ -139,8 +133,7 @@ static void places(struct buffer *out, const char *name, const struct place_list
     end(out, "],\n  ");
 }
 
-static void timeline(struct buffer *out, const struct thread *thread)
-{
+static void timeline(struct buffer *out, const struct thread *thread) {
     uint64_t started = process_at(0)->channel->started;
     key(out, "timeline");
     add_text(out, "[");
@@ -163,8 +156,7 @@ static void timeline(struct buffer *out, const struct thread *thread)
     end(out, "], ");
 }
 
-static void threads(struct buffer *out)
-{
+static void threads(struct buffer *out) {
     key(out, "threads");
     add_text(out, "[\n");
     for (int i = 0; i < thread_count(); i++) {
@@ -174,7 +166,7 @@ static void threads(struct buffer *out)
         text_field(out, "name", thread_name(facts));
         number_field(out, "tid", (uint64_t)facts->tid);
         number_field(out, "process", thread->process->channel->pid);
-        text_field(out, "found_by", found_by(facts->how));
+        text_field(out, "found_by", found_by(facts->found_by));
         number_field(out, "cycles", facts->cycles > thread->cycles ? facts->cycles : thread->cycles);
         number_field(out, "period_ns", thread->period);
         number_field(out, "mean_ns", thread->cycles ? thread->total / thread->cycles : 0);
@@ -193,8 +185,7 @@ static void threads(struct buffer *out)
     end(out, "],\n  ");
 }
 
-static void program(struct buffer *out, const struct report *report)
-{
+static void program(struct buffer *out, const struct report *report) {
     const struct run *run = report->run;
     add_text(out, "  \"command\": [");
     for (char **at = report->options->program; *at; at++) string(out, *at), add_text(out, ", ");
@@ -212,8 +203,7 @@ static void program(struct buffer *out, const struct report *report)
     add_text(out, "\n  ");
 }
 
-static void processes(struct buffer *out)
-{
+static void processes(struct buffer *out) {
     static const struct feature { uint64_t bit; const char *name; } features[] = {
         {RTWATCH_HAS_CALLS, "calls"}, {RTWATCH_HAS_SYSCALLS, "system_calls"}, {RTWATCH_HAS_SWIFT, "swift_runtime"},
         {RTWATCH_HAS_PAGE_FAULTS, "page_fault_events"}, {RTWATCH_HAS_SWITCHES, "switch_events"}};
@@ -230,8 +220,7 @@ static void processes(struct buffer *out)
     end(out, "],\n  ");
 }
 
-void write_json(const struct report *report, struct buffer *out)
-{
+void write_json(const struct report *report, struct buffer *out) {
     add_text(out, "{\n  \"rtwatch\": \"" RTWATCH_RELEASE "\", \"schema\": 1,\n");
     program(out, report);
     flag_field(out, "watched", report->watching);
@@ -245,11 +234,22 @@ void write_json(const struct report *report, struct buffer *out)
     number_field(out, "skipped", report->skipped);
     number_field(out, "notes_not_shown", report->notes_not_shown);
     number_field(out, "cycles_lost", report->cycles_lost);
+    number_field(out, "kernel_lost", report->kernel_lost);
     number_field(out, "hangs", report->hang_count);
     add_text(out, "\n  ");
     number_field(out, "page_fault_count", report->fault_count);
     number_field(out, "preemption_count", report->preemption_count);
     add_text(out, "\n  ");
+    key(out, "crash");
+    if (report->crash) {
+        add(out, "{\"signal\": %d, \"address\": %llu, \"stack\": [", report->crash->signal,
+            (unsigned long long)report->crash->address);
+        for (int i = 0; i < report->crash->frame_count; i++)
+            frame(out, report->crash->frames[i], i == report->crash->place), add_text(out, ", ");
+        end(out, "]},\n  ");
+    } else {
+        add_text(out, "null, ");
+    }
     processes(out);
     key(out, "messages");
     add_text(out, "[");

@@ -10,22 +10,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool use_color(const struct options *options)
-{
+static bool use_color(const struct options *options) {
     const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
     if (options->color != COLOR_AUTO) return options->color == COLOR_ALWAYS;
     return isatty(STDERR_FILENO) && !(none && *none) && !(terminal && !strcmp(terminal, "dumb"));
 }
 
-static int terminal_width(void)
-{
+static int terminal_width(void) {
     struct winsize size;
     if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < 40) return 110;
     return size.ws_col < 140 ? size.ws_col : 140;
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     struct options options = {.hang = DEFAULT_HANG};
     struct run run = {0};
     read_options(&options, count, arguments);

@@ -58,8 +58,7 @@ static const struct option names[] = {
     {"help", no_argument, 0, HELP}, {"version", no_argument, 0, VERSION}, {0, 0, 0, 0},
 };
 
-static double number(const char *text, const char *option, double least, double most)
-{
+static double number(const char *text, const char *option, double least, double most) {
     char *end;
     errno = 0;
     double value = strtod(text, &end);
@@ -68,8 +67,7 @@ static double number(const char *text, const char *option, double least, double 
     return value;
 }
 
-static long whole(const char *text, const char *option)
-{
+static long whole(const char *text, const char *option) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
@@ -78,32 +76,28 @@ static long whole(const char *text, const char *option)
     return value;
 }
 
-static int level(const char *text)
-{
+static int level(const char *text) {
     static const char *levels[] = {"blocks", "may-block", "notes"};
     for (int i = 0; i < 3; i++)
         if (!strcmp(text, levels[i])) return i + 1;
     fail(STATUS_TROUBLE, "--fail-on wants blocks, may-block or notes, not \"%s\"", text);
 }
 
-static void set_color(struct options *options, const char *when)
-{
+static void set_color(struct options *options, const char *when) {
     if (!when || !strcmp(when, "always")) options->color = COLOR_ALWAYS;
     else if (!strcmp(when, "never")) options->color = COLOR_NEVER;
     else if (!strcmp(when, "auto")) options->color = COLOR_AUTO;
     else fail(STATUS_TROUBLE, "--color wants auto, always or never, not \"%s\"", when);
 }
 
-static void add_thread(struct options *options, const char *name)
-{
+static void add_thread(struct options *options, const char *name) {
     // The names travel to the library in a list "key=value;key=value".
     if (!*name || strchr(name, ';')) fail(STATUS_TROUBLE, "--thread wants a thread's name without a semicolon");
     if (options->thread_count == 16) fail(STATUS_TROUBLE, "--thread: 16 names at most");
     options->threads[options->thread_count++] = name;
 }
 
-static void take(struct options *options, int option, const char *value)
-{
+static void take(struct options *options, int option, const char *value) {
     switch (option) {
     case THREAD: add_thread(options, value); break;
     case FOLLOW: options->follow = true; break;
@@ -130,8 +124,7 @@ static void take(struct options *options, int option, const char *value)
     }
 }
 
-void read_options(struct options *options, int count, char **arguments)
-{
+void read_options(struct options *options, int count, char **arguments) {
     int option;
     arguments[0] = (char *)"rtwatch";
     // "+": the first word that is no option is the program, so that its own options are left alone without "--" too.

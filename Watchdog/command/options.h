@@ -1,4 +1,4 @@
-// What the command line says.
+// The options of the command line.
 
 #ifndef COMMAND_OPTIONS_H
 #define COMMAND_OPTIONS_H

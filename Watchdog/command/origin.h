@@ -1,4 +1,4 @@
-// Whose code a frame is, and what it is called.
+// The origin of a frame's code, and the names of functions.
 
 #ifndef COMMAND_ORIGIN_H
 #define COMMAND_ORIGIN_H

@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct frame *frame_of(const struct finding *finding)
-{
+static const struct frame *frame_of(const struct finding *finding) {
     return finding->place >= 0 ? finding->frames[finding->place] : NULL;
 }
 
 // The compiler writes the same path whole in one place and, seen from where it was started, in another.
-static bool same_file(const char *a, const char *b)
-{
+static bool same_file(const char *a, const char *b) {
     if (a == b) return true;
     if (!a || !b) return false;
     const char *longer = *a == '/' ? a : b, *shorter = *a == '/' ? b : a;
@@ -19,8 +17,7 @@ static bool same_file(const char *a, const char *b)
     return *shorter != '/' && more > length && longer[more - length - 1] == '/' && ends_with(longer, shorter);
 }
 
-static bool same_frame(const struct frame *a, const struct frame *b)
-{
+static bool same_frame(const struct frame *a, const struct frame *b) {
     if (a == b) return true;
     if (!a || !b || a->function != b->function || a->module != b->module) return false;
     // Without a line, the function is all there is to tell places apart; without that, the address.
@@ -28,27 +25,24 @@ static bool same_frame(const struct frame *a, const struct frame *b)
     return a->function ? true : a->offset == b->offset;
 }
 
-static int kind_of(const struct finding *finding)
-{
+static int kind_of(const struct finding *finding) {
     return finding->kind == RTWATCH_SYSCALL ? RTWATCH_CALL : finding->kind;
 }
 
-static bool fits_kind(const struct finding *finding, int kind)
-{
+static bool fits_kind(const struct finding *finding, int kind) {
     return kind_of(finding) == kind || (kind == RTWATCH_CALL && finding->kind == RTWATCH_HANG);
 }
 
-static bool same_stack(const struct finding *a, const struct finding *b)
-{
-    if (a->call != b->call || a->kind != b->kind || a->tier != b->tier || a->frame_count != b->frame_count)
+static bool same_stack(const struct finding *a, const struct finding *b) {
+    if (a->call != b->call || a->foreign != b->foreign || a->kind != b->kind || a->tier != b->tier ||
+        a->frame_count != b->frame_count)
         return false;
     for (int i = 0; i < a->frame_count; i++)
         if (!same_frame(a->frames[i], b->frames[i])) return false;
     return true;
 }
 
-static void join(struct finding *into, const struct finding *from)
-{
+static void join(struct finding *into, const struct finding *from) {
     into->count += from->count;
     if (from->first_cycle < into->first_cycle) into->first_cycle = from->first_cycle;
     if (from->last_cycle > into->last_cycle) into->last_cycle = from->last_cycle;
@@ -65,8 +59,7 @@ static void join(struct finding *into, const struct finding *from)
 }
 
 // Stacks that differ by an address only (two calls on one line) read the same: one of them stands for both.
-static void add_to_place(struct place *place, const struct finding *finding)
-{
+static void add_to_place(struct place *place, const struct finding *finding) {
     for (struct finding *other = place->findings; other; other = other->next)
         if (same_stack(other, finding)) {
             join(other, finding);
@@ -79,16 +72,14 @@ static void add_to_place(struct place *place, const struct finding *finding)
     place->finding_count++;
 }
 
-static int by_count(const void *a, const void *b)
-{
+static int by_count(const void *a, const void *b) {
     const struct finding *first = *(struct finding *const *)a, *second = *(struct finding *const *)b;
     if (first->tier != second->tier) return first->tier < second->tier ? -1 : 1;
     if (first->count != second->count) return first->count > second->count ? -1 : 1;
     return first->first_time < second->first_time ? -1 : first->first_time > second->first_time;
 }
 
-static void sort_findings(struct place *place)
-{
+static void sort_findings(struct place *place) {
     struct finding **list = allocate((size_t)place->finding_count * sizeof *list), *at = place->findings;
     for (int i = 0; i < place->finding_count; i++, at = at->next) list[i] = at;
     qsort(list, (size_t)place->finding_count, sizeof *list, by_count);
@@ -98,16 +89,14 @@ static void sort_findings(struct place *place)
     free(list);
 }
 
-static int worst_first(const void *a, const void *b)
-{
+static int worst_first(const void *a, const void *b) {
     const struct place *first = a, *second = b;
     if (first->tier != second->tier) return first->tier < second->tier ? -1 : 1;
     if (first->count != second->count) return first->count > second->count ? -1 : 1;
     return first->first_cycle < second->first_cycle ? -1 : first->first_cycle > second->first_cycle;
 }
 
-struct place_list find_places(int kind)
-{
+struct place_list find_places(int kind) {
     struct place_list places = {0};
     for (int i = 0; i < finding_count(); i++) {
         struct finding *finding = finding_at(i);
@@ -118,6 +107,7 @@ struct place_list find_places(int kind)
         for (int j = 0; j < places.count && !place; j++) {
             struct place *other = &places.list[j];
             if (other->kind == kind_of(finding) && same_frame(other->frame, frame)
+                && other->findings->foreign == finding->foreign
                 && (other->called == called || other->advice == finding->advice)) place = other;
         }
         if (!place) {

@@ -16,8 +16,7 @@
 
 #define LIBRARY "librtwatch.so"
 
-const char *find_library(void)
-{
+const char *find_library(void) {
     static const char *places[] = {"", "../lib/", "../lib/rtwatch/", "../lib64/"};
     char self[PATH_MAX];
     const char *given = getenv("RTWATCH_LIBRARY");
@@ -41,8 +40,7 @@ const char *find_library(void)
          self, self);
 }
 
-static char *search_path(const char *name)
-{
+static char *search_path(const char *name) {
     if (strchr(name, '/')) return access(name, F_OK) ? NULL : format("%s", name);
     const char *path = getenv("PATH");
     char *found_unrunnable = NULL;
@@ -69,8 +67,7 @@ typedef Elf32_Ehdr header; typedef Elf32_Phdr segment; typedef Elf32_Dyn dynamic
 #define CLASS ELFCLASS32
 #endif
 
-static int own_machine(void)
-{
+static int own_machine(void) {
     int machine = 0, file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     header head;
     if (file >= 0 && read(file, &head, sizeof head) == sizeof head) machine = head.e_machine;
@@ -78,8 +75,7 @@ static int own_machine(void)
     return machine;
 }
 
-static const char *file_offset(const char *image, size_t size, uint64_t address)
-{
+static const char *file_offset(const char *image, size_t size, uint64_t address) {
     const header *head = (const header *)image;
     const segment *segments = (const segment *)(image + head->e_phoff);
     for (int i = 0; i < head->e_phnum; i++)
@@ -92,8 +88,7 @@ static const char *file_offset(const char *image, size_t size, uint64_t address)
 }
 
 // A sanitizer's shared runtime refuses to start unless it is the first library.
-static const char *needed_sanitizer(const char *image, size_t size, const segment *part)
-{
+static const char *needed_sanitizer(const char *image, size_t size, const segment *part) {
     if (part->p_offset + part->p_filesz > size) return NULL;
     const dynamic *entry = (const dynamic *)(image + part->p_offset), *end = entry + part->p_filesz / sizeof *entry;
     const char *names = NULL;
@@ -107,8 +102,7 @@ static const char *needed_sanitizer(const char *image, size_t size, const segmen
     return NULL;
 }
 
-static void check_image(struct program *program, const char *image, size_t size)
-{
+static void check_image(struct program *program, const char *image, size_t size) {
     const header *head = (const header *)image;
     if (size < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG))
         fail(STATUS_NOT_RUNNABLE, "%s is neither a program nor a script", program->path);
@@ -127,8 +121,7 @@ static void check_image(struct program *program, const char *image, size_t size)
              "Link libc dynamically (-static-stdlib is fine, -static-executable is not).", program->path);
 }
 
-static void check_file(struct program *program, const char *path, int depth)
-{
+static void check_file(struct program *program, const char *path, int depth) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
     // A program that may be run but not read is left to exec; what it is cannot be told.
@@ -153,8 +146,7 @@ static void check_file(struct program *program, const char *path, int depth)
     munmap(image, size);
 }
 
-static void check_privileges(const char *path)
-{
+static void check_privileges(const char *path) {
     struct stat status;
     bool raised = !stat(path, &status)
         && (((status.st_mode & S_ISUID) && status.st_uid != geteuid())
@@ -167,8 +159,7 @@ static void check_privileges(const char *path)
              "(cp drops them), or run rtwatch as root.", path);
 }
 
-struct program find_program(const char *name)
-{
+struct program find_program(const char *name) {
     struct program program = {.path = search_path(name)};
     struct stat status;
     if (!program.path) fail(STATUS_NOT_FOUND, "%s: no such program%s", name, strchr(name, '/') ? "" : " in PATH");

@@ -1,4 +1,4 @@
-// Where the preload library is, and whether the program can be watched at all.
+// Finds the preload library, and says whether the program can be watched at all.
 
 #ifndef COMMAND_PROGRAM_H
 #define COMMAND_PROGRAM_H

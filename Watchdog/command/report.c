@@ -1,5 +1,9 @@
 #include "report.h"
 
+#include "ends.h"
+#include "split.h"
+#include "thread-names.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,16 +17,14 @@
 
 const char *const tier_names[4] = {"", "blocks", "may-block", "note"};
 
-static void add_message(struct report *report, const char *text)
-{
+static void add_message(struct report *report, const char *text) {
     for (int i = 0; i < report->message_count; i++)
         if (!strcmp(report->messages[i], text)) return;
     report->messages = reallocate(report->messages, (size_t)(report->message_count + 1) * sizeof *report->messages);
     report->messages[report->message_count++] = intern(text);
 }
 
-static void take_messages(struct report *report, const struct process *process)
-{
+static void take_messages(struct report *report, const struct process *process) {
     const char *text = process->channel->messages, *end = text + strnlen(text, sizeof process->channel->messages);
     while (text < end) {
         size_t length = strcspn(text, "\n");
@@ -42,10 +44,13 @@ static void take_messages(struct report *report, const struct process *process)
     }
 }
 
-static void count_findings(struct report *report)
-{
+static void count_findings(struct report *report) {
     for (int i = 0; i < finding_count(); i++) {
         const struct finding *finding = finding_at(i);
+        if (finding->kind == RTWATCH_CRASH) {
+            if (!report->crash || finding->process->index == 0) report->crash = finding;
+            continue;
+        }
         int tier = finding->tier <= 3 ? finding->tier : 3;
         if (finding->suppressed) {
             report->suppressed += finding->count;
@@ -61,8 +66,7 @@ static void count_findings(struct report *report)
     }
 }
 
-static void count_processes(struct report *report)
-{
+static void count_processes(struct report *report) {
     for (int i = 0; i < process_count(); i++) {
         const struct process *process = process_at(i);
         const struct rtwatch_channel *channel = process->channel;
@@ -72,6 +76,7 @@ static void count_processes(struct report *report)
         report->refused = report->refused || channel->state == 4;
         for (int tier = 1; tier < 4; tier++) report->lost[tier] += channel->lost[tier];
         report->notes_not_shown += channel->counts[RTWATCH_NOTE];
+        report->kernel_lost += channel->kernel_lost;
         report->skipped += channel->skipped;
         report->torn += process->torn;
         report->cycles_lost += process->cycles_lost;
@@ -82,19 +87,19 @@ static void count_processes(struct report *report)
     for (int i = 0; i < thread_count(); i++) {
         report->cycles += thread_at(i)->cycles;
         report->misses += thread_at(i)->misses;
+        uint64_t begun = thread_facts(thread_at(i))->cycles, skipped = (uint64_t)report->options->skip_cycles;
+        report->judged_cycles += begun > skipped ? begun - skipped : 0;
     }
 }
 
-static bool is_bad(const struct report *report, int level)
-{
+static bool is_bad(const struct report *report, int level) {
     // Lost notes are mostly page faults and preemptions that the kernel had no room for.
     for (int tier = 1; tier <= level; tier++)
         if (report->judged[tier] || (tier < RTWATCH_NOTE && report->lost[tier])) return true;
     return false;
 }
 
-static void judge(struct report *report)
-{
+static void judge(struct report *report) {
     int level = report->options->fail_on;
     report->status = status_of(report->run);
     if (!report->loaded && WIFSIGNALED(report->run->status)) {
@@ -114,12 +119,52 @@ static void judge(struct report *report)
         report->status = STATUS_NOTHING_WATCHED;
         report->verdict = report->refused ? "--fail-on: the program could not be watched, so nothing was proven"
             : "--fail-on: no audio thread was seen, so nothing was proven";
+    } else if (level && !report->judged_cycles && report->options->skip_cycles) {
+        report->status = STATUS_NOTHING_WATCHED;
+        report->verdict = "--fail-on: --skip-cycles left out all cycles there were, so nothing was proven";
     }
 }
 
-static void add_own_messages(struct report *report)
-{
+static void add_thread_names(struct report *report) {
+    struct buffer text = {0};
+    if (report->watching || report->refused || !thread_name_count()) return;
+    add_text(&text, "The names of its threads, for --thread:");
+    for (int i = 0; i < thread_name_count(); i++)
+        add(&text, "%s \"%s\"%s", i ? "," : "", noted_thread_name(i), noted_thread_is_real_time(i) ? " (real-time)" : "");
+    add_text(&text, ".");
+    add_message(report, text.text);
+    clear(&text);
+}
+
+// Of the files that the places are in.
+static void add_split_debug(struct report *report) {
+    for (int i = 0; i < finding_count(); i++) {
+        const struct finding *finding = finding_at(i);
+        const struct frame *frame = finding->place >= 0 ? finding->frames[finding->place] : NULL;
+        const char *missing = frame && frame->module && frame->origin == ORIGIN_USER ? missing_split_file(frame->module) : NULL;
+        if (!missing) continue;
+        char *text = format("%s was built with -gsplit-dwarf, and its debug information in %s cannot be read: inlined functions "
+                            "have no names. Leave the .dwo files where the compiler put them, or put %s.dwp beside it, neither "
+                            "compressed.", base_name(frame->module), missing, base_name(frame->module));
+        add_message(report, text);
+        free(text);
+    }
+}
+
+// A daemon, or a program that starts another: the audio may be there.
+static void add_forks(struct report *report) {
+    uint64_t forks = 0;
+    for (int i = 0; i < process_count(); i++)
+        if (process_started(process_at(i))) forks += process_at(i)->channel->forks;
+    if (report->watching || report->refused || report->options->follow || !forks) return;
+    add_message(report, "The program made another process, which is not watched: --follow watches those too.");
+}
+
+static void add_own_messages(struct report *report) {
     const struct run *run = report->run;
+    add_split_debug(report);
+    add_forks(report);
+    add_thread_names(report);
     if (!report->loaded && WIFSIGNALED(run->status))
         add_message(report, "The program ended before the preload library came up in it.");
     else if (!report->loaded)
@@ -133,8 +178,13 @@ static void add_own_messages(struct report *report)
         add_message(report, "--duration: the program did not end at SIGINT and SIGTERM and was killed.");
     if (WIFSIGNALED(run->status) && !(run->ended_by_us && WTERMSIG(run->status) == run->ending_signal)
         && WTERMSIG(run->status) != run->passed_signal) {
-        char *text = format("The program died of signal %d (%s); the report covers it up to there.",
-                            WTERMSIG(run->status), strsignal(WTERMSIG(run->status)));
+        const struct finding *crash = report->crash && report->crash->signal == WTERMSIG(run->status)
+            && report->crash->process->index == 0 ? report->crash : NULL;
+        const struct frame *frame = crash && crash->place >= 0 ? crash->frames[crash->place] : NULL;
+        const char *source = frame && frame->file ? near_path(frame_source(frame)) : NULL;
+        char *text = format("The program died of signal %d (%s)%s%s%s%s; the report covers it up to there.",
+                            WTERMSIG(run->status), strsignal(WTERMSIG(run->status)), frame ? " in " : "",
+                            frame ? frame_name(frame) : "", source ? ", " : "", source ? source : "");
         add_message(report, text);
         free(text);
     }
@@ -161,17 +211,16 @@ static void add_own_messages(struct report *report)
                     "Swift names stay mangled: the program has no libswiftCore.so, and swift-demangle is not in PATH.");
 }
 
-static void leave_out_notes(struct place_list *places)
-{
+static void leave_out_notes(struct place_list *places) {
     int kept = 0;
     for (int i = 0; i < places->count; i++)
         if (places->list[i].tier < RTWATCH_NOTE) places->list[kept++] = places->list[i];
     places->count = kept;
 }
 
-struct report make_report(const struct options *options, const struct run *run)
-{
+struct report make_report(const struct options *options, const struct run *run) {
     struct report report = {.options = options, .run = run};
+    finish_cycles();
     resolve_findings();
     sort_threads();
     report.places = find_places(RTWATCH_CALL);
@@ -189,8 +238,7 @@ struct report make_report(const struct options *options, const struct run *run)
     return report;
 }
 
-bool save(const char *path, const struct buffer *text)
-{
+bool save(const char *path, const struct buffer *text) {
     bool standard = !strcmp(path, "-");
     int file = standard ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     size_t at = 0;
@@ -206,8 +254,7 @@ bool save(const char *path, const struct buffer *text)
     return good;
 }
 
-const char *near_path(const char *path)
-{
+const char *near_path(const char *path) {
     static char folder[PATH_MAX];
     if (!folder[0] && !getcwd(folder, sizeof folder)) strcpy(folder, "?");
     size_t length = strlen(folder);

@@ -15,8 +15,10 @@ struct report {
     struct place_list faults, preemptions;
     uint64_t found[4];                    // recorded and not suppressed, by tier, without faults and preemptions
     uint64_t judged[4];                   // the same with page faults: what --fail-on looks at
-    uint64_t suppressed, lost[4], notes_not_shown, skipped, torn, cycles_lost;
+    uint64_t suppressed, lost[4], notes_not_shown, skipped, torn, cycles_lost, kernel_lost;
     uint64_t cycles, misses;
+    const struct finding *crash;          // how the program died, or NULL
+    uint64_t judged_cycles;               // without those that --skip-cycles left out
     uint64_t fault_count, preemption_count, hang_count;
     bool loaded, refused, watching, halted;
     int status;                           // what the command exits with

@@ -4,6 +4,7 @@
 #include "channel.h"
 #include "drain.h"
 #include "suppressions.h"
+#include "thread-names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +19,7 @@
 static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 // --halt stops in the library, which knows no stacks: what it can be told is which functions do not count.
-static void add_functions_off(struct buffer *options)
-{
+static void add_functions_off(struct buffer *options) {
     bool first = true;
     for (int i = 0; i < suppression_count(); i++) {
         const struct suppression *suppression = suppression_at(i);
@@ -30,8 +30,7 @@ static void add_functions_off(struct buffer *options)
     if (!first) add_text(options, ";");
 }
 
-static char *library_options(const struct options *options)
-{
+static char *library_options(const struct options *options) {
     struct buffer text = {0};
     int level = options->fail_on ? options->fail_on : RTWATCH_MAY_BLOCK;
     add(&text, "tier=%d;", options->notes || options->fail_on == RTWATCH_NOTE ? RTWATCH_NOTE : RTWATCH_MAY_BLOCK);
@@ -48,16 +47,14 @@ static char *library_options(const struct options *options)
 }
 
 // LD_PRELOAD is split at blanks and colons: a library in such a folder is reached by a link.
-static const char *preloadable(const char *library)
-{
+static const char *preloadable(const char *library) {
     if (!strpbrk(library, " \t\n:")) return library;
     char *link = format("%s/librtwatch.so", channel_folder());
     if (symlink(library, link)) fail(STATUS_TROUBLE, "%s: %m", link);
     return link;
 }
 
-static void set_surroundings(const struct run *run, const struct options *options)
-{
+static void set_surroundings(const struct run *run, const struct options *options) {
     const char *before = getenv("LD_PRELOAD"), *library = preloadable(run->library), *first = run->program.sanitizer;
     char *preload = format("%s%s%s%s%s", first ? first : "", first ? ":" : "", library,
                            before && *before ? ":" : "", before && *before ? before : "");
@@ -69,8 +66,7 @@ static void set_surroundings(const struct run *run, const struct options *option
     free(preload);
 }
 
-static void start(struct run *run, const struct options *options, const sigset_t *own_mask)
-{
+static void start(struct run *run, const struct options *options, const sigset_t *own_mask) {
     int ends[2], error = 0;
     if (pipe2(ends, O_CLOEXEC)) fail(STATUS_TROUBLE, "pipe: %m");
     run->began = now();
@@ -93,8 +89,7 @@ static void start(struct run *run, const struct options *options, const sigset_t
     close(ends[0]);
 }
 
-static bool ignores(int pid, int signal)
-{
+static bool ignores(int pid, int signal) {
     char *path = format("/proc/%d/status", pid), line[256];
     unsigned long long ignored = 0;
     FILE *file = fopen(path, "re");
@@ -105,8 +100,7 @@ static bool ignores(int pid, int signal)
 }
 
 // Ctrl-C first, which lets a recorder close its file; then harder, two seconds apart.
-static void end_by_duration(struct run *run, double over)
-{
+static void end_by_duration(struct run *run, double over) {
     int signal = over > 5 ? SIGKILL : over > 2 || ignores(run->pid, SIGINT) ? SIGTERM : SIGINT;
     if (run->ending_signal == SIGKILL || signal == run->ending_signal) return;
     if (run->ending_signal == SIGTERM && signal == SIGINT) return;
@@ -115,15 +109,21 @@ static void end_by_duration(struct run *run, double over)
     kill(run->pid, signal);
 }
 
-static void pass_on(struct run *run, const siginfo_t *info)
-{
+static void pass_on(struct run *run, const siginfo_t *info) {
     run->passed_signal = info->si_signo;
     // From the terminal the whole group gets it, the program too; only what was sent to rtwatch alone is passed on.
     if (info->si_code != SI_KERNEL) kill(run->pid, info->si_signo);
 }
 
-void run_program(struct run *run, const struct options *options)
-{
+// As long as no audio thread is found, looks at the names of threads: one may show itself by its name only.
+static void look_at_names(const struct run *run) {
+    for (int i = 0; i < process_count(); i++)
+        if (process_at(i)->channel->thread_count) return;
+    for (int i = 0; i < process_count(); i++)
+        if (i == 0 || process_started(process_at(i))) note_thread_names(i ? (int)process_at(i)->channel->pid : run->pid);
+}
+
+void run_program(struct run *run, const struct options *options) {
     sigset_t waited, own_mask;
     sigemptyset(&waited);
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) sigaddset(&waited, passed[i]);
@@ -137,6 +137,7 @@ void run_program(struct run *run, const struct options *options)
         if (signal > 0 && signal != SIGCHLD) pass_on(run, &info);
         if (waitpid(run->pid, &run->status, WNOHANG) == run->pid) break;
         if (options->follow && round % 8 == 0) look_for_processes();
+        if (round < 8 || round % 8 == 0) look_at_names(run);
         // A flood is not slept through; where something comes at all, more will soon.
         uint64_t taken = 0, latest = 1;
         for (int again = 0; again < 64 && (!again || latest > RTWATCH_RECORDS / 8); again++)
@@ -156,8 +157,7 @@ void run_program(struct run *run, const struct options *options)
     drain(true);
 }
 
-int status_of(const struct run *run)
-{
+int status_of(const struct run *run) {
     if (WIFEXITED(run->status)) return WEXITSTATUS(run->status);
     int signal = WTERMSIG(run->status);
     return run->ended_by_us && signal == run->ending_signal && signal != SIGKILL ? 0 : 128 + signal;

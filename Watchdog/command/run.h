@@ -23,7 +23,7 @@ struct run {
 // Starts the program and waits for its end, draining the channel. Ends the command when it cannot be started.
 void run_program(struct run *run, const struct options *options);
 
-// What a shell would have as its status: the program's own, or 128 + signal.
+// The status that a shell would have: the program's own, or 128 + signal.
 int status_of(const struct run *run);
 
 #endif

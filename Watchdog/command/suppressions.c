@@ -14,8 +14,7 @@ static int count;
 int suppression_count(void) { return count; }
 struct suppression *suppression_at(int index) { return &list[index]; }
 
-void add_suppression(const char *text, const char *origin)
-{
+void add_suppression(const char *text, const char *origin) {
     static const char *const kinds[] = {"function:", "library:", "file:", "stack:"};   // as in the enumeration
     for (int i = 0; i < 4; i++) {
         if (!starts_with(text, kinds[i])) continue;
@@ -30,8 +29,7 @@ void add_suppression(const char *text, const char *origin)
     fail(STATUS_TROUBLE, "%s: \"%s\" should begin with function:, library:, file: or stack:", origin, text);
 }
 
-void read_suppressions(const char *path)
-{
+void read_suppressions(const char *path) {
     FILE *file = fopen(path, "re");
     char *line = NULL;
     size_t size = 0;
@@ -54,44 +52,49 @@ void read_suppressions(const char *path)
 
 // A name without wildcards is the whole name, with or without the argument labels: "Voice.render" is
 // "Voice.render(_:)".
-static bool fits(const char *pattern, const char *name)
-{
+static bool fits(const char *pattern, const char *name) {
     if (!name) return false;
-    if (!fnmatch(pattern, name, 0)) return true;
+    // The pattern is compared with the printed name: Swift's names have brackets in them.
+    if (!strcmp(pattern, name) || !fnmatch(pattern, name, 0)) return true;
     size_t length = strlen(pattern);
+    // Long names are printed without their end.
+    if (ends_with(pattern, "…") && !strncmp(pattern, name, length - strlen("…"))) return true;
     return !strncmp(pattern, name, length) && (name[length] == '(' || starts_with(name + length, " or one like it"));
 }
 
-static bool fits_function(const char *pattern, const struct frame *frame)
-{
+static bool fits_function(const char *pattern, const struct frame *frame) {
     return fits(pattern, frame->function) || fits(pattern, frame->symbol);
 }
 
-static bool fits_library(const char *pattern, const struct frame *frame)
-{
+static bool fits_library(const char *pattern, const struct frame *frame) {
     return frame->module && (fits(pattern, frame->module) || fits(pattern, base_name(frame->module)));
 }
 
-// "Voice.swift" is any file of that name.
-static bool fits_file(const char *pattern, const struct frame *frame)
-{
-    return frame->file && frame->origin != ORIGIN_RUNTIME
-        && (fits(pattern, frame->file) || fits(pattern, base_name(frame->file)));
+// Also the end of a path: reports print it as seen from the folder where they were made.
+static bool fits_path(const char *pattern, const char *path) {
+    if (fits(pattern, path)) return true;
+    for (const char *slash = path ? strchr(path, '/') : NULL; slash; slash = strchr(slash + 1, '/'))
+        if (fits(pattern, slash + 1)) return true;
+    return false;
 }
 
-static bool fits_frame(const struct suppression *suppression, const struct frame *frame)
-{
+// "Voice.swift" is any file of that name.
+static bool fits_file(const char *pattern, const struct frame *frame) {
+    return frame->file && frame->origin != ORIGIN_RUNTIME
+        && fits_path(pattern, frame->file);
+}
+
+static bool fits_frame(const struct suppression *suppression, const struct frame *frame) {
     switch (suppression->what) {
     case SUPPRESS_LIBRARY: return fits_library(suppression->pattern, frame);
     case SUPPRESS_FILE: return fits_file(suppression->pattern, frame);
     case SUPPRESS_STACK:
-        return fits_function(suppression->pattern, frame) || fits(suppression->pattern, frame_source(frame));
+        return fits_function(suppression->pattern, frame) || fits_path(suppression->pattern, frame_source(frame));
     default: return fits_function(suppression->pattern, frame);
     }
 }
 
-struct suppression *suppression_for(const struct finding *finding)
-{
+struct suppression *suppression_for(const struct finding *finding) {
     for (int i = 0; i < count; i++) {
         bool found = list[i].what == SUPPRESS_FUNCTION && fits(list[i].pattern, finding->call);
         // stack: looks at all, the others from the call out to the user's own place.

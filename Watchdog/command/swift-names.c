@@ -6,8 +6,7 @@
 #include <string.h>
 
 // The first place of `what` in `text` that is in no bracket, or NULL. An arrow's ">" closes nothing.
-static const char *outside(const char *text, const char *what)
-{
+static const char *outside(const char *text, const char *what) {
     int depth = 0;
     size_t length = strlen(what);
     for (const char *at = text; *at; at++) {
@@ -18,8 +17,7 @@ static const char *outside(const char *text, const char *what)
     return NULL;
 }
 
-static const char *behind_brackets(const char *text)
-{
+static const char *behind_brackets(const char *text) {
     char open = *text, close = open == '<' ? '>' : open == '(' ? ')' : 0;
     int depth = 0;
     for (; close && *text; text++) {
@@ -30,8 +28,7 @@ static const char *behind_brackets(const char *text)
 }
 
 // "generic specialization <Swift.Float> of X", "merged X", "partial apply forwarder for X" -> X
-static const char *without_wrapping(const char *text)
-{
+static const char *without_wrapping(const char *text) {
     static const char *wrappings[] = {"generic specialization ", "generic partial specialization ",
         "generic not re-abstracted specialization ", "function signature specialization ", "pre-specialized "};
     static const char *words[] = {"merged ", "partial apply forwarder for ", "partial apply ", "@objc ", "@nonobjc ",
@@ -56,8 +53,7 @@ static const char *without_wrapping(const char *text)
     return text;
 }
 
-bool is_swift_helper(const char *whole)
-{
+bool is_swift_helper(const char *whole) {
     static const char *helpers[] = {"outlined ", "protocol witness ", "reabstraction thunk", "type metadata ",
         "lazy protocol witness", "value witness", "metadata ", "generic type metadata", "instantiation function",
         "associated type", "symbolic ", "lazy cache", "thunk for ", "default associated", "@objc metaclass",
@@ -66,21 +62,19 @@ bool is_swift_helper(const char *whole)
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         if (starts_with(whole, helpers[i])) return true;
     if (strstr(whole, " value witness for ")) return true;
-    // What makes and frees an object around the code of init and deinit.
+    // These functions make and free an object around the code of init and deinit.
     return strstr(whole, ".__allocating_init(") || strstr(whole, ".unsafeMutableAddressor") ||
            strstr(whole, ".__deallocating_deinit") || strstr(whole, ".__isolated_deallocating_deinit");
 }
 
 // The innermost named context: what stands behind the last " in " outside of brackets.
-static const char *context_of(const char *text)
-{
+static const char *context_of(const char *text) {
     text = without_wrapping(text);
     for (const char *in; (in = outside(text, " in "));) text = without_wrapping(in + 4);
     return text;
 }
 
-static const char *without_words(const char *text)
-{
+static const char *without_words(const char *text) {
     static const char *words[] = {"static ",
                                   "class ",
                                   "variable initialization expression of ",
@@ -96,8 +90,7 @@ static const char *without_words(const char *text)
     return text;
 }
 
-const char *swift_module(const char *whole)
-{
+const char *swift_module(const char *whole) {
     const char *text = without_words(context_of(whole));
     if (starts_with(text, "(extension in ")) {
         text += strlen("(extension in ");
@@ -110,8 +103,7 @@ const char *swift_module(const char *whole)
 }
 
 // "(Swift.Float, by: Swift.Int)" -> "(_:by:)"
-static const char *add_labels(struct buffer *out, const char *arguments)
-{
+static const char *add_labels(struct buffer *out, const char *arguments) {
     const char *end = behind_brackets(arguments), *at = arguments + 1;
     add_text(out, "(");
     while (at < end - 1) {
@@ -132,8 +124,7 @@ static const char *add_labels(struct buffer *out, const char *arguments)
 }
 
 // One declaration: no module, no types, no result.
-static void add_declaration(struct buffer *out, const char *text)
-{
+static void add_declaration(struct buffer *out, const char *text) {
     const char *rest = without_words(text);
     if (starts_with(text, "static ")) add_text(out, "static ");
     else add_bytes(out, text, (size_t)(rest - text));
@@ -155,7 +146,7 @@ static void add_declaration(struct buffer *out, const char *text)
             text = behind_brackets(text);
         } else if (*text == '(') {
             text = add_labels(out, text);
-            // What follows is a result, or a name nested in this function.
+            // The rest is a result, or a name nested in this function.
             if (*text != '.') return;
         } else if (starts_with(text, " : ") || starts_with(text, " -> ") || starts_with(text, " throws")
                    || starts_with(text, " async")) {
@@ -166,8 +157,7 @@ static void add_declaration(struct buffer *out, const char *text)
     }
 }
 
-const char *short_swift_name(const char *whole)
-{
+const char *short_swift_name(const char *whole) {
     struct buffer out = {0};
     const char *text = without_wrapping(whole);
     for (const char *in; (in = outside(text, " in ")); text = without_wrapping(in + 4)) {

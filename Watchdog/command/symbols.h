@@ -20,6 +20,7 @@ struct frame {
     uint64_t offset;           // in the file's own addresses
     enum origin origin;
     bool inlined;              // into the next frame outwards
+    bool left;                 // it ended in a call, and so is no longer on the stack
 };
 
 struct frames { struct frame *list; int count; };
@@ -28,10 +29,18 @@ struct frames { struct frame *list; int count; };
 // Symbols only: call `name_frames` before reading `function` and `origin`.
 const struct frames *frames_at(struct process *process, uint64_t address);
 
+// Frames of functions that have left the stack, by the place where they jumped away, plus 1.
+const struct frames *left_frames_at(struct process *process, uint64_t address);
+
+// The function around an address of the file's own; and the file that an address of a process is in, NULL if none.
+struct symbol { const char *name; uint64_t start, end; };
+struct symbol symbol_in(const char *path, uint64_t address);
+const char *module_path(const struct process *process, uint64_t address, uint64_t *bias);
+
 // Demangles and judges all frames that came up since the last call.
 void name_frames(void);
 
-// What the names in the reports rest on: "libswiftCore", "swift-demangle", or NULL when Swift names stay mangled.
+// The source of the names in the reports: "libswiftCore", "swift-demangle", or NULL when Swift names stay mangled.
 const char *swift_names_by(void);
 
 #endif

@@ -8,6 +8,7 @@
 
 #define MOST_PLACES 25
 #define MOST_CALLS 6
+#define MOST_USERS 6
 #define MOST_FRAMES 14
 
 struct style { const char *bold, *dim, *off, *tier[4], *good; };
@@ -17,16 +18,14 @@ static const struct style colored = {
     "\033[1m", "\033[2m", "\033[0m", {"", "\033[1;31m", "\033[1;33m", "\033[1;36m"}, "\033[1;32m"};
 static bool live_color;
 
-static const char *count_of(uint64_t count, const char *one, const char *many)
-{
+static const char *count_of(uint64_t count, const char *one, const char *many) {
     char *text = format("%s %s", with_commas(count), count == 1 ? one : many);
     const char *kept = intern(text);
     free(text);
     return kept;
 }
 
-static const char *cycles_of(uint64_t first, uint64_t last)
-{
+static const char *cycles_of(uint64_t first, uint64_t last) {
     char *text = first == last ? format("in cycle %s", with_commas(first))
                                : format("in cycles %s to %s", with_commas(first), with_commas(last));
     const char *kept = intern(text);
@@ -35,15 +34,13 @@ static const char *cycles_of(uint64_t first, uint64_t last)
 }
 
 // Characters as they stand on a terminal: bytes that do not continue another.
-static int width_of(const char *text)
-{
+static int width_of(const char *text) {
     int width = 0;
     for (; *text; text++) width += (*text & 0xC0) != 0x80;
     return width;
 }
 
-static void wrapped(struct buffer *out, const char *text, int indent, int width)
-{
+static void wrapped(struct buffer *out, const char *text, int indent, int width) {
     int column = indent;
     while (*text) {
         size_t length = strcspn(text, " ");
@@ -64,8 +61,7 @@ static void wrapped(struct buffer *out, const char *text, int indent, int width)
     add_text(out, "\n");
 }
 
-static const char *where(const struct frame *frame)
-{
+static const char *where(const struct frame *frame) {
     if (!frame) return "";
     if (frame->file) {
         char *text =
@@ -77,8 +73,7 @@ static const char *where(const struct frame *frame)
     return frame->module ? base_name(frame->module) : "";
 }
 
-static const char *frame_line(const struct finding *finding, int index, const struct style *style)
-{
+static const char *frame_line(const struct finding *finding, int index, const struct style *style) {
     const struct frame *frame = finding->frames[index];
     bool place = index == finding->place;
     char *name = format("%s", frame_name(frame)), *text;
@@ -90,15 +85,14 @@ static const char *frame_line(const struct finding *finding, int index, const st
     int fill = 44 - width_of(name);
     const char *weight = place ? style->bold : frame->origin == ORIGIN_USER ? "" : style->dim;
     text = format("     %s %s%s%*s %s%s%s", place ? "▶" : " ", weight,
-                  name, fill > 0 ? fill : 1, "", where(frame), frame->inlined ? " (inlined)" : "", style->off);
+                  name, fill > 0 ? fill : 1, "", where(frame), frame->inlined ? " (inlined)" : frame->left ? " (left the stack)" : "", style->off);
     const char *kept = intern(text);
     free(name);
     free(text);
     return kept;
 }
 
-static void stack(struct buffer *out, const struct finding *finding, const struct style *style)
-{
+static void stack(struct buffer *out, const struct finding *finding, const struct style *style) {
     // Long stacks lose their middle inside the runtime, and their outermost end, but never the user's own frame.
     int count = finding->frame_count, inner = finding->place;
     int skipped_from = inner > 7 ? 4 : inner, skipped_to = inner > 7 ? inner - 2 : inner;
@@ -114,11 +108,10 @@ static void stack(struct buffer *out, const struct finding *finding, const struc
     if (end < count) add(out, "       %s… %d more%s\n", style->dim, count - end, style->off);
 }
 
-static void calls(struct buffer *out, const struct place *place, const struct style *style)
-{
+static void calls(struct buffer *out, const struct place *place, const struct style *style) {
     struct line { const char *call; int tier; uint64_t count, measured, total, longest; } lines[64];
     int count = 0;
-    // The same function reached on several ways is one line here.
+    // A function that is reached on several ways is one line here.
     for (const struct finding *at = place->findings; at; at = at->next) {
         int i = 0;
         while (i < count && (lines[i].call != at->call || lines[i].tier != at->tier)) i++;
@@ -143,16 +136,39 @@ static void calls(struct buffer *out, const struct place *place, const struct st
     if (count > MOST_CALLS) add(out, "     %s… %d more%s\n", style->dim, count - MOST_CALLS, style->off);
 }
 
-static void place(struct buffer *out, const struct place *place, int number, const struct style *style, int width)
-{
+// Code of a header stands in each function that uses it: which these are, with their counts.
+static void users_of_header(struct buffer *out, const struct place *place, const struct style *style) {
+    struct { const struct frame *frame; uint64_t count; } users[64];
+    int count = 0;
+    for (const struct finding *at = place->findings; at; at = at->next) {
+        const struct frame *user = at->place >= 0 ? at->frames[at->place] : NULL;
+        const char *file = user ? user->file : NULL;
+        for (int i = at->place; user && user->inlined && user->file == file && i + 1 < at->frame_count;) user = at->frames[++i];
+        if (!user || !file || !user->file || user->file == file || user->origin != ORIGIN_USER) continue;
+        int i = 0;
+        while (i < count && (users[i].frame->function != user->function || users[i].frame->line != user->line)) i++;
+        if (i == 64) continue;
+        if (i == count) users[count++].frame = user, users[i].count = 0;
+        users[i].count += at->count;
+    }
+    for (int i = 0; i < count && i < MOST_USERS; i++)
+        add(out, "     %sinlined into %s  %s%s%s\n", style->dim, frame_name(users[i].frame), where(users[i].frame),
+            count > 1 ? format(": %s ×", with_commas(users[i].count)) : "", style->off);
+    if (count > MOST_USERS) add(out, "     %s… %d more%s\n", style->dim, count - MOST_USERS, style->off);
+}
+
+static void place(struct buffer *out, const struct place *place, int number, const struct style *style, int width) {
     static const char *const words[] = {"", "BLOCKS", "MAY BLOCK", "NOTE"};
     const struct finding *first = place->findings;
     add(out, "%3d  %s%s%s  %s%s%s", number, style->tier[place->tier], words[place->tier], style->off, style->bold,
         frame_name(place->frame), style->off);
     if (place->frame && *where(place->frame)) add(out, "  %s", where(place->frame));
     add_text(out, "\n     ");
+    if (first->only_caller)
+        add_text(out, "(or in a function that it calls through a pointer, and that left the stack: only the caller is known)\n     ");
+    if (first->foreign) add(out, "in the foreign code \"%s\"\n     ", first->foreign);
     if (first->kind == RTWATCH_HANG) {
-        add(out, "a cycle did not end: seen here %s %s, up to %s after its start\n",
+        add(out, "a cycle hangs: seen here %s %s, it took up to %s\n",
             count_of(place->count, "time", "times"), cycles_of(place->first_cycle, place->last_cycle),
             as_time(place->longest));
     } else {
@@ -162,6 +178,7 @@ static void place(struct buffer *out, const struct place *place, int number, con
         free(text);
         calls(out, place, style);
     }
+    users_of_header(out, place, style);
     char *advice = format("→ %s", place->advice->instead);
     add(out, "     %s", style->good);
     wrapped(out, advice, 5, width);
@@ -171,12 +188,11 @@ static void place(struct buffer *out, const struct place *place, int number, con
     add_text(out, "\n");
 }
 
-static void thread_line(struct buffer *out, const struct thread *thread, const struct style *style)
-{
+static void thread_line(struct buffer *out, const struct thread *thread, const struct style *style) {
     const struct rtwatch_thread *facts = thread_facts(thread);
     uint64_t cycles = facts->cycles > thread->cycles ? facts->cycles : thread->cycles;
-    add(out, "  %s%s%s, found by %s: %s", style->bold, thread_name(facts), style->off, found_by(facts->how),
-        count_of(cycles, "cycle", "cycles"));
+    add(out, "  %s%s%s%s, found by %s: %s", style->bold, thread_name(facts), style->off, whose(thread),
+        found_by(facts->found_by), count_of(cycles, "cycle", "cycles"));
     if (thread->period) {
         add(out, " of %s, load p50 %.0f %%, p99 %.0f %%, worst %.0f %%", as_time(thread->period),
             load_at(thread, 0.5) * 100, load_at(thread, 0.99) * 100, thread->worst_load * 100);
@@ -189,8 +205,7 @@ static void thread_line(struct buffer *out, const struct thread *thread, const s
     add_text(out, "\n");
 }
 
-static void head(struct buffer *out, const struct report *report, const struct style *style)
-{
+static void head(struct buffer *out, const struct report *report, const struct style *style) {
     add(out, "%srtwatch%s ", style->bold, style->off);
     for (char **at = report->options->program; *at; at++) add(out, " %s", *at);
     add(out, "  %s(ran %s)%s\n", style->dim, as_time(report->run->ended - report->run->began), style->off);
@@ -200,14 +215,13 @@ static void head(struct buffer *out, const struct report *report, const struct s
     if (report->refused && !report->watching)
         add_text(out, "  The program ran unwatched.\n");
     else if (report->loaded && !report->watching)
-        add_text(out, "  No audio thread was seen. Found are RenderCore's, JACK's and ALSA's, those of --thread NAME, "
-                      "and what the\n"
-                      "  program marks itself by rtwatch.h.\n");
+        add_text(out, "  No audio thread was seen. Found are RenderCore's, JACK's, PipeWire's and ALSA's, those of "
+                      "--thread NAME,\n"
+                      "  and what the program marks itself by rtwatch.h.\n");
     add_text(out, "\n");
 }
 
-static void verdict(struct buffer *out, const struct report *report, const struct style *style)
-{
+static void verdict(struct buffer *out, const struct report *report, const struct style *style) {
     int places[4] = {0};
     for (int i = 0; i < report->places.count; i++) places[report->places.list[i].tier]++;
     if (!report->watching) return;
@@ -231,8 +245,7 @@ static void verdict(struct buffer *out, const struct report *report, const struc
     add_text(out, ".\n\n");
 }
 
-static void event_line(struct buffer *out, const char *what, uint64_t count, const struct place_list *list)
-{
+static void event_line(struct buffer *out, const char *what, uint64_t count, const struct place_list *list) {
     if (!count) return;
     uint64_t first = UINT64_MAX, last = 0;
     for (int i = 0; i < list->count; i++) {
@@ -250,8 +263,7 @@ static void event_line(struct buffer *out, const char *what, uint64_t count, con
     add_text(out, "\n");
 }
 
-static void losses(struct buffer *out, const struct report *report, const struct style *style)
-{
+static void losses(struct buffer *out, const struct report *report, const struct style *style) {
     uint64_t lost = report->lost[1] + report->lost[2] + report->lost[3];
     if (lost)
         add(out,
@@ -259,22 +271,23 @@ static void losses(struct buffer *out, const struct report *report, const struct
             "stack.%s\n",
             style->tier[2], count_of(lost, "record", "records"), with_commas(report->lost[1]),
             with_commas(report->lost[2]), with_commas(report->lost[3]), style->off);
+    if (report->kernel_lost)
+        add(out, "The kernel had no room for %s: they are not counted.\n",
+            count_of(report->kernel_lost, "page fault or context switch", "page faults and context switches"));
     if (report->torn)
         add(out, "Unfinished: %s, left by threads that ended inside.\n", count_of(report->torn, "record", "records"));
     if (report->cycles_lost)
         add(out, "Cycle times: %s were overwritten before they were read.\n", with_commas(report->cycles_lost));
 }
 
-static void suppressions(struct buffer *out, const struct report *report)
-{
+static void suppressions(struct buffer *out, const struct report *report) {
     if (report->suppressed) add(out, "Suppressed: %s.\n", count_of(report->suppressed, "violation", "violations"));
     for (int i = 0; i < suppression_count() && !report->options->halt; i++)
         if (!suppression_at(i)->used)
             add(out, "Unused suppression: %s (%s)\n", suppression_at(i)->text, suppression_at(i)->origin);
 }
 
-static void statistics(struct buffer *out, const struct report *report)
-{
+static void statistics(struct buffer *out) {
     add_text(out, "Functions called in cycles, all in all:\n");
     for (int i = 0; i < process_count(); i++) {
         const struct rtwatch_channel *channel = process_at(i)->channel;
@@ -293,11 +306,19 @@ static void statistics(struct buffer *out, const struct report *report)
             if (channel->names[j].count)
                 add(out, "  %-36s %12s ×\n", channel->names[j].name, with_commas(channel->names[j].count));
     }
-    (void)report;
 }
 
-void write_text(const struct report *report, bool color, int width, struct buffer *out)
-{
+static void crash(struct buffer *out, const struct report *report, const struct style *style) {
+    const struct finding *finding = report->crash;
+    if (!finding) return;
+    add(out, "%sCrash%s: signal %d (%s)", style->tier[1], style->off, finding->signal, strsignal(finding->signal));
+    if (finding->signal == SIGSEGV || finding->signal == SIGBUS)
+        add(out, " at address 0x%llx", (unsigned long long)finding->address);
+    add(out, "%s\n", finding->frame_count ? ", in" : "");
+    stack(out, finding, style);
+}
+
+void write_text(const struct report *report, bool color, int width, struct buffer *out) {
     const struct style *style = color ? &colored : &plain;
     add_text(out, "\n");
     head(out, report, style);
@@ -313,6 +334,7 @@ void write_text(const struct report *report, bool color, int width, struct buffe
         add(out, "Deadlines: %s of %s took longer than their period, the worst %s.\n", with_commas(report->misses),
             count_of(report->cycles, "cycle", "cycles"), as_time(worst));
     }
+    crash(out, report, style);
     event_line(out, "Page faults", report->fault_count, &report->faults);
     event_line(out, "Preemptions", report->preemption_count, &report->preemptions);
     losses(out, report, style);
@@ -322,15 +344,14 @@ void write_text(const struct report *report, bool color, int width, struct buffe
     if (report->notes_not_shown) add(out, "Notes: %s not shown (--notes).\n", with_commas(report->notes_not_shown));
     suppressions(out, report);
     for (int i = 0; i < report->message_count; i++) wrapped(out, report->messages[i], 0, width);
-    if (report->options->statistics) statistics(out, report);
+    if (report->options->statistics) statistics(out);
     if (report->verdict)
         add(out, "%sExit status %d%s: %s.\n", style->bold, report->status, style->off, report->verdict);
 }
 
 void use_live_color(bool color) { live_color = color; }
 
-void write_live(struct finding *finding, uint64_t count)
-{
+void write_live(struct finding *finding, uint64_t count) {
     const struct style *style = live_color ? &colored : &plain;
     resolve_finding(finding);
     if (finding->suppressed) return;

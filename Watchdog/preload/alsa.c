@@ -4,6 +4,7 @@
 #include "late.h"
 #include "preload.h"
 
+#include <errno.h>
 #include <poll.h>
 
 enum { DEVICES = 16, DESCRIPTORS = 8, WRITES = 4 };
@@ -25,8 +26,8 @@ static struct device *device_of(void *pcm) {
     return NULL;
 }
 
-// What libasound does between the wait and the write, to say how much may be written, is its own: a program cannot do
-// without, and it locks a mutex of the device each time.
+// Calls that libasound makes between the wait and the write, to say how much may be written, are its own: a program
+// cannot do without, and it locks a mutex of the device each time.
 uint64_t rtw_alsa_start, rtw_alsa_end;
 
 static void find_library(void) {
@@ -68,15 +69,15 @@ static uint64_t period_of(void *pcm) {
 uint64_t rtw_alsa_period(void) { return atomic_load(&latest_period); }
 
 static bool ours(const struct rtw_self *self) {
-    return rtw_options.alsa && rtw_watching() && (!self->registered || self->how == 4) && !self->busy;
+    return rtw_options.alsa && rtw_watching() && (!self->registered || self->found_by == FOUND_BY_ALSA) && !self->busy;
 }
 
 static void begin(struct rtw_self *self, uint64_t period) {
-    if (!self->depth) rtw_begin("ALSA", period, 4);
+    if (!self->depth) rtw_begin("ALSA", period, FOUND_BY_ALSA);
 }
 
 static void end(struct rtw_self *self) {
-    if (self->depth && self->how == 4) rtw_end();
+    if (self->depth && self->found_by == FOUND_BY_ALSA) rtw_end();
 }
 
 EXPORTED int snd_pcm_wait(void *pcm, int timeout) {
@@ -148,7 +149,9 @@ EXPORTED int snd_pcm_poll_descriptors(void *pcm, struct pollfd *descriptors, uns
         uint32_t kept = (unsigned)count < DESCRIPTORS ? (uint32_t)count : DESCRIPTORS;
         for (uint32_t i = 0; i < kept; i++) device->descriptors[i] = descriptors[i].fd;
         atomic_store(&device->descriptor_count, kept);
+        int before = errno;
         period_of(pcm);
+        errno = before;
         rtw_waits = 1;
     }
     return count;
@@ -166,6 +169,7 @@ static void forget(void *pcm, bool closed) {
 EXPORTED int snd_pcm_hw_params(void *pcm, void *parameters) {
     int (*real)(void *, void *) = LATE(snd_pcm_hw_params);
     forget(pcm, false);
+    if (ours(&rtw_self) && !rtw_self.depth) rtw_monitor_start();
     return real(pcm, parameters);
 }
 

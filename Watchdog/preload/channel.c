@@ -14,7 +14,9 @@ struct rtwatch_channel *rtw_channel;
 
 static uint32_t not_alive;   // stands in until the start: other libraries' constructors run before this one's
 uint32_t *rtw_alive = &not_alive;
-static atomic_flag saying = ATOMIC_FLAG_INIT;
+static _Atomic uint32_t saying;
+
+void rtw_forget_saying(void) { atomic_store(&saying, 0); }
 
 bool rtw_watching(void) { return *rtw_alive && rtw_channel && rtw_channel->state == 1; }
 
@@ -22,7 +24,7 @@ bool rtw_watching(void) { return *rtw_alive && rtw_channel && rtw_channel->state
 void rtw_say(const char *sentence) {
     struct rtwatch_channel *channel = rtw_channel;
     if (!channel || !*rtw_alive) return;
-    while (atomic_flag_test_and_set(&saying)) rtw_system0(SYS_sched_yield);
+    if (!rtw_lock(&saying)) return;
     uint32_t length = channel->message_length;
     size_t more = rtw_length(sentence);
     bool said = false;
@@ -38,7 +40,7 @@ void rtw_say(const char *sentence) {
         channel->messages[length + more] = '\n';
         channel->message_length = length + (uint32_t)more + 1;
     }
-    atomic_flag_clear(&saying);
+    rtw_unlock(&saying);
 }
 
 static const char *variable(const char *name) {
@@ -127,6 +129,9 @@ static struct rtwatch_channel *map_file(const char *path, int flags) {
 
 // Before the first cycle: no audio thread is to find a page missing here.
 void rtw_fill_channel(void) {
+    static uint32_t filled;   // the process that did
+    if (filled == rtw_channel->pid) return;
+    filled = rtw_channel->pid;
     rtw_system3(SYS_madvise, rtw_channel, sizeof *rtw_channel, 23);   // MADV_POPULATE_WRITE, since 5.14
     rtw_system2(SYS_mlock, rtw_channel, sizeof *rtw_channel);
 }
@@ -213,11 +218,17 @@ void rtw_start(void) {
 }
 
 __attribute__((constructor(101))) static void constructed(void) {
+#if defined(__x86_64__)
+    uint32_t a = 1, b, c = 0, d;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    rtw_has_xsave = c >> 27 & 1;   // the kernel has switched it on
+#endif
     long page = rtw_system6(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if ((page < 0 && page > -4096) || rtw_system3(SYS_madvise, page, 4096, MADV_WIPEONFORK) != 0) return;
     rtw_alive = (uint32_t *)page;
     rtw_calibrate();
     read_options();
+    rtw_resolve_all();
     rtw_process_prepare();
     rtw_start();
     if (rtw_channel) rtw_permanent_modules = rtw_channel->module_count;

@@ -9,6 +9,7 @@
 static struct { uint64_t at, anchor, scale; } scales[2];
 static _Atomic uint32_t current;   // 0: not calibrated yet, else 1 + index
 static uint64_t first_tsc, first_time;
+static _Atomic uint32_t measuring;
 
 #if defined(__x86_64__)
 static bool counter_is_steady(void) {
@@ -51,8 +52,7 @@ static void pair(uint64_t *tsc, uint64_t *time) {
     }
 }
 
-// The first call notes a point; later ones, at least some milliseconds after it, measure. On a monitor thread, and once
-// on a thread that enters its first cycle (which waits here for what is missing of five milliseconds).
+// The first call notes a point; later ones, some milliseconds after it, measure. Until then the kernel is asked.
 void rtw_calibrate(void) {
     if (!first_tsc) {
         if (!counter_is_steady()) return;   // then the kernel is asked each time
@@ -60,13 +60,15 @@ void rtw_calibrate(void) {
         return;
     }
     uint64_t tsc = 0, time = 0;
-    do pair(&tsc, &time);
-    while (time - first_time < 5000000);
+    pair(&tsc, &time);
+    if (time - first_time < 5000000) return;
+    if (!rtw_try_lock(&measuring)) return;
     uint32_t next = atomic_load(&current) == 1 ? 1 : 0;
     scales[next].at = tsc;
     scales[next].anchor = time;
     scales[next].scale = (uint64_t)(((__uint128_t)(time - first_time) << 32) / (tsc - first_tsc));
     atomic_store_explicit(&current, next + 1, memory_order_release);
+    rtw_unlock(&measuring);
 }
 
 uint64_t rtw_from_tsc(uint64_t tsc) {

@@ -1,4 +1,4 @@
-// Where a thread's cycles begin and end.
+// The beginning and the end of a thread's cycles.
 
 #include "preload.h"
 #include "system.h"
@@ -11,7 +11,7 @@ __thread struct rtw_self rtw_self __attribute__((tls_model("initial-exec"), visi
 struct rtw_watched rtw_watched[RTW_WATCHED];
 
 static pthread_key_t at_exit;
-static _Atomic int key_state;   // 0 none, 1 being made, 2 made
+static bool has_key;
 _Atomic uint32_t rtw_thread_number;
 
 static void stack_limits(struct rtw_self *self) {
@@ -30,7 +30,10 @@ static void stack_limits(struct rtw_self *self) {
 void rtw_forget_threads(void) {
     struct rtw_self *self = &rtw_self;
     *self = (struct rtw_self){.stack_low = self->stack_low, .stack_high = self->stack_high};
-    atomic_store(&rtw_thread_number, 0);
+    // Their rings are not mapped here.
+    uint32_t count = atomic_exchange(&rtw_thread_number, 0);
+    for (uint32_t i = 0; i < RTW_WATCHED && i <= count; i++) rtw_watched[i] = (struct rtw_watched){0};
+    if (count >= RTW_WATCHED) rtw_watched[RTW_WATCHED - 1] = (struct rtw_watched){0};
 }
 
 static void thread_exits(void *unused) {
@@ -51,14 +54,10 @@ void rtw_leave_thread(void) {
     if (watched && *rtw_alive) atomic_store(&watched->exited, 1);
 }
 
-static void notice_exit(struct rtw_self *self) {
-    int none = 0;
-    if (atomic_compare_exchange_strong(&key_state, &none, 1))
-        atomic_store(&key_state, pthread_key_create(&at_exit, thread_exits) == 0 ? 2 : 3);
-    if (atomic_load(&key_state) == 2) pthread_setspecific(at_exit, self);
-}
+// At the start, before there are threads that would wait for one another here.
+void rtw_notice_exits(void) { has_key = pthread_key_create(&at_exit, thread_exits) == 0; }
 
-// A thread that nobody named has the name of the one that made it: the program's.
+// A thread without a name of its own has the name of the one that made it: the program's.
 static bool is_program_name(const char *name) {
     char program[24] = "";
     long file = rtw_system4(SYS_openat, AT_FDCWD, "/proc/self/comm", O_RDONLY | O_CLOEXEC, 0);
@@ -69,13 +68,13 @@ static bool is_program_name(const char *name) {
 }
 
 // Once on each audio thread, before its first cycle: here the library may allocate, lock and ask the kernel.
-static void enlist(struct rtw_self *self, const char *what, uint32_t how) {
+static void enlist(struct rtw_self *self, const char *what, uint32_t found_by) {
     self->registered = 1;
     stack_limits(self);
     rtw_calibrate();
     uint32_t index = atomic_fetch_add(&rtw_thread_number, 1);
     bool room = index < RTWATCH_THREADS - 1;
-    if (index == 0) rtw_fill_channel();
+    rtw_fill_channel();
     if (!room) index = RTWATCH_THREADS - 1;
     struct rtw_watched *watched = &rtw_watched[index];
     struct rtwatch_thread *thread = &rtw_channel->threads[index];
@@ -83,26 +82,26 @@ static void enlist(struct rtw_self *self, const char *what, uint32_t how) {
     char name[24] = "";
     rtw_system5(SYS_prctl, 16, name, 0, 0, 0);
     thread->tid = tid;
-    thread->how = how;
+    thread->found_by = found_by;
     rtw_copy(thread->name, !room ? "(more threads)" : what && is_program_name(name) ? what : name, 24);
     watched->index = index;
     watched->stack_high = self->stack_high;
     self->watched = watched;
-    self->how = (uint8_t)how;
+    self->found_by = (uint8_t)found_by;
     if (rtw_channel->thread_count < index + 1) rtw_channel->thread_count = index + 1;
-    if (!room) rtw_say("more audio threads than can be told apart: the last ones share one entry");
+    if (!room) rtw_say("there are more audio threads than rtwatch can list: the last ones share one entry");
     rtw_find_modules();
-    notice_exit(self);
+    if (has_key) pthread_setspecific(at_exit, self);
     rtw_monitor_start();
-    if (rtw_options.perf && room) rtw_perf_open(watched, tid);
+    watched->perf_asked = !rtw_options.perf || !room;
     if (rtw_options.syscalls) rtw_dispatch_on(self);
-    thread->features |= (self->dispatch ? RTWATCH_HAS_SYSCALLS : 0) | rtw_perf_features(watched);
+    thread->features |= self->dispatch ? RTWATCH_HAS_SYSCALLS : 0;
     __atomic_fetch_or(&rtw_channel->features, thread->features, __ATOMIC_RELAXED);
     atomic_store(&watched->exited, 0);
     atomic_store(&watched->tid, tid);
 }
 
-void rtw_begin(const char *what, uint64_t period, uint32_t how) {
+void rtw_begin(const char *what, uint64_t period, uint32_t found_by) {
     struct rtw_self *self = &rtw_self;
     if (self->depth++ || unlikely(!*rtw_alive)) return;
     if (unlikely(!self->registered)) {
@@ -112,7 +111,7 @@ void rtw_begin(const char *what, uint64_t period, uint32_t how) {
         }
         int before = errno;
         self->depth = 0;
-        enlist(self, what, how);
+        enlist(self, what, found_by);
         self->depth = 1;
         errno = before;
     }
@@ -123,12 +122,17 @@ void rtw_begin(const char *what, uint64_t period, uint32_t how) {
     thread->period = period;
     self->violations = 0;
     self->inside = self->jump_tier = 0;
+    self->foreign = NULL;
+    atomic_store_explicit(&watched->foreign, 0, memory_order_relaxed);
     rtw_counters_begin(self);
     atomic_store_explicit(&watched->cycle, self->cycle, memory_order_relaxed);
     atomic_store_explicit(&watched->period, period, memory_order_relaxed);
     atomic_store_explicit(&watched->call_pc, 0, memory_order_relaxed);
     self->start = rtw_now();
+    atomic_store_explicit(&watched->permitted, 0, memory_order_relaxed);
+    atomic_store_explicit(&watched->permitted_since, self->permits ? self->start : 0, memory_order_relaxed);
     atomic_store_explicit(&watched->start, self->start, memory_order_release);
+    thread->running = self->start;
     if (self->permits) return;
     self->mode |= MODE_CYCLE;
     if (self->dispatch) self->selector = SELECTOR_BLOCK;
@@ -158,6 +162,7 @@ void rtw_end(void) {
     if (unlikely(!*rtw_alive) || !self->watched) return;
     uint64_t now = rtw_now(), took = now > self->start ? now - self->start : 0;
     atomic_store_explicit(&self->watched->start, 0, memory_order_release);
+    rtw_channel->threads[self->watched->index].running = 0;
     rtw_counters_end(self);
     if (self->period && took > self->period) {
         struct rtw_event late = {.kind = RTWATCH_DEADLINE, .tier = RTWATCH_NOTE, .argument = took};
@@ -166,34 +171,78 @@ void rtw_end(void) {
     note_cycle(self, took);
 }
 
+void rtw_take_back(void) {
+    struct rtw_self *self = &rtw_self;
+    if (!self->depth || !self->watched || !*rtw_alive) return;
+    struct rtwatch_thread *thread = &rtw_channel->threads[self->watched->index];
+    self->depth = 0;
+    self->mode &= (uint8_t)~MODE_CYCLE;
+    self->selector = SELECTOR_ALLOW;
+    atomic_store_explicit(&self->watched->start, 0, memory_order_release);
+    thread->running = 0;
+    __atomic_fetch_sub(&thread->cycles, 1, __ATOMIC_RELAXED);
+}
+
 // The functions of rtwatch.h.
 
 // A thread that was found by its waits and turns out to mark its cycles itself is believed.
 EXPORTED void rtwatch_enter(const char *what, unsigned long long period_ns) {
     struct rtw_self *self = &rtw_self;
-    if (unlikely(self->how >= 4) && self->watched && *rtw_alive) {
+    if (unlikely(self->found_by == FOUND_BY_ALSA || self->found_by == FOUND_BY_NAME) && self->watched && *rtw_alive) {
         if (self->depth) rtw_end();
-        self->how = 1;
+        self->found_by = FOUND_BY_MARKS;
         self->named = 0;
-        rtw_channel->threads[self->watched->index].how = 1;
+        rtw_channel->threads[self->watched->index].found_by = FOUND_BY_MARKS;
     }
-    rtw_begin(what, period_ns, 1);
+    rtw_begin(what, period_ns, FOUND_BY_MARKS);
 }
 
 EXPORTED void rtwatch_exit(void) { rtw_end(); }
 
 EXPORTED void rtwatch_permit_begin(void) {
     struct rtw_self *self = &rtw_self;
-    self->permits++;
     self->mode &= (uint8_t)~MODE_CYCLE;
     self->selector = SELECTOR_ALLOW;
+    if (self->permits++ || !self->depth || !self->registered || !*rtw_alive) return;
+    atomic_store_explicit(&self->watched->permitted_since, rtw_now(), memory_order_relaxed);
 }
 
 EXPORTED void rtwatch_permit_end(void) {
     struct rtw_self *self = &rtw_self;
     if (!self->permits || --self->permits || !self->depth || !self->registered || !*rtw_alive) return;
+    struct rtw_watched *watched = self->watched;
+    uint64_t since = atomic_load_explicit(&watched->permitted_since, memory_order_relaxed), now = rtw_now();
+    if (since && now > since) atomic_fetch_add_explicit(&watched->permitted, now - since, memory_order_relaxed);
+    atomic_store_explicit(&watched->permitted_since, 0, memory_order_release);
     self->mode |= MODE_CYCLE;
     if (self->dispatch && !self->inside) self->selector = SELECTOR_BLOCK;
+}
+
+// The entry with a name, or a free one that gets it; 0 where there is no room.
+static uint32_t foreign_index(const char *name) {
+    for (uint32_t i = 1; i < RTWATCH_FOREIGN; i++) {
+        struct rtwatch_foreign *foreign = &rtw_channel->foreign[i];
+        uint32_t state = __atomic_load_n(&foreign->state, __ATOMIC_ACQUIRE);
+        if (state == 0 && __atomic_compare_exchange_n(&foreign->state, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+            rtw_copy(foreign->name, name, sizeof foreign->name);
+            __atomic_store_n(&foreign->state, 2, __ATOMIC_RELEASE);
+            return i;
+        }
+        if (state != 2) continue;   // another thread is writing it: the same name may then stand twice
+        size_t n = 0;
+        while (n + 1 < sizeof foreign->name && name[n] && name[n] == foreign->name[n]) n++;
+        if (!foreign->name[n] && (!name[n] || n + 1 == sizeof foreign->name)) return i;
+    }
+    return 0;
+}
+
+EXPORTED const char *rtwatch_foreign(const char *name) {
+    struct rtw_self *self = &rtw_self;
+    const char *before = self->foreign;
+    self->foreign = name;
+    if (self->depth && self->watched && *rtw_alive)
+        atomic_store_explicit(&self->watched->foreign, name ? foreign_index(name) : 0, memory_order_relaxed);
+    return before;
 }
 
 EXPORTED int rtwatch_is_present(void) { return rtw_watching(); }

@@ -149,7 +149,8 @@ uint64_t rtw_stub_origin(uint64_t pc) {
     return atomic_load_explicit(&rtw_back[(pc - first) / 16], memory_order_relaxed);
 }
 
-static _Atomic int installed;   // 1 being done, 2 done, 3 not possible
+static _Atomic int installed;   // 2 done, 3 not possible
+static _Atomic uint32_t installing;
 
 static bool ours(void) {
     struct kernel_action action = {0};
@@ -158,16 +159,19 @@ static bool ours(void) {
 }
 
 static bool install(void) {
-    int none = 0;
-    if (atomic_compare_exchange_strong(&installed, &none, 1)) {
+    if (!atomic_load(&installed) && rtw_lock(&installing)) {
         struct kernel_action action = {(void *)trapped, SA_SIGINFO | RESTORER, (void *)rtw_restore, ~0ull}, old = {0};
-        bool done = rtw_system4(SYS_rt_sigaction, SIGSYS, &action, &old, 8) == 0;
-        if (done && old.handler) rtw_program_sigsys(&old, NULL);
-        atomic_store(&installed, done ? 2 : 3);
+        if (!atomic_load(&installed)) {
+            bool done = rtw_system4(SYS_rt_sigaction, SIGSYS, &action, &old, 8) == 0;
+            if (done && old.handler && old.handler != action.handler) rtw_program_sigsys(&old, NULL);
+            atomic_store(&installed, done ? 2 : 3);
+        }
+        rtw_unlock(&installing);
     }
-    while (atomic_load(&installed) == 1) rtw_system0(SYS_sched_yield);
     return atomic_load(&installed) == 2;
 }
+
+void rtw_forget_dispatch(void) { atomic_store(&installing, 0); }
 
 void rtw_dispatch_on(struct rtw_self *self) {
     uint64_t sigsys = 1ull << (SIGSYS - 1);
@@ -204,6 +208,7 @@ void rtw_dispatch_check(void) {
 void rtw_dispatch_on(struct rtw_self *self) { self->dispatch = 0; }
 void rtw_dispatch_off(struct rtw_self *self) { self->dispatch = 0; }
 void rtw_dispatch_check(void) {}
+void rtw_forget_dispatch(void) {}
 uint64_t rtw_stub_origin(uint64_t pc) { (void)pc; return 0; }
 
 #endif

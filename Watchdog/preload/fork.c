@@ -9,9 +9,21 @@
 static void in_child(void) {
     bool was_watched = rtw_channel != NULL;
     rtw_channel = NULL;   // not mapped here
+    rtw_forked = true;
+    rtw_forget_saying();
+    rtw_forget_finding();
+    rtw_forget_perf();
+    rtw_forget_dispatch();
     rtw_forget_threads();
     rtw_monitor_forget();
     if (was_watched && rtw_options.follow) rtw_start();
 }
 
-void rtw_process_prepare(void) { pthread_atfork(NULL, NULL, in_child); }
+static void in_parent(void) {
+    if (rtw_channel && *rtw_alive) __atomic_fetch_add(&rtw_channel->forks, 1, __ATOMIC_RELAXED);
+}
+
+void rtw_process_prepare(void) {
+    rtw_notice_exits();
+    pthread_atfork(NULL, in_parent, in_child);
+}

@@ -10,8 +10,6 @@
 
 #if defined(__x86_64__) && defined(DLFO_STRUCT_HAS_EH_DBASE)
 
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
-
 enum { SLOTS = 24, LONGEST_FUNCTION = 1024, HOPS = 3 };
 
 struct code { uint64_t low, high; };
@@ -20,7 +18,7 @@ struct code { uint64_t low, high; };
 static struct code code_around(uint64_t pc) {
     struct dl_find_object object;
     struct code code = {0, 0};
-    if (!_dl_find_object || _dl_find_object((void *)pc, &object) != 0) return code;
+    if (!rtw_object_at(pc, &object)) return code;
     const ElfW(Ehdr) *header = object.dlfo_map_start;
     if (*(const uint32_t *)header->e_ident != 0x464c457f || header->e_phoff > 4096) return code;
     const ElfW(Phdr) *segments = (const void *)((const uint8_t *)header + header->e_phoff);
@@ -35,7 +33,7 @@ static struct code code_around(uint64_t pc) {
 
 static uint64_t relative(uint64_t at) { return at + 4 + (uint64_t)(int64_t)*(const int32_t *)at; }
 
-// Where a jump leads, also through a linker's stub; 0 if this is no jump.
+// Returns the target of a jump, also through a linker's stub; 0 if this is no jump.
 static uint64_t jump_target(uint64_t at) {
     const uint8_t *bytes = (const uint8_t *)at;
     if (bytes[0] == 0xf3 && bytes[1] == 0x0f && bytes[2] == 0x1e && bytes[3] == 0xfa) bytes += 4;   // endbr64

@@ -39,7 +39,7 @@ static uint64_t period(const struct slot *slot, uint32_t frames) {
 
 static int process(uint32_t frames, void *argument) {
     struct slot *slot = argument;
-    rtw_begin("JACK process", period(slot, frames), 2);
+    rtw_begin("JACK process", period(slot, frames), FOUND_BY_JACK_CALLBACK);
     int result = slot->callback(frames, slot->argument);
     rtw_end();
     return result;
@@ -56,6 +56,7 @@ EXPORTED int jack_set_process_callback(void *client, process_callback callback, 
     int (*real)(void *, process_callback, void *) = LATE(jack_set_process_callback);
     struct slot *slot = callback && watched() ? slot_of(client, true) : NULL;
     if (!slot) return real(client, callback, argument);
+    rtw_monitor_start();
     slot->rate = rate_of(client);
     slot->callback = callback;
     slot->argument = argument;
@@ -66,6 +67,7 @@ EXPORTED int jack_set_process_thread(void *client, process_thread thread, void *
     int (*real)(void *, process_thread, void *) = LATE(jack_set_process_thread);
     struct slot *slot = thread && watched() ? slot_of(client, true) : NULL;
     if (!slot) return real(client, thread, argument);
+    rtw_monitor_start();
     slot->rate = rate_of(client);
     slot->thread = thread;
     slot->argument = argument;
@@ -75,22 +77,24 @@ EXPORTED int jack_set_process_thread(void *client, process_thread thread, void *
 EXPORTED uint32_t jack_cycle_wait(void *client) {
     uint32_t (*real)(void *) = LATE(jack_cycle_wait);
     if (!watched()) return real(client);
-    if (rtw_self.depth && rtw_self.how == 3) rtw_end();
+    if (rtw_self.depth && rtw_self.found_by == FOUND_BY_JACK_THREAD) rtw_end();
     uint32_t frames = real(client);
     struct slot *slot = slot_of(client, false);
-    if (slot && !rtw_self.depth) rtw_begin("JACK process thread", period(slot, frames), 3);
+    if (slot && !rtw_self.depth) rtw_begin("JACK process thread", period(slot, frames), FOUND_BY_JACK_THREAD);
     return frames;
 }
 
 EXPORTED void jack_cycle_signal(void *client, int status) {
     void (*real)(void *, int) = LATE(jack_cycle_signal);
-    if (rtw_self.depth && rtw_self.how == 3) rtw_end();
+    if (rtw_self.depth && rtw_self.found_by == FOUND_BY_JACK_THREAD) rtw_end();
     real(client, status);
 }
 
 EXPORTED int jack_client_close(void *client) {
     int (*real)(void *) = LATE(jack_client_close);
+    // Its memory may be another client's before this returns; its callback may run until then.
     struct slot *slot = slot_of(client, false);
+    if (slot) atomic_store(&slot->client, slot);
     int result = real(client);
     if (slot) atomic_store(&slot->client, NULL);
     return result;

@@ -1,4 +1,4 @@
-// Whether a call counts at all, by its arguments.
+// Decides whether a call counts at all, by its arguments.
 
 #include "preload.h"
 
@@ -16,6 +16,10 @@ uint8_t rtw_judge(uint32_t symbol, const struct rtw_frame *frame) {
         return frame->rdi && *(const volatile int *)frame->rdi < 0 ? (tier ? RTWATCH_NOTE : 0) : tier;
     case JUDGE_DISPATCH_ONCE:
         return frame->rdi && *(const volatile long *)frame->rdi == -1 ? (tier ? RTWATCH_NOTE : 0) : tier;
+    case JUDGE_CLOCK: {      // most are read from a page that the kernel keeps; those of the processor's time are not
+        uint32_t clock = (uint32_t)frame->rdi;
+        return tier && (clock == 2 || clock == 3 || clock == 8 || clock == 9 || clock > 11) ? RTWATCH_BLOCKS : tier;
+    }
     case JUDGE_BLOCK:        // a global block is not copied; bit 28 of its flags says so
         return frame->rdi && *(const volatile int *)(frame->rdi + 8) & 1 << 28 ? 0 : tier;
     }

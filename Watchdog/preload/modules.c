@@ -1,4 +1,4 @@
-// What is mapped where, for the command; and what kind of program this is.
+// Lists the mapped files for the command, and finds out what kind of program this is.
 
 #include "preload.h"
 #include "system.h"
@@ -6,12 +6,13 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 uint64_t rtw_text_start, rtw_text_end;
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-static atomic_flag finding = ATOMIC_FLAG_INIT;
+static _Atomic uint32_t finding;
 static uint64_t seen_adds, seen_subs;
 
 static bool known(const struct rtwatch_channel *channel, uint64_t start, const char *path) {
@@ -28,7 +29,7 @@ static bool known(const struct rtwatch_channel *channel, uint64_t start, const c
 }
 
 static void program_path(char *path, size_t size) {
-    long length = rtw_system4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, size - 1);
+    long length = rtw_system4(SYS_readlinkat, AT_FDCWD, "/proc/thread-self/exe", path, size - 1);
     path[length > 0 ? length : 0] = 0;
 }
 
@@ -85,17 +86,46 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *first) {
     return 0;
 }
 
+void rtw_forget_finding(void) {
+    atomic_store(&finding, 0);
+    seen_adds = seen_subs = 0;
+}
+
+bool rtw_forked;
+
+// In a forked child a thread that only its parent has may hold the loader's lock, for ever. There is one thread at first: it
+// walks the loader's list without the lock, once.
+static void walk(int *first) {
+    for (struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        struct dl_phdr_info info;
+        info.dlpi_addr = map->l_addr;
+        info.dlpi_name = map->l_name;
+        const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)map->l_addr;
+        if (*first) {
+            info.dlpi_phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+            info.dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM);
+        } else if (header && header->e_ident[EI_MAG0] == ELFMAG0 && header->e_ident[EI_MAG1] == ELFMAG1) {
+            info.dlpi_phdr = (const ElfW(Phdr) *)(map->l_addr + header->e_phoff);
+            info.dlpi_phnum = header->e_phnum;
+        } else {
+            continue;
+        }
+        note_module(&info, offsetof(struct dl_phdr_info, dlpi_adds), first);
+    }
+}
+
 void rtw_find_modules(void) {
-    if (!rtw_channel || atomic_flag_test_and_set(&finding)) return;
+    if (!rtw_channel || !rtw_try_lock(&finding)) return;
     int first = 1;
-    dl_iterate_phdr(note_module, &first);
-    atomic_flag_clear(&finding);
+    if (!rtw_forked) dl_iterate_phdr(note_module, &first);
+    else if (rtw_channel->module_count == 0) walk(&first);
+    rtw_unlock(&finding);
 }
 
 // Does the program's file have a section of this name? (Static Swift leaves no symbols, but its metadata sections
 // stay.)
 static bool has_section(const char *name) {
-    long file = rtw_system4(SYS_openat, AT_FDCWD, "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);
+    long file = rtw_system4(SYS_openat, AT_FDCWD, "/proc/thread-self/exe", O_RDONLY | O_CLOEXEC, 0);
     if (file < 0) return false;
     ElfW(Ehdr) header;
     bool found = false;
@@ -130,7 +160,7 @@ bool rtw_sanitizer(void) {
             return true;
         }
     if (rtw_program_defines("malloc"))
-        rtw_say("the program has a malloc of its own: what it allocates is seen where that calls libc's, or the "
+        rtw_say("the program has a malloc of its own: rtwatch sees its memory where that calls libc's malloc, or the "
                 "kernel");
     if (!rtw_find("swift_allocObject", true) && has_section("swift5_protocols"))
         rtw_say("the Swift runtime is linked into the program (-static-stdlib): its retains, casts, metadata and "

@@ -11,8 +11,9 @@
 #include <time.h>
 #include <ucontext.h>
 
-// Nanoseconds: between two looks; a cycle without a period; less than this is no hang, however short the period.
-enum { PAUSE = 4000000, UNASKED = 2000000000, SHORTEST = 100000000 };
+// Nanoseconds: between two looks; what stands for a period where none is known (2 s as things are), and where the program
+// says that there is no deadline (32 s: it renders offline); less than this is no hang, however short the period.
+enum { PAUSE = 4000000, UNKNOWN = 62500000, NO_DEADLINE = 1000000000, SHORTEST = 100000000 };
 
 static _Atomic int state;   // 0 none, 1 running, 2 to stop, 3 stopped
 
@@ -30,22 +31,21 @@ static void write_hang(struct rtw_watched *watched, uint64_t cycle, uint64_t too
     uint64_t number;
     if (cycle < rtw_options.skip) return;
     __atomic_fetch_add(&channel->counts[RTWATCH_BLOCKS], 1, __ATOMIC_RELAXED);
-    struct rtwatch_record *record = rtw_reserve(RTWATCH_BLOCKS, &number);
-    if (record) {
-        record->cycle = cycle;
-        record->duration = 0;
-        record->argument = took;
-        record->thread = watched->index;
-        record->name = name;
-        record->kind = RTWATCH_HANG;
-        record->tier = RTWATCH_BLOCKS;
-        record->left_out = record->depth = 0;
-        struct rtw_window window = {cfa - 8, watched->stack_high, 0};
-        if (pc && cfa - 8 < watched->stack_high)
-            record->depth = rtw_walk(pc, cfa, rbp, exact, window, record->stack, &record->left_out, NULL);
-        record->time = rtw_now();
-        rtw_publish(record, number);
-    }
+    struct rtwatch_record spare, *record = rtw_reserve(&spare, &number);
+    record->cycle = cycle;
+    record->duration = 0;
+    record->argument = took;
+    record->thread = watched->index;
+    record->name = name;
+    record->kind = RTWATCH_HANG;
+    record->tier = RTWATCH_BLOCKS;
+    record->foreign = atomic_load_explicit(&watched->foreign, memory_order_relaxed);
+    record->left_out = record->depth = 0;
+    struct rtw_window window = {cfa - 8, watched->stack_high, 0};
+    if (pc && cfa - 8 < watched->stack_high)
+        record->depth = rtw_walk(pc, cfa, rbp, exact, window, record->stack, &record->left_out, NULL);
+    record->time = rtw_now();
+    rtw_publish(record, &spare, number);
     rtw_halt(RTWATCH_BLOCKS);
 }
 
@@ -65,7 +65,7 @@ static void asked(int signal, siginfo_t *info, void *pointer) {
                (uint64_t)registers[REG_RBP], true);
 }
 
-// A real-time signal that nobody uses.
+// Chooses a real-time signal that is not in use.
 static void choose_signal(void) {
     for (int signal = SIGRTMAX - 3; signal > SIGRTMAX - 15; signal--) {
         struct kernel_action action = {0};
@@ -77,7 +77,7 @@ static void choose_signal(void) {
             return;
         }
     }
-    rtw_say("the program handles all real-time signals: of a cycle that hangs outside of a call, no stack is seen");
+    rtw_say("the program handles all real-time signals: rtwatch sees no stack of a cycle that hangs outside of a call");
 }
 
 static void ask(struct rtw_watched *watched) {
@@ -126,14 +126,16 @@ static bool blocked(int32_t tid, uint64_t *sp, uint64_t *pc) {
 
 static void look_at(struct rtw_watched *watched, uint64_t now) {
     uint64_t start = atomic_load(&watched->start), cycle = atomic_load(&watched->cycle);
-    uint64_t period = atomic_load(&watched->period);
-    uint64_t limit = UNASKED;
-    if (period && __builtin_mul_overflow(period, rtw_options.hang, &limit)) return;
+    uint64_t period = atomic_load(&watched->period), limit, begun;
+    if (!period) period = rtw_channel->threads[watched->index].found_by == FOUND_BY_MARKS ? NO_DEADLINE : UNKNOWN;
+    if (__builtin_mul_overflow(period, rtw_options.hang, &limit)) return;
     if (limit < SHORTEST) limit = SHORTEST;
-    if (!start || !rtw_options.hang || now < start || now - start < limit) return;
+    if (!start || !rtw_options.hang || atomic_load(&watched->permitted_since)) return;
+    begun = start + atomic_load(&watched->permitted);
+    if (now < begun || now - begun < limit) return;
     if (atomic_load(&watched->hung) == cycle + 1) {
         // Asked, but the thread has blocked the signal: say it without a stack.
-        if (now - start - limit > 200000000 && atomic_exchange(&watched->asked, 0))
+        if (now - begun - limit > 200000000 && atomic_exchange(&watched->asked, 0))
             write_hang(watched, cycle, now - start, 0, 0, 0, 0, false);
         return;
     }
@@ -161,10 +163,12 @@ static void look_at(struct rtw_watched *watched, uint64_t now) {
 
 static void look(uint64_t round) {
     uint64_t now = rtw_now();
+    rtw_channel->seen_alive = now;
     uint32_t count = atomic_load(&rtw_thread_number);
     for (uint32_t i = 0; i < count && i < RTW_WATCHED; i++) {
         struct rtw_watched *watched = &rtw_watched[i];
         if (!atomic_load(&watched->tid)) continue;
+        if (!atomic_load(&watched->exited)) rtw_perf_open(watched);
         rtw_perf_drain(watched);
         if (atomic_load(&watched->exited)) {
             rtw_perf_close(watched);
@@ -179,12 +183,28 @@ static void look(uint64_t round) {
     if (round % (round < 64 ? 4 : 64) == 0) rtw_calibrate();
 }
 
+// Has the main thread left by pthread_exit(), and all others too? Then the process waits for this one alone.
+static bool is_last(void) {
+    char text[1024];
+    long file = rtw_system4(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0) return false;
+    long length = rtw_system3(SYS_read, file, text, sizeof text - 1);
+    rtw_system1(SYS_close, file);
+    long at = length;
+    while (at > 0 && text[at - 1] != ')') at--;   // the name may hold anything
+    if (at <= 0 || at + 1 >= length || text[at + 1] != 'Z') return false;
+    // The number of threads is the 20th field, the state the 3rd.
+    for (int field = 3; at < length && field < 20; at++) field += text[at + 1] == ' ';
+    return at + 2 < length && text[at + 1] == '2' && text[at + 2] == ' ';
+}
+
 static void *monitor(void *unused) {
     (void)unused;
     rtw_system5(SYS_prctl, 15, "rtwatch", 0, 0, 0);
     rtw_walks_others_stacks();
     for (uint64_t round = 1; atomic_load(&state) == 1 && *rtw_alive; round++) {
         look(round);
+        if (round % 32 == 0 && is_last()) break;
         sleep_for(PAUSE);
     }
     if (*rtw_alive) look(1);
@@ -196,6 +216,7 @@ void rtw_monitor_start(void) {
     int none = 0;
     if (!atomic_compare_exchange_strong(&state, &none, 1)) return;
     choose_signal();
+    rtw_crash_prepare();
     uint64_t all = ~0ull, before = 0;
     pthread_attr_t attributes;
     pthread_t thread;
@@ -210,7 +231,7 @@ void rtw_monitor_start(void) {
     pthread_attr_setschedparam(&attributes, &lowest);
     if (pthread_create(&thread, &attributes, monitor, NULL) != 0) {
         atomic_store(&state, 3);
-        rtw_say("no thread could be made for the watchdog: hangs, page faults and preemptions are not seen");
+        rtw_say("the watchdog got no thread of its own: it does not see hangs, page faults and preemptions");
     }
     rtw_system4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, 8);
     pthread_attr_destroy(&attributes);

@@ -1,6 +1,6 @@
 // Page faults and context switches of an audio thread, from the kernel's perf events: one ring per thread, which the
 // monitor reads; the audio thread itself does nothing. Each sample brings a copy of the top of the stack, so that it is
-// walked as all others are. Where the kernel refuses, the thread's own counters are asked at both ends of each cycle.
+// walked as all others are. If the kernel refuses, the thread's own counters are asked at both ends of each cycle.
 
 #include "preload.h"
 #include "system.h"
@@ -34,7 +34,10 @@ struct rtw_perf {
     uint8_t stack[STACK_COPY];
 };
 static struct rtw_perf places[PLACES];
-static atomic_flag taking = ATOMIC_FLAG_INIT;
+
+void rtw_forget_perf(void) {
+    for (int i = 0; i < PLACES; i++) places[i].used = false;
+}
 
 static int open_event(uint64_t config, int32_t tid, bool kernel, bool switches, bool stack) {
     struct perf_event_attr attr = {
@@ -49,7 +52,7 @@ static int open_event(uint64_t config, int32_t tid, bool kernel, bool switches, 
         attr.sample_stack_user = STACK_COPY;
     }
     long file = rtw_system5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    return file < 0 ? -1 : (int)file;
+    return (int)file;
 }
 
 static uint64_t id_of(int event) {
@@ -60,13 +63,11 @@ static uint64_t id_of(int event) {
 
 static struct rtw_perf *take(void) {
     struct rtw_perf *found = NULL;
-    while (atomic_flag_test_and_set(&taking)) rtw_system0(SYS_sched_yield);
     for (int i = 0; i < PLACES && !found; i++)
         if (!places[i].used) found = &places[i];
     if (found) {
         *found = (struct rtw_perf){.used = true, .minor = -1, .major = -1, .switches = -1};
     }
-    atomic_flag_clear(&taking);
     return found;
 }
 
@@ -80,14 +81,19 @@ static void give_back(struct rtw_perf *perf) {
 
 static void refused(struct rtw_perf *perf) {
     if (perf) give_back(perf);
-    rtw_say("perf events were refused (or there are too many audio threads): page faults and preemptions are told from "
-            "the thread's counters, without a place");
+    rtw_say("perf events were refused (or there are too many audio threads): rtwatch takes page faults and preemptions "
+            "from the thread's counters, without a place");
 }
 
-void rtw_perf_open(struct rtw_watched *watched, int32_t tid) {
+// On the monitor's thread.
+void rtw_perf_open(struct rtw_watched *watched) {
+    int32_t tid = atomic_load(&watched->tid);
+    if (watched->perf_asked) return;
+    watched->perf_asked = 1;
     struct rtw_perf *perf = take();
     if (!perf) return refused(NULL);
     perf->minor = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, tid, false, false, true);
+    if (perf->minor == -ESRCH) return give_back(perf);   // the thread has ended
     if (perf->minor < 0) return refused(perf);
     // A burst of page faults fills a ring in less than the monitor's pause; locked memory is limited, though.
     perf->ring_size = perf < places + LARGE_RINGS ? LARGE_RING : SMALL_RING;
@@ -106,24 +112,23 @@ void rtw_perf_open(struct rtw_watched *watched, int32_t tid) {
     }
     perf->switches = open_event(PERF_COUNT_SW_CONTEXT_SWITCHES, tid, true, true, true);
     perf->switch_stacks = perf->switches >= 0;
+    bool forbidden = perf->switches == -EACCES || perf->switches == -EPERM;   // else the thread has ended, for example
     if (!perf->switch_stacks) perf->switches = open_event(PERF_COUNT_SW_DUMMY, tid, false, true, false);
     if (perf->switches >= 0) {
         perf->switch_id = id_of(perf->switches);
         rtw_system3(SYS_ioctl, perf->switches, PERF_EVENT_IOC_SET_OUTPUT, perf->minor);
     }
-    if (!perf->switch_stacks)
-        rtw_say("preemptions are seen without their place: the kernel tells that only with CAP_PERFMON");
-    watched->perf = perf;
-}
-
-uint32_t rtw_perf_features(const struct rtw_watched *watched) {
-    if (!watched->perf) return 0;
-    return RTWATCH_HAS_PAGE_FAULTS | (watched->perf->switches >= 0 ? RTWATCH_HAS_SWITCHES : 0);
+    if (forbidden)
+        rtw_say("rtwatch sees preemptions without their place: the kernel shows the place only with CAP_PERFMON");
+    uint32_t features = RTWATCH_HAS_PAGE_FAULTS | (perf->switches >= 0 ? RTWATCH_HAS_SWITCHES : 0);
+    __atomic_fetch_or(&rtw_channel->threads[watched->index].features, features, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&rtw_channel->features, features, __ATOMIC_RELAXED);
+    atomic_store_explicit(&watched->opened, perf, memory_order_release);
 }
 
 void rtw_perf_close(struct rtw_watched *watched) {
-    if (watched->perf) give_back(watched->perf);
-    watched->perf = NULL;
+    if (watched->opened) give_back(watched->opened);
+    watched->opened = watched->perf = NULL;
 }
 
 // In which cycle of the thread was this moment? false: in none. The kernel's clock and the scaled counter agree to a
@@ -153,22 +158,21 @@ static void write_event(struct rtw_watched *watched, uint8_t kind, uint8_t tier,
     uint64_t cycle, number;
     if (pc >= rtw_text_start && pc < rtw_text_end) return;   // the library's own doing
     if (!cycle_at(watched, time, &cycle) || cycle < rtw_options.skip) return;
+    if (!watched->perf || time < watched->perf_since) return;
     __atomic_fetch_add(&rtw_channel->counts[tier], 1, __ATOMIC_RELAXED);
-    struct rtwatch_record *record = rtw_reserve(tier, &number);
-    if (record) {
-        record->time = time;
-        record->cycle = cycle;
-        record->duration = 0;
-        record->argument = argument;
-        record->thread = watched->index;
-        record->name = 0;
-        record->kind = kind;
-        record->tier = tier;
-        record->left_out = record->depth = 0;
-        struct rtw_window window = {sp, sp + size, (intptr_t)copy - (intptr_t)sp};
-        if (pc) record->depth = rtw_walk(pc, sp, rbp, true, window, record->stack, &record->left_out, NULL);
-        rtw_publish(record, number);
-    }
+    struct rtwatch_record spare, *record = rtw_reserve(&spare, &number);
+    record->time = time;
+    record->cycle = cycle;
+    record->duration = 0;
+    record->argument = argument;
+    record->thread = watched->index;
+    record->name = 0;
+    record->kind = kind;
+    record->tier = tier;
+    record->foreign = record->left_out = record->depth = 0;
+    struct rtw_window window = {sp, sp + size, (intptr_t)copy - (intptr_t)sp};
+    if (pc) record->depth = rtw_walk(pc, sp, rbp, true, window, record->stack, &record->left_out, NULL);
+    rtw_publish(record, &spare, number);
     rtw_halt(tier);
 }
 
@@ -184,7 +188,7 @@ static bool in_module(uint64_t address) {
 struct sample_head { uint64_t id, ip; uint32_t pid, tid; uint64_t time, address; };
 
 static void take_sample(struct rtw_watched *watched, const uint8_t *body, size_t size) {
-    struct rtw_perf *perf = watched->perf;
+    struct rtw_perf *perf = watched->opened;
     const struct sample_head *head = (const void *)body;
     const uint64_t *rest = (const void *)(head + 1);
     uint64_t sp = 0, rbp = 0, pc = head->ip, length = 0;
@@ -217,7 +221,7 @@ static void take_sample(struct rtw_watched *watched, const uint8_t *body, size_t
 }
 
 static void take_switch(struct rtw_watched *watched, uint16_t misc, const uint8_t *body) {
-    struct rtw_perf *perf = watched->perf;
+    struct rtw_perf *perf = watched->opened;
     if (!(misc & PERF_RECORD_MISC_SWITCH_OUT) || !(misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) return;
     uint64_t time = *(const uint64_t *)(body + 8);   // behind pid and tid
     bool placed = perf->time && time - perf->time < 50000;
@@ -226,7 +230,7 @@ static void take_switch(struct rtw_watched *watched, uint16_t misc, const uint8_
 }
 
 void rtw_perf_drain(struct rtw_watched *watched) {
-    struct rtw_perf *perf = watched->perf;
+    struct rtw_perf *perf = watched->opened;
     if (!perf) return;
     static uint8_t event[SAMPLE_SIZE] __attribute__((aligned(16)));   // the monitor alone is here
     const uint8_t *data = (const uint8_t *)perf->ring + 4096;
@@ -242,29 +246,38 @@ void rtw_perf_drain(struct rtw_watched *watched) {
         if (header.type == PERF_RECORD_SAMPLE && size) take_sample(watched, event, size);
         if (header.type == PERF_RECORD_SWITCH && size) take_switch(watched, header.misc, event);
         if (header.type == PERF_RECORD_LOST && size)
-            __atomic_fetch_add(&rtw_channel->lost[RTWATCH_NOTE], *(const uint64_t *)(event + 8), __ATOMIC_RELAXED);
+            __atomic_fetch_add(&rtw_channel->kernel_lost, *(const uint64_t *)(event + 8), __ATOMIC_RELAXED);
         tail += header.size;
     }
     __atomic_store_n(&perf->ring->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-// Where there are no perf events.
+// The way without perf events, or before there are any.
 
-static void read_counters(struct rusage *usage) { rtw_system2(SYS_getrusage, RUSAGE_THREAD, usage); }
+// Not where a filter of the program's (seccomp) refuses.
+static bool read_counters(struct rusage *usage) { return rtw_system2(SYS_getrusage, RUSAGE_THREAD, usage) == 0; }
 
 void rtw_counters_begin(struct rtw_self *self) {
-    if (self->watched->perf) return;
+    struct rtw_watched *watched = self->watched;
+    if (!watched->perf) {
+        struct rtw_perf *opened = atomic_load_explicit(&watched->opened, memory_order_acquire);
+        watched->perf_since = opened ? rtw_now() : 0;
+        watched->perf = opened;
+    }
+    self->counting = !watched->perf;
+    if (!self->counting) return;
     struct rusage usage;
-    read_counters(&usage);
+    self->counting = read_counters(&usage);
+    if (!self->counting) return;
     self->faults = (uint64_t)usage.ru_minflt;
     self->major_faults = (uint64_t)usage.ru_majflt;
     self->switches = (uint64_t)usage.ru_nivcsw;
 }
 
 void rtw_counters_end(struct rtw_self *self) {
-    if (self->watched->perf) return;
+    if (!self->counting) return;
     struct rusage usage;
-    read_counters(&usage);
+    if (!read_counters(&usage)) return;
     struct rtw_event event = {.kind = RTWATCH_PAGE_FAULT, .tier = RTWATCH_NOTE};
     for (uint64_t n = self->faults; n < (uint64_t)usage.ru_minflt; n++) rtw_record(self, &event);
     event.tier = RTWATCH_BLOCKS;

@@ -1,5 +1,5 @@
-// What the files of the preload library share. Nothing here may be called by a program; the exported functions are
-// those of symbols.h, rtwatch.h, jack.c, alsa.c and signals.c.
+// Declarations that the files of the preload library share. A program may call nothing of this; the exported functions
+// are those of symbols.h, rtwatch.h, jack.c, alsa.c and signals.c.
 
 #ifndef PRELOAD_H
 #define PRELOAD_H
@@ -22,11 +22,14 @@ enum rtw_symbol {
 #undef SYMBOL
     SYMBOL_COUNT
 };
-enum rtw_how { HOW_CALL, HOW_USER, HOW_JUMP, HOW_WAIT, HOW_DLSYM = HOW_JUMP };
-enum rtw_judge { JUDGE_ALWAYS, JUDGE_POINTER, JUDGE_PTHREAD_ONCE, JUDGE_SWIFT_ONCE, JUDGE_DISPATCH_ONCE, JUDGE_BLOCK };
+enum rtw_how { HOW_CALL, HOW_USER, HOW_JUMP, HOW_WAIT, HOW_LOOK = HOW_JUMP,
+              HOW_SYSCALL = HOW_JUMP };
+enum rtw_judge { JUDGE_ALWAYS, JUDGE_POINTER, JUDGE_PTHREAD_ONCE, JUDGE_SWIFT_ONCE, JUDGE_DISPATCH_ONCE, JUDGE_BLOCK,
+                 JUDGE_CLOCK };
 struct rtw_symbol_entry { char name[54]; uint8_t tier, family, how, judge; };
 extern const struct rtw_symbol_entry rtw_symbols[SYMBOL_COUNT];
 extern void *rtw_real[SYMBOL_COUNT];
+extern void *const rtw_trampolines[SYMBOL_COUNT];
 extern uint8_t rtw_tiers[SYMBOL_COUNT];   // as in the table; 0 where switched off
 enum { OWNER_UNKNOWN, OWNER_KNOWN, OWNER_OTHER };   // other: not libc's, and not judged
 extern uint8_t rtw_owner[SYMBOL_COUNT];
@@ -36,7 +39,7 @@ extern uint8_t rtw_waits;                 // wait-functions are to be looked at 
 struct rtw_frame {
     uint64_t start;               // time of the call; 0 when nothing is to be recorded at its end
     uint64_t *outer_slot;
-    uint64_t record;              // number of the record + 1, 0 if it was lost
+    uint64_t record;              // as rtw_publish() says it, 0 if it was lost
     uint8_t outer_tier, outer_selector, inside, waiting;
     uint32_t number;              // a copy of `symbol`, whose place the trampoline uses for the function's address
     uint64_t cycle;
@@ -45,6 +48,8 @@ struct rtw_frame {
 };
 _Static_assert(offsetof(struct rtw_frame, symbol) == 40 + 8 * 0 + 0, "the trampoline saves r11 here");
 
+enum { RTW_PACES = 6 };       // places where a thread of thread=NAME waits
+enum { WAIT_PACE = 1, WAIT_MEASURED = 2 };
 enum { RTW_CALLED = 16 };     // different calls that a thread keeps for rtwatch_found()
 enum { MODE_CYCLE = 1 };      // in a judged cycle
 enum { SELECTOR_ALLOW = 0, SELECTOR_BLOCK = 1 };
@@ -56,8 +61,9 @@ struct rtw_self {
     uint8_t inside;               // tier of the intercepted call that is running, 0 none
     uint8_t jump_tier;            // the same for calls jumped to; valid while their return address is in place
     uint8_t dispatch;             // Syscall User Dispatch is on
-    uint8_t registered, vforked, how, named, busy;   // busy: in the library's own dealings
+    uint8_t registered, vforked, found_by, named, busy;   // busy: in the library's own dealings
     uint32_t depth, permits;
+    const char *foreign;          // the name of the foreign code that it is in
     uint64_t *inside_slot;        // where the return address of the running call is
     uint64_t inside_return;
     uint64_t *jump_slot;
@@ -70,23 +76,30 @@ struct rtw_self {
     uint64_t counts[4];           // of this thread
     struct rtw_called { int32_t what; uint32_t tier; uint64_t count; } called[RTW_CALLED];   // symbol or ~system call
     uint32_t called_count, latest;                          // latest: its place in called[]
-    uint64_t pace_site, other_site; uint32_t other_count;   // thread=NAME
-    uint64_t faults, major_faults, switches;                // where perf events are refused
+    uint64_t pace_site, wait_start; uint32_t pace_waits;    // thread=NAME
+    struct rtw_pace { uint64_t site, time, count; } paces[RTW_PACES];
+    uint64_t faults, major_faults, switches;                // in cycles without perf events
+    bool counting;
     uint64_t alsa_writes;
 };
 extern __thread struct rtw_self rtw_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// What the monitor thread sees of an audio thread.
+// The monitor thread's view of an audio thread.
 struct rtw_watched {
     _Atomic int32_t tid;
     uint32_t index;               // in channel->threads
     _Atomic uint64_t start;       // of the running cycle, 0 between cycles
     _Atomic uint64_t cycle, period, hung;   // hung: number + 1 of the last cycle that was reported as hanging
+    _Atomic uint64_t permitted_since, permitted;   // no hang meanwhile: 0 or a time; nanoseconds in this cycle
     _Atomic uint64_t call_pc, call_cfa, call_rbp;   // the call or system call that it is in, 0 none
     _Atomic uint32_t call_symbol;
+    _Atomic uint32_t foreign;     // the foreign code that it is in: index into channel->foreign, 0 none
     _Atomic uint32_t exited, asked;
     uint64_t stack_high;
-    struct rtw_perf *perf;        // page faults and switches, null where the kernel refused
+    _Atomic(struct rtw_perf *) opened;   // page faults and switches; by the monitor, so that no cycle waits for it
+    struct rtw_perf *perf;        // the same from the thread's next cycle on; null until then, or where it was refused
+    uint64_t perf_since;          // what came before is in the thread's own counters
+    uint8_t perf_asked;
 };
 #define RTW_WATCHED RTWATCH_THREADS
 extern struct rtw_watched rtw_watched[RTW_WATCHED];
@@ -110,16 +123,28 @@ void rtw_fill_channel(void);
 
 // modules.c
 void rtw_find_modules(void);
+extern bool rtw_forked;   // in a forked child, until it opens a library: then the loader takes its lock too
 extern uint64_t rtw_text_start, rtw_text_end; // this library's own code
 bool rtw_sanitizer(void);                     // refused, and said
 void rtw_forget_code(void);                   // a library was unloaded
 extern uint32_t rtw_permanent_modules;        // how many of the channel's modules were there at the start
 void rtw_walks_others_stacks(void);           // the calling thread does: what it walks may have been unmapped since
 
+// trampolines.S: calls function(a, b), which may change vector registers, where arguments of another call may be in them
+#if defined(__x86_64__)
+uint64_t rtw_apart(void *function, void *a, void *b);
+#else
+static inline uint64_t rtw_apart(void *function, void *a, void *b) {
+    return ((uint64_t(*)(void *, void *))function)(a, b);
+}
+#endif
+extern uint8_t rtw_has_xsave;
+
 // resolve.c
 void *rtw_resolve(uint32_t symbol);
 void *rtw_find(const char *name, bool behind_us);
-struct link_map *rtw_own_map(void);
+void rtw_resolve_all(void);
+void *rtw_libc(void);                         // a handle for dlsym
 bool rtw_program_defines(const char *name);
 
 // clock.c
@@ -128,18 +153,20 @@ void rtw_calibrate(void);
 uint64_t rtw_from_tsc(uint64_t tsc);
 
 // cycle.c
-void rtw_begin(const char *what, uint64_t period, uint32_t how);
+void rtw_begin(const char *what, uint64_t period, uint32_t found_by);
 void rtw_end(void);
+void rtw_take_back(void);                     // the cycle that has just begun: it was none yet
 void rtw_leave_thread(void);
 void rtw_forget_threads(void);
+void rtw_notice_exits(void);
 extern _Atomic uint32_t rtw_thread_number;    // audio threads so far
 
 // record.c
 struct rtw_event { uint8_t kind, tier; uint16_t symbol; uint64_t argument, pc, cfa, rbp, time; bool exact; };
 uint64_t rtw_record(struct rtw_self *self, struct rtw_event *event);
 bool rtw_folded(struct rtw_self *self, uint8_t tier, uint64_t pc, uint64_t *slot, uint64_t rbp);
-struct rtwatch_record *rtw_reserve(uint8_t tier, uint64_t *number);
-void rtw_publish(struct rtwatch_record *record, uint64_t number);
+struct rtwatch_record *rtw_reserve(struct rtwatch_record *spare, uint64_t *number);
+uint64_t rtw_publish(struct rtwatch_record *record, struct rtwatch_record *spare, uint64_t number);
 void rtw_halt(uint8_t tier);
 bool rtw_vforked_child(struct rtw_self *self);
 void rtw_count_name(uint16_t symbol);
@@ -160,6 +187,8 @@ enum { BASE_NONE, BASE_RSP, BASE_RBP, BASE_NOT_GUESSED };   // the last: as none
 enum { RULE_RBP_SAVED = 1, RULE_END = 2, RULE_SIGNAL = 4, RULE_PLAIN = 8 };   // plain: frame pointer, as all have it
 struct rtw_rule rtw_rule_at(uint64_t pc);
 void rtw_keep_rule(uint64_t pc, struct rtw_rule rule);
+struct dl_find_object;
+bool rtw_object_at(uint64_t pc, struct dl_find_object *object);
 bool rtw_code_stays(uint64_t pc);             // for certain; on an audio thread all that is on its stack does
 
 // guess.c
@@ -188,10 +217,9 @@ long rtw_program_sigsys(const void *kernel_action, void *old_kernel_action);
 extern _Atomic uint32_t rtw_handlers;         // how many handlers the program has installed
 
 // perf.c
-void rtw_perf_open(struct rtw_watched *watched, int32_t tid);
+void rtw_perf_open(struct rtw_watched *watched);
 void rtw_perf_drain(struct rtw_watched *watched);
 void rtw_perf_close(struct rtw_watched *watched);
-uint32_t rtw_perf_features(const struct rtw_watched *watched);
 void rtw_counters_begin(struct rtw_self *self);
 void rtw_counters_end(struct rtw_self *self);
 
@@ -202,7 +230,7 @@ void rtw_monitor_forget(void);
 extern int rtw_hang_signal;
 
 // waits.c
-bool rtw_wait_begins(struct rtw_self *self, uint32_t symbol, struct rtw_frame *frame);
+uint8_t rtw_wait_begins(struct rtw_self *self, uint32_t symbol, struct rtw_frame *frame);
 void rtw_wait_ended(uint32_t symbol, struct rtw_frame *frame, int64_t result);
 bool rtw_alsa_ready(uint32_t symbol, const struct rtw_frame *frame);
 uint64_t rtw_alsa_period(void);
@@ -211,6 +239,21 @@ bool rtw_alsa_waits(uint32_t symbol, const struct rtw_frame *frame);
 
 // fork.c
 void rtw_process_prepare(void);
+
+// crash.c
+void rtw_crash_prepare(void);
+bool rtw_crash_signal(int signal);            // ours is the handler, where the program believes that there is none
+void rtw_crash_give_up(int signal);
+
+// lock.c
+bool rtw_lock(_Atomic uint32_t *lock);
+bool rtw_try_lock(_Atomic uint32_t *lock);
+void rtw_unlock(_Atomic uint32_t *lock);
+// In a forked child: what another thread of the parent was in the middle of never ends here.
+void rtw_forget_saying(void);
+void rtw_forget_finding(void);
+void rtw_forget_perf(void);
+void rtw_forget_dispatch(void);
 
 // Own copies: the library calls nothing of libc on an audio thread.
 static inline size_t rtw_length(const char *s) { size_t n = 0; while (s[n]) n++; return n; }

@@ -1,23 +1,107 @@
-// What happens on the audio thread when something is found: judge, fold, walk the stack, write a fixed record.
+// The work on the audio thread when something is found: judge, fold, walk the stack, write a fixed record.
 
 #include "preload.h"
 #include "system.h"
 
-struct rtwatch_record *rtw_reserve(uint8_t tier, uint64_t *number) {
+static struct rtwatch_record *take_place(uint64_t most, uint64_t *number) {
     struct rtwatch_channel *channel = rtw_channel;
     uint64_t at = __atomic_load_n(&channel->written, __ATOMIC_RELAXED);
+    *number = 0;
     do
-        if (at - __atomic_load_n(&channel->read, __ATOMIC_ACQUIRE) >= RTWATCH_RECORDS) {
-            __atomic_fetch_add(&channel->lost[tier], 1, __ATOMIC_RELAXED);
-            return NULL;
-        }
+        if (at - __atomic_load_n(&channel->read, __ATOMIC_ACQUIRE) >= most) return NULL;
     while (!__atomic_compare_exchange_n(&channel->written, &at, at + 1, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
     *number = at;
     return &channel->records[at % RTWATCH_RECORDS];
 }
 
-void rtw_publish(struct rtwatch_record *record, uint64_t number) {
+static uint64_t key_of(const struct rtwatch_record *record) {
+    uint64_t hash = (uint64_t)record->thread << 32 | (uint64_t)record->name << 16 | record->kind << 8 | record->tier;
+    for (uint32_t i = 0; i < record->depth; i++) {
+        hash = (hash ^ record->stack[i]) * 0x9E3779B97F4A7C15ull;
+        hash ^= hash >> 29;
+    }
+    hash ^= (uint64_t)record->foreign * 0xD6E8FEB86659FD93ull;
+    // Of a system call, its number.
+    if (record->kind == RTWATCH_SYSCALL) hash = (hash ^ record->argument) * 0x9E3779B97F4A7C15ull;
+    return (hash ^ hash >> 29) | 1ull << 63;   // never 0
+}
+
+// Notes leave half of all room to what blocks and may block. (A crash comes once.)
+static bool is_note(const struct rtwatch_record *record) {
+    return record->tier == RTWATCH_NOTE && record->kind != RTWATCH_CRASH;
+}
+
+static struct rtwatch_repeat *repeat_of(const struct rtwatch_record *record) {
+    struct rtwatch_channel *channel = rtw_channel;
+    uint64_t key = key_of(record);
+    for (uint64_t i = 0; i < 64; i++) {
+        struct rtwatch_repeat *repeat = &channel->repeats[(key + i) % RTWATCH_REPEATS];
+        uint64_t there = __atomic_load_n(&repeat->key, __ATOMIC_RELAXED);
+        if (there == key) return repeat;
+        if (there) continue;
+        uint64_t taken = __atomic_load_n(&channel->repeat_count, __ATOMIC_RELAXED);
+        if (is_note(record) && taken >= RTWATCH_REPEATS / 2) return NULL;
+        if (__atomic_compare_exchange_n(&repeat->key, &there, key, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            __atomic_fetch_add(&channel->repeat_count, 1, __ATOMIC_RELAXED);
+            const uint64_t *from = (const uint64_t *)record;
+            for (size_t j = 0; j < sizeof *record / 8; j++) ((uint64_t *)&repeat->record)[j] = from[j];
+            __atomic_store_n(&repeat->ready, 1, __ATOMIC_RELEASE);
+            return repeat;
+        }
+        if (there == key) return repeat;
+    }
+    return NULL;
+}
+
+#define REPEATED (1ull << 63)
+
+// The record is not in the ring yet: it is counted with those that are alike, else it looks for a place there after all.
+static uint64_t keep_pressed(struct rtwatch_record *record) {
+    struct rtwatch_repeat *repeat = repeat_of(record);
+    if (repeat) {
+        __atomic_store_n(&repeat->last_cycle, record->cycle, __ATOMIC_RELAXED);
+        __atomic_store_n(&repeat->last_time, record->time, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&repeat->count, 1, __ATOMIC_RELEASE);
+        return REPEATED | (uint64_t)(repeat - rtw_channel->repeats);
+    }
+    uint64_t number;
+    struct rtwatch_record *place = take_place(is_note(record) ? RTWATCH_RECORDS / 2 : RTWATCH_RECORDS, &number);
+    if (!place) {
+        __atomic_fetch_add(&rtw_channel->lost[record->tier], 1, __ATOMIC_RELAXED);
+        return 0;
+    }
+    const uint64_t *from = (const uint64_t *)record;
+    for (size_t i = 1; i < sizeof *record / 8; i++) ((uint64_t *)place)[i] = from[i];   // all but `sequence`
+    __atomic_store_n(&place->sequence, number + 1, __ATOMIC_RELEASE);
+    return number + 1;
+}
+
+// A place in the ring, or, where the command does not keep up, `spare`: rtw_publish() says then what becomes of it.
+struct rtwatch_record *rtw_reserve(struct rtwatch_record *spare, uint64_t *number) {
+    struct rtwatch_record *place = take_place(RTWATCH_PRESSED, number);
+    return place ? place : spare;
+}
+
+// Returns the number by which rtw_leave() finds the record again, 0 if it was lost.
+uint64_t rtw_publish(struct rtwatch_record *record, struct rtwatch_record *spare, uint64_t number) {
+    if (unlikely(record == spare)) return keep_pressed(record);
     __atomic_store_n(&record->sequence, number + 1, __ATOMIC_RELEASE);
+    return number + 1;
+}
+
+// The call has returned.
+static void note_duration(uint64_t kept, uint64_t took) {
+    if (kept & REPEATED) {
+        struct rtwatch_repeat *repeat = &rtw_channel->repeats[kept & (RTWATCH_REPEATS - 1)];
+        __atomic_fetch_add(&repeat->total, took, __ATOMIC_RELAXED);
+        if (took > __atomic_load_n(&repeat->longest, __ATOMIC_RELAXED))
+            __atomic_store_n(&repeat->longest, took, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&repeat->measured, 1, __ATOMIC_RELEASE);
+        return;
+    }
+    struct rtwatch_record *record = &rtw_channel->records[(kept - 1) % RTWATCH_RECORDS];
+    if (__atomic_load_n(&record->sequence, __ATOMIC_RELAXED) == kept)
+        __atomic_store_n(&record->duration, took, __ATOMIC_RELAXED);
 }
 
 void rtw_count_name(uint16_t name) {
@@ -60,7 +144,8 @@ static void keep_called(struct rtw_self *self, uint8_t tier, int32_t what) {
     called->count++;
 }
 
-// The number of the record + 1, or 0. The time is taken last, so that a call's duration is without what this costs.
+// Returns the same number as rtw_publish(). The time is taken last, so that a call's duration does not include this
+// work.
 uint64_t rtw_record(struct rtw_self *self, struct rtw_event *event) {
     struct rtwatch_channel *channel = rtw_channel;
     if (self->cycle < rtw_options.skip) {
@@ -75,12 +160,12 @@ uint64_t rtw_record(struct rtw_self *self, struct rtw_event *event) {
     __atomic_fetch_add(&channel->counts[tier], 1, __ATOMIC_RELAXED);
     rtw_count_name(event->symbol);
     if (tier > rtw_options.tier && event->kind <= RTWATCH_SYSCALL) return 0;
-    uint64_t number;
-    struct rtwatch_record *record = rtw_reserve(tier, &number);
-    if (!record) {
+    if (event->kind == RTWATCH_DEADLINE) {
         stop_here(tier);
         return 0;
     }
+    uint64_t number;
+    struct rtwatch_record spare, *record = rtw_reserve(&spare, &number);
     record->cycle = self->cycle;
     record->duration = 0;
     record->argument = event->argument;
@@ -88,15 +173,17 @@ uint64_t rtw_record(struct rtw_self *self, struct rtw_event *event) {
     record->name = event->symbol;
     record->kind = event->kind;
     record->tier = tier;
+    record->foreign = atomic_load_explicit(&self->watched->foreign, memory_order_relaxed);
     record->left_out = 0;
     record->depth = 0;
     if (event->pc)
         record->depth = rtw_walk(event->pc, event->cfa, event->rbp, event->exact,
                                  rtw_stack_window(self, event->cfa - 8), record->stack, &record->left_out, NULL);
     record->time = event->time = rtw_now();
-    rtw_publish(record, number);
+    uint64_t kept = rtw_publish(record, &spare, number);
+    if (unlikely(record == &spare)) event->time = rtw_now();
     stop_here(tier);
-    return number + 1;
+    return kept;
 }
 
 // Is there a signal handler's frame between here and `outer`? Then what it does is its own doing.
@@ -151,7 +238,7 @@ uint32_t rtw_hit(struct rtw_frame *frame) {
     }
     if (unlikely(self->vforked) && rtw_vforked_child(self)) return 0;
     // libasound's own doing, and that of what it calls.
-    if (self->how == 4 && frame->ret >= rtw_alsa_start && frame->ret < rtw_alsa_end) {
+    if (self->found_by == FOUND_BY_ALSA && frame->ret >= rtw_alsa_start && frame->ret < rtw_alsa_end) {
         self->jump_slot = &frame->ret;
         self->jump_return = frame->ret;
         self->jump_tier = RTWATCH_BLOCKS;
@@ -159,7 +246,8 @@ uint32_t rtw_hit(struct rtw_frame *frame) {
     }
     uint8_t selector = self->selector;
     self->selector = SELECTOR_ALLOW;
-    if (unlikely(rtw_owner[symbol] == OWNER_UNKNOWN)) rtw_resolve(symbol);
+    if (unlikely(rtw_owner[symbol] == OWNER_UNKNOWN))
+        rtw_apart((void *)rtw_resolve, (void *)(uintptr_t)symbol, NULL);
     uint8_t tier = rtw_owner[symbol] == OWNER_OTHER ? 0 : rtw_judge(symbol, frame);
     uint64_t *slot = &frame->ret;
     if (!tier || rtw_folded(self, tier, frame->ret, slot, frame->rbp)) {
@@ -207,10 +295,8 @@ void rtw_leave(struct rtw_frame *frame) {
     if (frame->inside && (self->mode & MODE_CYCLE) && self->cycle == frame->cycle) {
         self->selector = SELECTOR_ALLOW;
         if (frame->record) {
-            uint64_t now = rtw_now(), took = now > frame->start ? now - frame->start : 1;
-            struct rtwatch_record *record = &rtw_channel->records[(frame->record - 1) % RTWATCH_RECORDS];
-            if (__atomic_load_n(&record->sequence, __ATOMIC_RELAXED) == frame->record)
-                __atomic_store_n(&record->duration, took, __ATOMIC_RELAXED);
+            uint64_t now = rtw_now();
+            note_duration(frame->record, now > frame->start ? now - frame->start : 1);
         }
         if (self->watched) atomic_store_explicit(&self->watched->call_pc, 0, memory_order_relaxed);
         self->inside = frame->outer_tier;

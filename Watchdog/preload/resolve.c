@@ -1,10 +1,12 @@
-// Where the intercepted functions really are: the first definition behind this library in the loader's list.
+// Finds the real functions behind the intercepted ones: the first definition behind this library in the loader's list.
+// They are looked up at the start, all at once.
 //
 // The symbol tables are read here and not with dlsym, because the first calls come while the process is still being put
 // together (the loader itself calls malloc), dlsym may allocate, and it stands for our own name too.
 
 #include "preload.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 
@@ -17,11 +19,13 @@ struct symbol_table {
     const ElfW(Half) *versions;
 };
 
-static struct symbol_table table_of(const struct link_map *map) {
+struct object { ElfW(Addr) base; const ElfW(Dyn) *dynamic; const char *name; };
+
+static struct symbol_table table_of(const struct object *object) {
     struct symbol_table table = {0};
-    for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+    for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
         uintptr_t address = entry->d_un.d_ptr;
-        if (address < map->l_addr) address += map->l_addr;   // most loaders have relocated it in place
+        if (address < object->base) address += object->base;   // most loaders have relocated it in place
         const void *at = (const void *)address;
         switch (entry->d_tag) {
         case DT_SYMTAB: table.symbols = at; break;
@@ -67,44 +71,67 @@ static const ElfW(Sym) *find_plain(const struct symbol_table *table, const char 
     return NULL;
 }
 
-static void *find_in(const struct link_map *map, const char *name) {
-    struct symbol_table table = table_of(map);
+static void *find_in(const struct object *object, const char *name) {
+    struct symbol_table table = table_of(object);
     if (!table.symbols || !table.strings) return NULL;
     const ElfW(Sym) *symbol = table.gnu_hash ? find_gnu(&table, name) : table.hash ? find_plain(&table, name) : NULL;
     if (!symbol) return NULL;
-    uintptr_t address = map->l_addr + symbol->st_value;
+    uintptr_t address = object->base + symbol->st_value;
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC) address = ((uintptr_t(*)(void))address)();
     return (void *)address;
 }
 
-struct link_map *rtw_own_map(void) {
-    struct link_map *map = _r_debug.r_map;
-    while (map && map->l_ld != _DYNAMIC) map = map->l_next;
-    return map;
+// Libraries in the loader's order. While another thread may unload one, the list is the loader's to walk: it holds its
+// lock meanwhile. Before the constructors there is one thread, and in a forked child its parent's thread may hold that
+// lock for ever.
+static bool settled;
+
+struct search { const char *name; bool behind_us, passed_us; void *found; struct object where; };
+
+static bool look(struct search *search, const struct object *object) {
+    bool own = object->dynamic == _DYNAMIC;
+    search->passed_us = search->passed_us || own;
+    if (own || (search->behind_us && !search->passed_us)) return false;
+    search->found = find_in(object, search->name);
+    if (search->found) search->where = *object;
+    return search->found != NULL;
 }
 
-static void *find(const char *name, bool behind_us, struct link_map **where) {
-    struct link_map *own = rtw_own_map();
-    for (struct link_map *map = behind_us && own ? own->l_next : _r_debug.r_map; map; map = map->l_next) {
-        void *found = map == own ? NULL : find_in(map, name);
-        if (!found) continue;
-        *where = map;
-        return found;
+static int look_at(struct dl_phdr_info *info, size_t size, void *pointer) {
+    (void)size;
+    struct object object = {info->dlpi_addr, NULL, info->dlpi_name ? info->dlpi_name : ""};
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            object.dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    return object.dynamic && look(pointer, &object);
+}
+
+static struct search find(const char *name, bool behind_us) {
+    struct search search = {.name = name, .behind_us = behind_us};
+    int (*visit)(int (*)(struct dl_phdr_info *, size_t, void *), void *) = rtw_real[SYMBOL_dl_iterate_phdr];
+    if (settled && *rtw_alive && !rtw_forked) {
+        visit(look_at, &search);
+        return search;
     }
-    return NULL;
+    for (struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        struct object object = {map->l_addr, map->l_ld, map->l_name};
+        if (look(&search, &object)) break;
+    }
+    return search;
 }
 
-void *rtw_find(const char *name, bool behind_us) {
-    struct link_map *where;
-    return find(name, behind_us, &where);
-}
+void *rtw_find(const char *name, bool behind_us) { return find(name, behind_us).found; }
 
 // A program's own functions come before this library's.
-bool rtw_program_defines(const char *name) { return _r_debug.r_map && find_in(_r_debug.r_map, name); }
+bool rtw_program_defines(const char *name) {
+    struct link_map *program = _r_debug.r_map;   // first, and never unloaded
+    struct object object = program ? (struct object){program->l_addr, program->l_ld, ""} : (struct object){0};
+    return program && find_in(&object, name);
+}
 
-static bool is_libc(const struct link_map *map) {
+static bool is_libc(const char *path) {
     static const char *const names[] = {"libc.so", "libc-", "libpthread", "librt", "libdl", "ld-"};
-    const char *base = map->l_name;
+    const char *base = path;
     for (const char *at = base; *at; at++)
         if (*at == '/') base = at + 1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -122,13 +149,25 @@ static void missing(void) {
 }
 
 void *rtw_resolve(uint32_t symbol) {
-    struct link_map *where = NULL;
-    void *found = find(rtw_symbols[symbol].name, true, &where);
-    if (!found) return (void *)missing;
+    struct search search = find(rtw_symbols[symbol].name, true);
+    if (!search.found) return (void *)missing;
     // Some library's own function of that name (`error`, `connect`): not ours to judge. An allocator is, whosever it is.
     uint8_t family = rtw_symbols[symbol].family;
-    bool foreign = family > RTWATCH_MEMORY && family < RTWATCH_SWIFT && !is_libc(where);
+    bool foreign = family > RTWATCH_MEMORY && family < RTWATCH_SWIFT && !is_libc(search.where.name);
     rtw_owner[symbol] = foreign ? OWNER_OTHER : OWNER_KNOWN;
-    rtw_real[symbol] = found;
-    return found;
+    rtw_real[symbol] = search.found;
+    return search.found;
+}
+
+static void *libc;
+void *rtw_libc(void) { return libc; }
+
+// Runs at the start, while there is one thread. A function that only a library defines that is opened later is looked
+// up when it is first called.
+void rtw_resolve_all(void) {
+    for (uint32_t symbol = 0; symbol < SYMBOL_COUNT; symbol++) rtw_resolve(symbol);
+    // The loader prepares what it opens by name, and only that, to be asked for symbols.
+    void *(*open)(const char *, int) = rtw_real[SYMBOL_dlopen];
+    if (rtw_owner[SYMBOL_dlopen] == OWNER_KNOWN) libc = open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    settled = rtw_owner[SYMBOL_dl_iterate_phdr] != OWNER_UNKNOWN;
 }

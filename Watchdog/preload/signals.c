@@ -83,6 +83,15 @@ EXPORTED int sigaction(int signal, const struct sigaction *restrict action, stru
         struct kernel_action none = {0};
         rtw_system4(SYS_rt_sigaction, signal, &none, NULL, 8);
     }
+    if (rtw_crash_signal(signal)) {
+        if (action) {
+            rtw_crash_give_up(signal);
+            if ((void *)action->sa_handler > (void *)1) atomic_fetch_add(&rtw_handlers, 1);
+        }
+        int result = action ? REAL(sigaction)(signal, action, NULL) : 0;
+        if (old && result == 0) *old = (struct sigaction){0};
+        return result;
+    }
     if (!action) return REAL(sigaction)(signal, action, old);
     struct sigaction passed = *action;
     sigdelset(&passed.sa_mask, SIGSYS);
@@ -99,6 +108,10 @@ static sighandler_t set_handler(int signal, sighandler_t handler, sighandler_t (
     }
     if (signal && signal == rtw_hang_signal) rtw_hang_signal = 0;
     if ((void *)handler > (void *)1) atomic_fetch_add(&rtw_handlers, 1);
+    if (rtw_crash_signal(signal)) {
+        rtw_crash_give_up(signal);
+        return real(signal, handler) == SIG_ERR ? SIG_ERR : SIG_DFL;
+    }
     return real(signal, handler);
 }
 

@@ -6,7 +6,8 @@
 //        JUMP   jumped to: arguments on the stack, functions that look at their caller or do not return, Swift's own
 //               calling conventions
 //        WAIT   like CALL; and a thread may wait for its next cycle in it (ALSA, thread=NAME)
-//        DLSYM  dlsym itself (late.c)
+//        SYSCALL  syscall itself: like JUMP, and like WAIT for a futex
+//        LOOK   like JUMP; what they are asked for is looked at first, on every thread (late.c)
 // judge: when a call counts at all, or as a note only (judge.c)
 //
 // Not here, because they neither block nor allocate: trylock, trywait, snprintf, memcpy and their like.
@@ -23,7 +24,7 @@ SYMBOL(pvalloc, BLOCKS, MEMORY, CALL, ALWAYS)
 SYMBOL(free, BLOCKS, MEMORY, CALL, POINTER)
 SYMBOL(realloc, BLOCKS, MEMORY, CALL, ALWAYS)
 SYMBOL(reallocarray, BLOCKS, MEMORY, CALL, ALWAYS)
-// What a program's own malloc hands over to.
+// The functions to which a program's own malloc hands over.
 SYMBOL(__libc_malloc, BLOCKS, MEMORY, CALL, ALWAYS)
 SYMBOL(__libc_calloc, BLOCKS, MEMORY, CALL, ALWAYS)
 SYMBOL(__libc_realloc, BLOCKS, MEMORY, CALL, ALWAYS)
@@ -141,7 +142,7 @@ SYMBOL(epoll_create, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(epoll_create1, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(epoll_ctl, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(eventfd, BLOCKS, WAITS, CALL, ALWAYS)
-SYMBOL(eventfd_read, BLOCKS, WAITS, CALL, ALWAYS)
+SYMBOL(eventfd_read, BLOCKS, WAITS, WAIT, ALWAYS)
 SYMBOL(eventfd_write, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(timerfd_create, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(timerfd_settime, BLOCKS, WAITS, CALL, ALWAYS)

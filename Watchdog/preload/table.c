@@ -16,6 +16,7 @@ _Static_assert(SYMBOL_COUNT < RTWATCH_NAMES, "the channel has a place for every 
 uint8_t rtw_tiers[SYMBOL_COUNT];
 uint8_t rtw_owner[SYMBOL_COUNT];
 uint8_t rtw_waits;
+uint8_t rtw_has_xsave;
 #if !defined(__x86_64__)
 void *rtw_real[SYMBOL_COUNT];   // with no trampolines, only what the library looks up for itself
 #endif

@@ -3,6 +3,9 @@
 // Swift's preserve-most functions promise to keep: all but r11) are saved, rtw_hit() judges and records, and the
 // function is then either jumped to or called, so that its time is known.
 //
+// The library itself touches no vector register (it is compiled so), but functions of others may, and arguments are in
+// them: those that rtw_hit() needs are called by rtw_apart(), and what is looked up at a first call is called so here.
+//
 // rtw_real[] holds where the functions are; at first each entry leads to code that looks it up (resolve.c). That may
 // happen before the constructors run: the loader itself calls malloc.
 
@@ -16,7 +19,8 @@
     .hidden rtw_hit
     .hidden rtw_leave
     .hidden rtw_resolve
-    .hidden rtw_dlsym
+    .hidden rtw_look
+    .hidden rtw_futex
     .hidden rtw_real
     .globl rtw_real
 
@@ -50,6 +54,61 @@
     mov 104(%rsp), %rax
 .endm
 
+// rtw_apart(function, a, b): calls function(a, b) and keeps what C lets it change and our caller's caller may need:
+// vector registers in their whole width, those of the x87 unit, the modes of both.
+    .set KEPT, 0xe7   // x87, SSE, AVX, AVX-512
+    .set KEPT_SIZE, 2752
+    .p2align 4
+    .hidden rtw_apart
+    .hidden rtw_has_xsave
+    .globl rtw_apart
+    .type rtw_apart, @function
+rtw_apart:
+    .cfi_startproc
+    push %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    mov %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    push %rbx
+    push %rdx
+    .cfi_offset %rbx, -24
+    sub $KEPT_SIZE, %rsp
+    and $-64, %rsp
+    mov %rdi, %r8
+    mov %rsi, %rdi
+    mov %rdx, %rsi
+    movzbl rtw_has_xsave(%rip), %ebx
+    test %ebx, %ebx
+    jne 1f
+    fxsave64 (%rsp)
+    call *%r8
+    fxrstor64 (%rsp)
+    jmp 2f
+1:  xor %eax, %eax
+    .set place, 512
+    .rept 8
+    mov %rax, place(%rsp)
+    .set place, place + 8
+    .endr
+    xor %edx, %edx
+    mov $KEPT, %eax
+    xsave64 (%rsp)
+    call *%r8
+    mov %rax, %rbx
+    xor %edx, %edx
+    mov $KEPT, %eax
+    xrstor64 (%rsp)
+    mov %rbx, %rax
+2:  mov -8(%rbp), %rbx
+    leave
+    .cfi_def_cfa %rsp, 8
+    .cfi_restore %rbp
+    .cfi_restore %rbx
+    ret
+    .cfi_endproc
+    .size rtw_apart, . - rtw_apart
+
 // r11: the number of the function.
     .p2align 4
     .type rtw_slow, @function
@@ -76,10 +135,14 @@ rtw_slow:
     call *%r11
     mov %rax, 104(%rsp)
     mov %rdx, 80(%rsp)
+    mov %rcx, 72(%rsp)   // Swift returns in four registers
+    mov %r8, 64(%rsp)
     mov %rsp, %rdi
     call rtw_leave
     mov 104(%rsp), %rax
     mov 80(%rsp), %rdx
+    mov 72(%rsp), %rcx
+    mov 64(%rsp), %r8
     leave
     .cfi_def_cfa %rsp, 8
     .cfi_restore %rbp
@@ -92,8 +155,9 @@ rtw_slow:
 rtw_lazy:
     .cfi_startproc
     SAVE
-    mov %r11d, %edi
-    call rtw_resolve
+    lea rtw_resolve(%rip), %rdi
+    mov %r11d, %esi
+    call rtw_apart
     mov %rax, 40(%rsp)
     RESTORE
     leave
@@ -112,6 +176,9 @@ rtw_lazy:
     .pushsection .data.rtw_real, "aw", @progbits
     .quad .Llazy_\name
     .popsection
+    .pushsection .data.rel.ro.rtw_trampolines, "aw", @progbits
+    .quad .Lours_\name
+    .popsection
 .endm
 
 .macro TRAMPOLINE name, number
@@ -120,6 +187,7 @@ rtw_lazy:
     .type \name, @function
     .p2align 4
 \name:
+.Lours_\name:
     .cfi_startproc
     endbr64
     mov rtw_self@gottpoff(%rip), %r11
@@ -139,6 +207,7 @@ rtw_lazy:
     .type \name, @function
     .p2align 4
 \name:
+.Lours_\name:
     .cfi_startproc
     endbr64
     mov rtw_self@gottpoff(%rip), %r11
@@ -153,9 +222,47 @@ rtw_lazy:
     .size \name, . - \name
 .endm
 
+// The loader's functions look at their caller, so they are jumped to; what they are asked for is looked at first.
+.macro LOOKING name, number
+    FIRST \name, \number
+    .globl \name
+    .type \name, @function
+    .p2align 4
+\name:
+.Lours_\name:
+    .cfi_startproc
+    endbr64
+    mov $\number, %r11d
+    SAVE
+    mov %rsp, %rdi
+    call rtw_look
+    test %rax, %rax
+    jne 1f
+    mov (rtw_real + 8 * \number)(%rip), %rax
+    mov %rax, 40(%rsp)
+    RESTORE
+    leave
+    .cfi_remember_state
+    .cfi_def_cfa %rsp, 8
+    .cfi_restore %rbp
+    jmp *%r11
+    .cfi_restore_state
+1:  leave
+    .cfi_def_cfa %rsp, 8
+    .cfi_restore %rbp
+    ret
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
     .section .data.rtw_real, "aw", @progbits
     .p2align 3
 rtw_real:
+    .section .data.rel.ro.rtw_trampolines, "aw", @progbits
+    .p2align 3
+    .hidden rtw_trampolines
+    .globl rtw_trampolines
+rtw_trampolines:
     .text
 
 .macro OF_CALL name, number
@@ -170,41 +277,52 @@ rtw_real:
 .macro OF_WAIT name, number
     WAITING \name, \number
 .endm
-.macro OF_DLSYM name, number
+// syscall(): its seventh argument is on the stack, so it is jumped to, but for a futex that a watched thread waits for.
+.macro OF_SYSCALL name, number
     FIRST \name, \number
-    .set dlsym_number, \number
-.endm
-#define SYMBOL(name, tier, family, how, judge) OF_##how name, __COUNTER__;
-#include "symbols.h"
-
-// dlsym looks at its caller, so it is jumped to; what it is asked for is looked at first.
-    .globl dlsym
-    .type dlsym, @function
+    .globl \name
+    .type \name, @function
     .p2align 4
-dlsym:
+\name:
+.Lours_\name:
     .cfi_startproc
     endbr64
-    mov $dlsym_number, %r11d
+    cmpb $0, rtw_waits(%rip)
+    jne 2f
+3:  mov rtw_self@gottpoff(%rip), %r11
+    cmpb $0, %fs:(%r11)
+    jne 1f
+    jmp *(rtw_real + 8 * \number)(%rip)
+1:  mov $\number, %r11d
+    jmp rtw_slow
+2:  cmp $202, %rdi   // futex
+    jne 3b
+    mov $\number, %r11d
     SAVE
     mov %rsp, %rdi
-    call rtw_dlsym
-    test %rax, %rax
-    jne 1f
-    mov (rtw_real + 8 * dlsym_number)(%rip), %rax
-    mov %rax, 40(%rsp)
+    call rtw_futex
+    test %eax, %eax
+    jne 4f
     RESTORE
     leave
     .cfi_remember_state
     .cfi_def_cfa %rsp, 8
     .cfi_restore %rbp
-    jmp *%r11
+    jmp 3b
     .cfi_restore_state
-1:  leave
+4:  mov 104(%rsp), %rax
+    leave
     .cfi_def_cfa %rsp, 8
     .cfi_restore %rbp
     ret
     .cfi_endproc
-    .size dlsym, . - dlsym
+    .size \name, . - \name
+.endm
+.macro OF_LOOK name, number
+    LOOKING \name, \number
+.endm
+#define SYMBOL(name, tier, family, how, judge) OF_##how name, __COUNTER__;
+#include "symbols.h"
 
 #endif
 

@@ -17,9 +17,14 @@ enum { REGISTER_SP = 31, REGISTER_FP = 29, REGISTER_RA = 30 };
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+// The loader's own code uses vector registers; here arguments may be in them.
+bool rtw_object_at(uint64_t pc, struct dl_find_object *object) {
+    return _dl_find_object && (int)rtw_apart((void *)_dl_find_object, (void *)pc, object) == 0;
+}
 #endif
 
-// What is known, by place: the key, and a rule in one word with a few bits of the key again, so that a word that two
+// The known rules, by place: the key, and a rule in one word with a few bits of the key again, so that a word that two
 // threads wrote at once is not taken for another's.
 struct rtw_known rtw_known[RTW_KNOWN];
 
@@ -44,7 +49,8 @@ static __thread bool careful __attribute__((tls_model("initial-exec")));
 
 void rtw_walks_others_stacks(void) { careful = true; }
 
-// Whether the code at `pc` cannot go: a library that a thread runs in stays, one that it was in a moment ago may not.
+// Returns whether the code at `pc` cannot go: a library that a thread runs in stays, one that it was in a moment ago
+// may not.
 static bool stays_mapped(uint64_t pc) {
     const struct rtwatch_channel *channel = rtw_channel;
     for (uint32_t i = 0; channel && i < rtw_permanent_modules; i++)
@@ -201,7 +207,7 @@ static void run(struct reader r, const struct common *common, uint64_t target, s
         }
         switch (code) {
         case 0x00: break;
-        case 0x01: return;   // set_loc: nobody emits it here
+        case 0x01: return;   // set_loc: no compiler emits it here
         case 0x02: case 0x03: case 0x04:
             location += fixed(&r, code == 2 ? 1 : code == 3 ? 2 : 4) * common->code_align;
             if (location > target) return;
@@ -262,7 +268,7 @@ static struct rtw_rule computed(uint64_t pc) {
     struct rtw_rule rule = {0};
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
     struct dl_find_object object;
-    if (!_dl_find_object || _dl_find_object((void *)pc, &object) != 0 || !object.dlfo_eh_frame) return rule;
+    if (!rtw_object_at(pc, &object) || !object.dlfo_eh_frame) return rule;
     const uint8_t *description = description_of(object.dlfo_eh_frame, pc);
     if (!description) return rule;
     struct reader r = {description, description + 8};

@@ -1,5 +1,5 @@
-// What a call costs: off the audio thread, on it, and as a trapped system call. Run it bare, under the watchdog
-// (`make bench` does both), or built with -DRTSAN against RealtimeSanitizer's runtime.
+// Measures the cost of a call: off the audio thread, on it, and as a trapped system call. Run it bare, under the
+// watchdog (`make bench` does both), or built with -DRTSAN against RealtimeSanitizer's runtime.
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

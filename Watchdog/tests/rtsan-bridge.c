@@ -11,8 +11,7 @@ void __rtsan_enable(void);
 
 static __thread int depth;
 
-void rtwatch_enter(const char *what, unsigned long long period)
-{
+void rtwatch_enter(const char *what, unsigned long long period) {
     (void)period;
     if (depth++ == 0) {
         char line[64];
@@ -22,8 +21,7 @@ void rtwatch_enter(const char *what, unsigned long long period)
     __rtsan_realtime_enter();
 }
 
-void rtwatch_exit(void)
-{
+void rtwatch_exit(void) {
     __rtsan_realtime_exit();
     if (--depth == 0 && write(2, "\n@end\n", 6) < 0) return;
 }

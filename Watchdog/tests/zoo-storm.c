@@ -1,4 +1,4 @@
-// What must neither deadlock nor crash nor lose a count: many of everything at once. Each runs alone.
+// Programs that must neither deadlock nor crash nor lose a count: many calls of every kind at once. Each runs alone.
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -75,7 +75,7 @@ static void *audio(void *unused) {
     zoo_thread = pthread_self();
     for (int i = 0; i < chosen_count; i++)
         for (int n = 0; n < cycles; n++) {
-            rtwatch_cycle_begin(chosen[i]->name, 0);
+            rtwatch_cycle_begin(chosen[i]->name, 62500000);   // and so a hang after two seconds
             chosen[i]->run();
             rtwatch_cycle_end();
         }

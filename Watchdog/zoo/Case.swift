@@ -1,16 +1,16 @@
-/// What must be reported of a case, or that nothing may be.
+/// The tier in which a case must be reported, or that it must not be.
 enum Expected: String {
     case blocks = "blocks", mayBlock = "may-block", notes, clean
 }
 
-/// How a case comes to be seen: with a static standard library, only what reaches libc or the kernel can be.
+/// The level at which a case is seen: with a static standard library, only calls that reach libc or the kernel can be.
 enum Seen: String {
     case libc, swift
 }
 
 /// One thing that a programmer may do on an audio thread.
 ///
-/// Its function does that on a line marked `HERE` (scripts/check-watchdog reads the marks), and returns a number, so that the
+/// Its function does that on a line marked `HERE` (scripts/checks/watchdog reads the marks), and returns a number, so that the
 /// call is not the last thing it does: a call in tail position leaves no trace of its caller.
 struct Case: @unchecked Sendable {
     /// At most 23 characters.
@@ -19,9 +19,9 @@ struct Case: @unchecked Sendable {
     /// The function that must be named; "|" between several that are right.
     let function: String
     let seen: Seen
-    /// Whether the function has run once before, outside of a cycle.
+    /// Indicates whether the function has run once before, outside of a cycle.
     var isWarm = false
-    /// What is done before, outside of the cycle.
+    /// The preparation, outside of the cycle.
     var prepare: @convention(c) () -> Void = {}
     let body: @convention(c) () -> Int
 }
@@ -58,7 +58,7 @@ func clean(
 
 /// Keeps the optimiser from knowing what a value is.
 @inline(never) @_optimize(none) func opaque<Value>(_ value: Value) -> Value { value }
-/// The same for what may not be copied, and for what generic code would count.
+/// Does the same for values that may not be copied, and for those that generic code would count.
 @inline(never) @_optimize(none) func opaque(_ value: Int) -> Int { value }
 @inline(never) @_optimize(none) func opaque(_ value: Float) -> Float { value }
 

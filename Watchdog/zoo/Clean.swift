@@ -2,7 +2,7 @@ import Glibc
 import RealtimeWatch
 import Synchronization
 
-// What belongs on an audio thread: nothing of this may be reported in the tiers 1 and 2, cold or warm.
+// Cases that belong on an audio thread: nothing of this may be reported in the tiers 1 and 2, cold or warm.
 
 let cleanCases = [
     clean("throw.typed", "catchTyped", warm: true, catchTyped),

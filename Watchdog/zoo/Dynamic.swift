@@ -1,4 +1,4 @@
-// Casts, metadata, key paths: what the runtime looks up.
+// Casts, metadata, key paths, which the runtime looks up.
 
 let dynamicCases = [
     mayBlock("cast.class", "castToClass", warm: true, prepare: { held = Solo() }, castToClass),

@@ -1,4 +1,4 @@
-// What is made at its first use.
+// Values that are made at their first use.
 
 let lazyCases = [
     blocks("static-let.cold", "readStaticLetCold|ColdNumber.value", readStaticLetCold),

@@ -32,7 +32,7 @@ func cell<Value>(_ value: Value) -> UnsafeMutablePointer<Value> {
     pointer.initialize(to: value)
     return pointer
 }
-/// The same, made ready by a function of C.
+/// Returns the pointer, made ready by a function of C.
 func made<Value>(_ pointer: UnsafeMutablePointer<Value>, _ initialise: (UnsafeMutablePointer<Value>) -> Int32)
     -> UnsafeMutablePointer<Value>
 {

@@ -1,4 +1,5 @@
 import Glibc
+import RealtimeWatch
 
 // Memory from C, the kernel, the loader, other processes.
 
@@ -12,7 +13,12 @@ let systemCases = [
     blocks("munmap", "unmapMemory", prepare: { _ = mapMemory() }, unmapMemory),
     blocks("mlock", "lockMemory", lockMemory),
     blocks("mprotect", "protectMemory", prepare: { _ = mapMemory() }, protectMemory),
-    notes("page-fault", "touchFreshMemory", warm: false, prepare: { _ = mapMemory() }, seen: .libc, touchFreshMemory),
+    notes(
+        "page-fault", "touchFreshMemory", warm: false,
+        prepare: {
+            settle()
+            _ = mapMemory()
+        }, seen: .libc, touchFreshMemory),
     blocks("random.system", "drawRandomNumber", drawRandomNumber),
     blocks("random.getentropy", "drawFromKernel", drawFromKernel),
     blocks("random.shuffle", "shuffleArray", prepare: { full = Array(0..<8) }, shuffleArray),
@@ -135,4 +141,13 @@ nonisolated(unsafe) var mapped: UnsafeMutableRawPointer?
 
 @inline(never) func readErrno() -> Int {
     Int(errno & 1)
+}
+
+/// The watchdog opens a thread's perf events on a thread of its own, some milliseconds behind its first cycle.
+private func settle() {
+    for _ in 0..<20 {
+        RealtimeWatch.enter("settle", period: .milliseconds(1))
+        RealtimeWatch.exit()
+        usleep(10_000)
+    }
 }

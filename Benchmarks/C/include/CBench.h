@@ -1,4 +1,4 @@
-// The same work in hand-tuned C: what the engine is measured against, in the same process and the same rounds.
+// The engine's work in hand-tuned C, against which the engine is measured, in the same process and the same rounds.
 //
 // Two tables of the same functions: one built for the processor's base (SSE2 on x86-64), one for AVX2 with FMA.
 
@@ -83,7 +83,7 @@ void bench_echo_free(struct bench_echo *echo);
 /// 112 taps, 2,048 phases with straight lines between them; steps up to 1.
 struct bench_resampler *bench_resampler_make(double step);
 void bench_resampler_free(struct bench_resampler *resampler);
-/// How many input frames the next output frames need; `bench_resampler_cycle` takes so many.
+/// Returns the number of input frames that the next output frames need; `bench_resampler_cycle` takes so many.
 int bench_resampler_needs(const struct bench_resampler *resampler, int frames);
 void bench_resampler_cycle(
     const struct bench_kernels *kernels, struct bench_resampler *resampler, const float *const from[2], int needed,

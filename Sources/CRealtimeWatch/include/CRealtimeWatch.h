@@ -1,4 +1,4 @@
-// What Swift calls of Watchdog/rtwatch.h: each function does nothing, or says 0, where the watchdog is not loaded.
+// The functions of Watchdog/rtwatch.h that Swift calls: each does nothing, or returns 0, if the watchdog is not loaded.
 
 #ifndef CREALTIMEWATCH_H
 #define CREALTIMEWATCH_H
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/// Whether the watchdog is loaded and watches this process.
+/// Returns whether the watchdog is loaded and watches this process.
 bool crealtimewatch_is_present(void);
 
 /// A cycle begins on the calling thread. Real-time safe.
@@ -27,7 +27,7 @@ void crealtimewatch_permit_begin(void);
 /// Ends what is not judged. Real-time safe.
 void crealtimewatch_permit_end(void);
 
-/// How many violations the calling thread had: tier 1, 2 or 3, or 0 for 1 and 2 together.
+/// Returns the number of violations of the calling thread: tier 1, 2 or 3, or 0 for 1 and 2 together.
 uint64_t crealtimewatch_violations(int tier);
 
 /// A call of the tiers 1 and 2 that the calling thread made since crealtimewatch_forget(): the function's name, valid until

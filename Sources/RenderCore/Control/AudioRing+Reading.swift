@@ -4,9 +4,10 @@ internal import Synchronization
 extension AudioRing {
     /// Frames at the front of the ring that a consumer has looked at, and their time.
     public struct Chunk: Sendable, Hashable {
-        /// How many frames there are: at most as many as were asked for, 0 where none wait.
+        /// The number of frames: at most as many as were asked for, 0 if none wait.
         public let frameCount: Int
-        /// When the first of them is heard; ``RenderTime/immediately`` where there is none or its time is not known.
+        /// The time at which the first of them is heard; ``RenderTime/immediately`` if there is none or its time is not
+        /// known.
         public let time: RenderTime
         let position: Int
 
@@ -18,7 +19,7 @@ extension AudioRing {
         }
     }
 
-    /// Consumer: how many frames wait, at most `frames`, and when the first is heard. They stay in the ring.
+    /// Consumer: returns how many frames wait, at most `frames`, and when the first is heard. They stay in the ring.
     @_noLocks @_noAllocation
     public func peek(frames: Int = .max) -> Chunk {
         guard enter(consumer) else { return refusedChunk }
@@ -29,12 +30,12 @@ extension AudioRing {
 
     /// Consumer: like ``peek(frames:)``, but ends where the time jumps, so that one time holds for the whole chunk.
     ///
-    /// Where blocks know their sample times, these decide; where they do not, their host times.
+    /// Sample times decide where blocks know them; elsewhere host times do.
     ///
     /// - Parameters:
-    ///   - frames: How many at most.
-    ///   - tolerance: How many frames a block may be early or late and still go on from the one before.
-    ///   - wrap: The frame at which sample times start again at 0, as those of a loop do; 0 where they never do.
+    ///   - frames: The largest number of frames to return.
+    ///   - tolerance: The number of frames that a block may be early or late and still go on from the one before.
+    ///   - wrap: The frame at which sample times start again at 0, as those of a loop do; 0 if they never do.
     @_noLocks @_noAllocation
     public func peekContiguous(frames: Int = .max, tolerance: Int = 0, wrappingAt wrap: Int64 = 0) -> Chunk {
         guard enter(consumer) else { return refusedChunk }
@@ -61,11 +62,11 @@ extension AudioRing {
     /// Consumer: copies one channel of a chunk, which stays in the ring.
     ///
     /// - Parameters:
-    ///   - chunk: What a peek returned, of which nothing has been read since.
+    ///   - chunk: A chunk that a peek returned; nothing may have been read since.
     ///   - channel: The ring's channel. One that does not exist is a fault, and nothing is copied.
-    ///   - samples: Where it goes.
+    ///   - samples: The samples to fill.
     ///   - offset: The first sample that is overwritten.
-    /// - Returns: How many samples were copied; fewer than the chunk has where `samples` ends before.
+    /// - Returns: The number of samples that were copied; fewer than the chunk has where `samples` ends before.
     @discardableResult
     @_noLocks @_noAllocation
     public func copy(
@@ -96,10 +97,10 @@ extension AudioRing {
     /// Consumer: copies a chunk, which stays in the ring.
     ///
     /// - Parameters:
-    ///   - chunk: What a peek returned, of which nothing has been read since.
-    ///   - block: Where it goes; other widths meet by the rule of ``AudioBlock``.
+    ///   - chunk: A chunk that a peek returned; nothing may have been read since.
+    ///   - block: The block to fill; other widths meet by the rule of ``/SignalBlocks/AudioBlock``.
     ///   - offset: The first frame that is overwritten.
-    /// - Returns: How many frames were copied; fewer than the chunk has where the block ends before.
+    /// - Returns: The number of frames that were copied; fewer than the chunk has where the block ends before.
     @discardableResult
     @_noLocks @_noAllocation
     public func copy(_ chunk: Chunk, into block: inout AudioBlock, at offset: Int = 0) -> Int {
@@ -116,7 +117,8 @@ extension AudioRing {
         return count
     }
 
-    /// Consumer: takes a chunk out of the ring. One that is not at the front any more is a fault, and nothing happens.
+    /// Consumer: takes a chunk out of the ring. A chunk that is not at the front any more is a fault, and nothing
+    /// happens.
     @_noLocks @_noAllocation
     public func consume(_ chunk: Chunk) {
         guard chunk.frameCount > 0 && enter(consumer) else { return }
@@ -130,7 +132,7 @@ extension AudioRing {
 
     /// Consumer: drops at most `frames` frames unread; the rest of their block keeps its place in time.
     ///
-    /// - Returns: How many were dropped.
+    /// - Returns: The number of frames that were dropped.
     @discardableResult
     @_noLocks @_noAllocation
     public func skip(frames: Int) -> Int {
@@ -144,10 +146,10 @@ extension AudioRing {
     /// Consumer: reads frames into a block and takes them out of the ring.
     ///
     /// - Parameters:
-    ///   - block: Where they go; other widths meet by the rule of ``AudioBlock``. The rest of it is not touched.
-    ///   - frames: How many at most; the block's end ends it in any case.
+    ///   - block: The block to fill; other widths meet by the rule of ``/SignalBlocks/AudioBlock``. The rest of it is not touched.
+    ///   - frames: The largest number of frames to read; the block's end ends it in any case.
     ///   - offset: The first frame that is overwritten.
-    /// - Returns: How many frames were read, and the time of the first.
+    /// - Returns: The number of frames that were read, and the time of the first.
     @discardableResult
     @_noLocks @_noAllocation
     public func read(into block: inout AudioBlock, frames: Int = .max, at offset: Int = 0) -> Chunk {
@@ -164,16 +166,17 @@ extension AudioRing {
         return chunk
     }
 
-    /// Consumer: reads the frames of a sample time into a buffer, channel by channel, and takes them out of the ring. All
-    /// that a player does in most slices, in one step.
+    /// Consumer: reads the frames of a sample time into a buffer, channel by channel, and takes them out of the ring. A
+    /// player needs no other call in most slices.
     ///
     /// - Parameters:
-    ///   - time: The sample time of the first.
-    ///   - frames: How many at most.
-    ///   - buffer: Where they go; channels that it lacks are left out.
+    ///   - time: The sample time of the first frame.
+    ///   - frames: The largest number of frames to read.
+    ///   - buffer: The buffer to fill; channels that it lacks are left out.
     ///   - offset: The first frame that is overwritten.
-    ///   - isPairs: Whether what the ring keeps as one channel is pairs of 16-bit integers, for two.
-    /// - Returns: How many were read: none where the next frame is of another time, and fewer where the time may jump.
+    ///   - isPairs: `true` if each sample of the ring's one channel is a pair of 16-bit integers, for two channels.
+    /// - Returns: The number of frames that were read: 0 if the next frame is of another time, and fewer where the time
+    ///   may jump.
     @_noLocks @_noAllocation
     package func read(
         at time: Int64, frames: Int, into buffer: inout AudioBuffer, at offset: Int, isPairs: Bool = false
@@ -204,8 +207,8 @@ extension AudioRing {
         return count
     }
 
-    /// Copies frames that do not go round the end of the memory, and has the next ones fetched: they are read in a moment,
-    /// and have been written by somebody else.
+    /// Copies frames that do not go round the end of the memory. It has the processor fetch the next ones, which
+    /// another thread has written and which are read in a moment.
     @_noLocks @_noAllocation @inline(__always)
     private func copyOut(_ start: Int, _ count: Int, to buffer: inout AudioBuffer, at offset: Int, _ isPairs: Bool) {
         var channel = 0
@@ -232,7 +235,8 @@ extension AudioRing {
         }
     }
 
-    /// The first of each pair, for a buffer of one channel. Kept apart: inlined, it would cost those that have two.
+    /// Converts the first of each pair, for a buffer of one channel. A function of its own: inlined, it would slow down
+    /// buffers of two.
     @_noLocks @_noAllocation @inline(never)
     private static func convertLeft(
         _ pairs: UnsafePointer<Int16>, to target: UnsafeMutablePointer<Float>, _ count: Int
@@ -244,7 +248,7 @@ extension AudioRing {
         }
     }
 
-    /// Consumer: drops all that waits.
+    /// Consumer: drops all frames that wait.
     @_noLocks @_noAllocation
     public func clear() {
         skip(frames: .max)
@@ -266,7 +270,8 @@ extension AudioRing {
         return limit < 0 ? 0 : limit < frames ? limit : frames
     }
 
-    /// The chunk at the front. Passes over stamps that do not hold any more, and gives them back to the producer.
+    /// Returns the chunk at the front. Passes over stamps that do not hold any more, and gives them back to the
+    /// producer.
     @_noLocks @_noAllocation
     private func front(_ limit: Int) -> Chunk {
         let frames = waiting(limit)
@@ -294,7 +299,7 @@ extension AudioRing {
         return number
     }
 
-    /// Whether a chunk is still in the ring; counts the fault where not.
+    /// Returns whether a chunk is still in the ring; counts the fault where not.
     @_noLocks @_noAllocation
     private func isReadable(_ chunk: Chunk) -> Bool {
         let offset = chunk.position &- consumer.position.load(ordering: .relaxed)
@@ -312,8 +317,8 @@ extension AudioRing {
         block.memory.copy(from: memory, at: 0, to: offset &+ first, frames: count &- first)
     }
 
-    /// Whether `next` is further from `expected` than the tolerance. A block that stops (or begins) to know its time
-    /// jumps; two that never knew do not.
+    /// Returns whether `next` is further from `expected` than the tolerance. A block that stops (or begins) to know its
+    /// time jumps; two that never knew do not.
     @_noLocks @_noAllocation
     private func jumps(from expected: RingStamp, to next: RingStamp, _ tolerance: Int, _ wrap: Int64) -> Bool {
         let unknown = RenderTime.unknown

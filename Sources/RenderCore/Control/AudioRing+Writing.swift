@@ -1,11 +1,11 @@
 internal import Synchronization
 
 extension AudioRing {
-    /// Room for one block that a producer is about to write; what is written is heard once it is committed.
+    /// Room for one block that a producer is about to write; the block is heard once it is committed.
     ///
     /// A grant that is dropped changes nothing: the next ``AudioRing/reserve(frames:time:)`` starts at the same place.
     public struct Grant: ~Copyable, Sendable {
-        /// How many frames there is room for: all that were asked for, or 0 where they were refused.
+        /// The number of frames that there is room for: all that were asked for, or 0 if they were refused.
         public let frameCount: Int
         let stamp: RingStamp
         var written: UInt64 = 0
@@ -19,7 +19,7 @@ extension AudioRing {
 
     /// Producer: asks for room for a block of `frames` frames, the first of which is heard at `time`.
     ///
-    /// - Returns: A grant for all of them, or an empty one where the ring is full; the refusal is then counted.
+    /// - Returns: A grant for all of them, or an empty one if the ring is full; the refusal is then counted.
     @_noLocks @_noAllocation
     public func reserve(frames: Int, time: RenderTime) -> Grant {
         guard frames > 0 && enter(producer) else { return Grant(frameCount: 0, stamp: .none) }
@@ -72,11 +72,11 @@ extension AudioRing {
     /// Producer: writes a block, or a part of it, in one step.
     ///
     /// - Parameters:
-    ///   - block: The samples; other widths meet by the rule of ``AudioBlock``.
+    ///   - block: The samples; other widths meet by the rule of ``/SignalBlocks/AudioBlock``.
     ///   - offset: The first frame of the block that is written.
-    ///   - frames: How many at most; the block's end ends it in any case.
-    ///   - time: When the first of them is heard.
-    /// - Returns: Whether they were written. They were not where they did not fit; that is then counted.
+    ///   - frames: The largest number of frames to write; the block's end ends it in any case.
+    ///   - time: The time at which the first of them is heard.
+    /// - Returns: `true` if the frames were written, `false` if they did not fit; that is then counted.
     @discardableResult
     @_noLocks @_noAllocation
     public func write(
@@ -107,7 +107,7 @@ extension AudioRing {
 // MARK: - With the producer's side in hand
 
 extension AudioRing {
-    /// A time as this ring keeps it, for the next frame that is written.
+    /// Returns a time as this ring keeps it, for the next frame that is written.
     @_noLocks @_noAllocation
     private func nextStamp(_ time: RenderTime) -> RingStamp {
         RingStamp(
@@ -116,7 +116,7 @@ extension AudioRing {
             host: time.host == RenderTime.unknown ? RenderTime.unknown : time.hostKey)
     }
 
-    /// Whether a block fits, samples and stamp; counts it where not.
+    /// Returns whether a block fits, samples and stamp; counts it where not.
     @_noLocks @_noAllocation
     private func hasRoom(_ frames: Int, _ stamp: RingStamp) -> Bool {
         let used = stamp.position &- consumer.position.load(ordering: .acquiring)
@@ -125,7 +125,7 @@ extension AudioRing {
         return false
     }
 
-    /// Whether a block is still where the next one goes, and has room there.
+    /// Returns whether a block is still where the next one goes, and has room there.
     @_noLocks @_noAllocation
     private func isCurrent(_ position: Int, frames: Int) -> Bool {
         position == producer.position.load(ordering: .relaxed)
@@ -138,8 +138,8 @@ extension AudioRing {
         }
     }
 
-    /// Whether a block's time goes on from the last stamp, so that the block can do without one of its own: where it
-    /// knows no sample time, its host time must go on to the nanosecond.
+    /// Returns whether a block's time goes on from the last stamp, so that the block can do without one of its own:
+    /// where it knows no sample time, its host time must go on to the nanosecond.
     @_noLocks @_noAllocation
     private func continues(_ stamp: RingStamp) -> Bool {
         if producer.stamp.load(ordering: .relaxed) == 0 { return false }

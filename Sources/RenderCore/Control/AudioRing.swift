@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// A pipe for audio between two threads: one writes, one reads, neither ever waits, and every block keeps its time.
 ///
-/// Either side may be a render thread. Blocks need not be read in the sizes in which they were written: a block read
-/// in part goes on with its time moved by as many frames. The ring is a value that is not copied; two threads share it
-/// as a `let` of a class (a module), as here, where a tap hands what it hears to the rest of the program:
+/// Either side may be a render thread. Blocks need not be read in the sizes in which they were written: a block read in
+/// part goes on with its time moved by as many frames. The ring is a value that is not copied; two threads share it as
+/// a `let` of a class (a module), as here, where a tap hands the sound that it hears to the rest of the program:
 ///
 ///     // on the render thread
 ///     var grant = ring.reserve(frames: context.frameCount, time: context.time)
@@ -17,16 +17,16 @@ internal import Synchronization
 /// **One thread on each side.** Two producers at a time (or two consumers) corrupt nothing: the call that comes second
 /// is refused, does nothing and counts in ``faultCount``.
 ///
-/// What does not fit is refused as a whole, and counts in ``overflowCount``.
+/// The ring refuses a block that does not fit as a whole, and counts it in ``overflowCount``.
 ///
-/// - Complexity: a write or read costs its copy and a few atomic operations; nothing loops on another thread. Reading
+/// - Complexity: A write or read costs its copy and a few atomic operations; nothing loops on another thread. Reading
 ///   also passes over the stamps of the blocks read, fewer than ``capacity`` / 16 + 16.
 public struct AudioRing: ~Copyable, Sendable {
-    /// How many frames can be waiting in the ring.
+    /// The number of frames that can be waiting in the ring.
     public let capacity: Int
-    /// How many channels a frame has, 1 to 64.
+    /// The number of channels that a frame has, 1 to 64.
     public let channelCount: Int
-    /// Frames per second: what moves the host time of a block that is read in part.
+    /// Frames per second, which move the host time of a block that is read in part.
     public var sampleRate: Double {
         @_noLocks @_noAllocation get { Double(bitPattern: rateBits.load(ordering: .relaxed)) }
     }
@@ -42,13 +42,13 @@ public struct AudioRing: ~Copyable, Sendable {
     private let overflows = Atomic<Int>(0)
     private let faults = Atomic<Int>(0)
 
-    /// An empty ring for `frames` frames.
+    /// Creates an empty ring for `frames` frames.
     ///
-    /// - Precondition: at least one frame, 1 to 64 channels, a sample rate from 1 Hz to 1 GHz.
+    /// - Precondition: At least one frame, 1 to 64 channels, a sample rate from 1 Hz to 1 GHz.
     public init(frames: Int, channels: Int, sampleRate: Double) {
-        precondition(frames >= 1, "AudioRing holds 1 frame or more, not \(frames)")
-        precondition(channels >= 1 && channels <= 64, "AudioRing has 1 to 64 channels, not \(channels)")
-        precondition(
+        demand(frames >= 1 && frames <= 1 << 40, "AudioRing holds 1 to 1,099,511,627,776 frames, not \(frames)")
+        demand(channels >= 1 && channels <= 64, "AudioRing has 1 to 64 channels, not \(channels)")
+        demand(
             sampleRate >= 1 && sampleRate <= 1e9, "AudioRing needs a sample rate from 1 Hz to 1 GHz, not \(sampleRate)")
         capacity = frames
         channelCount = channels
@@ -57,33 +57,36 @@ public struct AudioRing: ~Copyable, Sendable {
         stamps = StampTable(count: frames / 16 + 16)
     }
 
-    /// An empty ring for so many seconds of audio, rounded up to a frame.
+    /// Creates an empty ring for so many seconds of audio, rounded up to a frame.
     public init(seconds: Double, channels: Int, sampleRate: Double) {
         let frames = (seconds * sampleRate).rounded(.up)
-        precondition(frames >= 1 && frames < 1e12, "AudioRing cannot hold \(seconds) s at \(sampleRate) Hz")
+        demand(
+            frames >= 1 && frames < 1e12,
+            "AudioRing cannot hold \(seconds) s at \(sampleRate) Hz: give it more than 0 s, and less than fills the memory"
+        )
         self.init(frames: Int(frames), channels: channels, sampleRate: sampleRate)
     }
 
-    /// Says that the rate is another, for blocks that are written from now on. Those that wait keep the time of their
-    /// first frame.
+    /// Sets another rate, for blocks that are written from now on. Blocks that wait keep the time of their first frame.
     ///
-    /// - Precondition: from 1 Hz to 1 GHz.
+    /// - Precondition: From 1 Hz to 1 GHz.
     public func setSampleRate(_ rate: Double) {
-        precondition(rate >= 1 && rate <= 1e9, "AudioRing needs a sample rate from 1 Hz to 1 GHz, not \(rate)")
+        demand(rate >= 1 && rate <= 1e9, "AudioRing needs a sample rate from 1 Hz to 1 GHz, not \(rate)")
         rateBits.store(rate.bitPattern, ordering: .relaxed)
     }
 
-    /// How many writes were refused because the ring, or its table of time stamps, was full.
+    /// The number of writes that were refused because the ring, or its table of time stamps, was full.
     public var overflowCount: Int {
         @_noLocks @_noAllocation get { overflows.load(ordering: .relaxed) }
     }
 
-    /// How many calls were refused because another thread was on the same side, or a grant or chunk was out of date.
+    /// The number of calls that were refused because another thread was on the same side, or a grant or chunk was out
+    /// of date.
     public var faultCount: Int {
         @_noLocks @_noAllocation get { faults.load(ordering: .relaxed) }
     }
 
-    /// How many frames wait to be read. The consumer can rely on it: it only grows until it reads.
+    /// The number of frames that wait to be read. The consumer can rely on it: it only grows until it reads.
     public var availableFrames: Int {
         @_noLocks @_noAllocation get {
             // The consumer's position first: asked from a third thread, the answer is then never negative.
@@ -93,7 +96,7 @@ public struct AudioRing: ~Copyable, Sendable {
         }
     }
 
-    /// How many frames can be written. The producer can rely on it: it only grows until it writes.
+    /// The number of frames that can be written. The producer can rely on it: it only grows until it writes.
     public var freeFrames: Int {
         @_noLocks @_noAllocation get { capacity &- availableFrames }
     }
@@ -117,19 +120,19 @@ public struct AudioRing: ~Copyable, Sendable {
         side.busy.store(false, ordering: .releasing)
     }
 
-    /// A stamp, moved to a later frame: counted from the block's start each time, so that errors do not add up.
+    /// Returns a stamp, moved to a later frame: counted from the block's start each time, so that errors do not add up.
     @_noLocks @_noAllocation
     func advance(_ stamp: RingStamp, to position: Int) -> RingStamp {
         let frames = position &- stamp.position
         var moved = stamp
         moved.position = position
         if stamp.sample != RenderTime.unknown { moved.sample &+= Int64(frames) }
-        if stamp.host != RenderTime.unknown { moved.host &+= Int64(Double(frames) * nanosecondsPerFrame + 0.5) }
+        if stamp.host != RenderTime.unknown { moved.host &+= RenderTime.nearest(Double(frames) * nanosecondsPerFrame) }
         return moved
     }
 }
 
-/// What one side of a ring owns. Positions count frames since the ring was made; they never wrap.
+/// The counters that one side of a ring owns. Positions count frames since the ring was made; they never wrap.
 struct RingSide: ~Copyable, Sendable {
     /// The producer's: frames written. The consumer's: frames read.
     let position = Atomic<Int>(0)

@@ -12,19 +12,19 @@ public import Synchronization
 ///         frame = due.frame
 ///     }
 ///
-/// Any thread may send, the render thread too. A command is taken out in the slice that its time lies in, exact to the
-/// frame, or at once if that has passed. Those of one time come in the order in which they were sent, 64 in a slice at most. What is sent inside
-/// ``Renderer/transaction(whenApplied:_:)`` is sent when the transaction is applied.
+/// Any thread may send, the render thread too. The queue gives out a command in the slice that its time lies in, exact
+/// to the frame, or at once if the time has passed. Commands of one time come in the order in which they were sent, 64
+/// in a slice at most. A command that is sent inside ``Renderer/transaction(whenApplied:_:)`` is sent when the
+/// transaction is applied.
 @safe public struct CommandQueue<Command: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
-    // Unchecked because a cell belongs to the sender that has claimed its number, then to the render thread that has the
-    // context of the state `waiting`.
-    @usableFromInline let ring: Ring
-    @usableFromInline let cells: UnsafeMutablePointer<Cell>
-    @usableFromInline let state: UnsafeMutablePointer<State>
+    // Unchecked because what is kept belongs to the render thread that has the context of the state `waiting`.
+    @usableFromInline let memory: Memory
+    @usableFromInline let ring: TurnRing<Item>
+    @usableFromInline let underWay: UnsafeMutablePointer<Atomic<Int>>
     @usableFromInline let kept: UnsafeMutablePointer<Item?>
     @usableFromInline let waiting: RenderState<Waiting>
 
-    /// How many commands may be under way at once: sent, and not yet due.
+    /// The number of commands that may be under way at once: sent, and not yet due.
     @inlinable public static var capacity: Int { @_noLocks @_noAllocation get { 64 } }
 
     @usableFromInline struct Item: BitwiseCopyable, Sendable {
@@ -37,27 +37,14 @@ public import Synchronization
         }
     }
 
-    /// An item and the number of the sender's or reader's turn.
-    @safe @usableFromInline struct Cell: ~Copyable {
-        @usableFromInline let turn: Atomic<UInt>
-        @usableFromInline var item: Item?
-        @inlinable init(turn: UInt) { self.turn = Atomic(turn) }
-    }
-
-    @safe @usableFromInline struct State: ~Copyable {
-        @usableFromInline let next = Atomic<UInt>(0)
-        /// Commands sent and not yet given out.
-        @usableFromInline let count = Atomic<Int>(0)
-        @inlinable init() {}
-    }
-
-    /// What the render thread has taken from the ring and keeps until it is due.
+    /// The commands that the render thread has taken from the ring and keeps until they are due.
     @usableFromInline struct Waiting: BitwiseCopyable, Sendable {
         /// Items in `kept`, in the order in which they were sent.
         @usableFromInline var count = 0
-        /// The turn of the next cell.
+        /// The turn of the next item in the ring.
         @usableFromInline var turn: UInt = 0
-        /// Which slice was the last to ask, and how many it was given: senders without a pause cannot hold it up.
+        /// The slice that was the last to ask, and the number of commands that it was given: senders without a pause
+        /// cannot hold it up.
         @usableFromInline var slice: Int64 = .min
         @usableFromInline var given = 0
         @inlinable init() {}
@@ -65,9 +52,9 @@ public import Synchronization
 
     /// A command whose time has come.
     public struct Due: Sendable {
-        /// In which frame of the slice.
+        /// The frame of the slice at which the command is due.
         public let frame: Int
-        /// What is to be done.
+        /// The command to carry out.
         public let command: Command
 
         @inlinable init(frame: Int, command: Command) {
@@ -77,62 +64,74 @@ public import Synchronization
     }
 
     /// The memory, which a transaction that will send holds on to.
-    @safe @usableFromInline final class Ring: @unchecked Sendable {
-        // Unchecked because the cells are passed on by their turns.
-        @usableFromInline let cells: UnsafeMutablePointer<Cell>
-        @usableFromInline let state: UnsafeMutablePointer<State>
+    @safe @usableFromInline final class Memory: @unchecked Sendable {
+        // Unchecked because what is kept is the render thread's, and the rest is a ring and an atomic.
+        @usableFromInline let ring = TurnRing<Item>(capacity: CommandQueue.capacity)
+        /// Commands sent and not yet given out.
+        @usableFromInline let underWay: UnsafeMutablePointer<Atomic<Int>>
         @usableFromInline let kept: UnsafeMutablePointer<Item?>
 
         @inlinable init() {
             unsafe kept = .allocate(capacity: CommandQueue.capacity)
             unsafe kept.initialize(repeating: nil, count: CommandQueue.capacity)
-            unsafe cells = .allocate(capacity: CommandQueue.capacity)
-            for turn in 0..<CommandQueue.capacity { unsafe (cells + turn).initialize(to: Cell(turn: UInt(turn))) }
-            unsafe state = .allocate(capacity: 1)
-            unsafe state.initialize(to: State())
+            unsafe underWay = .allocate(capacity: 1)
+            unsafe underWay.initialize(to: Atomic(0))
         }
 
         @inlinable deinit {
             unsafe kept.deallocate()
-            unsafe cells.deinitialize(count: CommandQueue.capacity)
-            unsafe cells.deallocate()
-            unsafe state.deinitialize(count: 1)
-            unsafe state.deallocate()
+            unsafe underWay.deinitialize(count: 1)
+            unsafe underWay.deallocate()
+            ring.deallocate()
         }
 
-        @inlinable func send(_ item: Item) -> Bool { unsafe CommandQueue.post(item, to: cells, state) }
+        /// Puts a command into the ring, unless as many as there is room for are under way.
+        @inlinable func send(_ item: Item) -> Bool {
+            var count = unsafe underWay.pointee.load(ordering: .relaxed)
+            while true {
+                if count >= CommandQueue.capacity { return false }
+                let (exchanged, original) = unsafe underWay.pointee.weakCompareExchange(
+                    expected: count, desired: count &+ 1, ordering: .acquiring)
+                // A place was free, so the ring has one: no more than `capacity` are ever counted.
+                if exchanged { return ring.send(item) }
+                count = original
+            }
+        }
     }
 
-    /// An empty queue.
+    /// Creates an empty queue.
     @inlinable public init() {
-        ring = Ring()
-        unsafe cells = ring.cells
-        unsafe state = ring.state
-        unsafe kept = ring.kept
+        memory = Memory()
+        ring = memory.ring
+        unsafe underWay = memory.underWay
+        unsafe kept = memory.kept
         waiting = RenderState(Waiting())
     }
 
     /// Sends a command. From any thread, also the render thread.
     ///
-    /// - Returns: `false` if 64 commands are under way; then it was not taken.
+    /// - Returns: `false` if 64 commands are under way; then the command was not taken.
     @inlinable public func send(_ command: Command, at time: RenderTime = .immediately) -> Bool {
         let item = Item(time: time, command: command)
-        guard Transaction.isOpen else { return ring.send(item) }
-        return Transaction.stageInCurrent { [ring] in _ = ring.send(item) }
+        guard Transaction.isOpen else { return memory.send(item) }
+        return Transaction.stageInCurrent { [memory] in _ = memory.send(item) }
     }
 
-    /// How many commands have been sent and are not yet due: while there are any, a module is not at rest. Any thread.
-    @inlinable public var count: Int { unsafe state.pointee.count.load(ordering: .relaxed) }
+    /// The number of commands that have been sent and are not yet due: while there are any, a module is not at rest.
+    /// Any thread.
+    @inlinable public var count: Int { unsafe underWay.pointee.load(ordering: .relaxed) }
 
-    /// The next command that is due in this slice, the earliest first, at `frame` or later. On the render thread.
+    /// Returns the next command that is due in this slice, the earliest first, at `frame` or later. On the render
+    /// thread.
     ///
     /// - Complexity: O(*n*) of the commands under way.
     @inlinable public func next(_ context: inout RenderContext, from frame: Int = 0) -> Due? {
-        if count == 0 { return nil }
-        let (cells, state, kept) = unsafe (cells, state, kept)
+        // A dry run takes nothing: it has no state to keep it in.
+        if count == 0 || context.isDryRun { return nil }
+        let (ring, underWay, kept) = unsafe (ring, underWay, kept)
         var due: Due?
         waiting.with(&context) { waiting, context in
-            while let item = unsafe Self.take(&waiting, cells) {
+            while waiting.count < Self.capacity, let item = ring.take(&waiting.turn) {
                 unsafe kept[waiting.count] = item
                 waiting.count &+= 1
             }
@@ -161,52 +160,22 @@ public import Synchronization
                     unsafe kept[first] = kept[first &+ 1]
                     first &+= 1
                 }
-                unsafe state.pointee.count.wrappingSubtract(1, ordering: .releasing)
+                unsafe underWay.pointee.wrappingSubtract(1, ordering: .releasing)
             }
         }
         return due
     }
-
-    /// Takes the oldest command from the ring, if there is room for it.
-    @inlinable static func take(_ waiting: inout Waiting, _ cells: UnsafeMutablePointer<Cell>) -> Item? {
-        let turn = waiting.turn
-        let cell = unsafe cells + Int(turn & UInt(capacity &- 1))
-        guard waiting.count < capacity, unsafe cell.pointee.turn.load(ordering: .acquiring) == turn &+ 1 else {
-            return nil
-        }
-        let item = unsafe cell.pointee.item
-        unsafe cell.pointee.turn.store(turn &+ UInt(capacity), ordering: .releasing)
-        waiting.turn = turn &+ 1
-        return item
-    }
-
-    /// Puts a command into the ring, unless as many as there is room for are under way.
-    @inlinable static func post(
-        _ item: Item, to cells: UnsafeMutablePointer<Cell>, _ state: UnsafeMutablePointer<State>
-    ) -> Bool {
-        var count = unsafe state.pointee.count.load(ordering: .relaxed)
-        while true {
-            if count >= capacity { return false }
-            let (exchanged, original) = unsafe state.pointee.count.weakCompareExchange(
-                expected: count, desired: count &+ 1, ordering: .acquiring)
-            if exchanged { break }
-            count = original
-        }
-        // A place was free, so the cell is: no more than `capacity` are ever counted.
-        let turn = unsafe state.pointee.next.wrappingAdd(1, ordering: .relaxed).oldValue
-        let cell = unsafe cells + Int(turn & UInt(capacity &- 1))
-        unsafe cell.pointee.item = item
-        unsafe cell.pointee.turn.store(turn &+ 1, ordering: .releasing)
-        return true
-    }
 }
 
 extension RenderTime {
-    /// How many frames after the first one of the slice it is; 0 or less if it has come.
+    /// Returns how many frames after the first one of the slice the command is due; 0 or less if its time has come.
     @_noLocks @_noAllocation
     @usableFromInline func frames(from context: borrowing RenderContext) -> Int {
         if isImmediate && offset == 0 { return 0 }
-        if let sample = sampleKey(context.sampleRate) { return Int(truncatingIfNeeded: sample &- context.sampleTime) }
-        return Int(RenderTime.nearest(Double(hostKey &- context.hostTime) * context.sampleRate * 1e-9))
+        if let sample = sampleKey(context.sampleRate) {
+            return Int(truncatingIfNeeded: sample.subtractingSaturated(context.sampleTime))
+        }
+        return Int(
+            RenderTime.nearest(Double(hostKey.subtractingSaturated(context.hostTime)) * context.sampleRate * 1e-9))
     }
 }

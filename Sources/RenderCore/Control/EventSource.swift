@@ -1,4 +1,4 @@
-/// Something that tells what happened: a renderer, an output, a port from the render thread.
+/// A source of events: a renderer, an output, a port from the render thread.
 ///
 ///     for await event in renderer.events { print(event) }          // wherever you are
 ///     let subscription = renderer.onMain { event in … }            // on the main actor
@@ -8,9 +8,9 @@
 /// No main run loop is needed for any but `onMain`. Each subscriber gets every event from the moment it subscribes, in
 /// order; one that does not keep up loses the oldest beyond 4096.
 public protocol EventSource<Event>: Sendable, ~Copyable {
-    /// What is told.
+    /// The type of the events.
     associatedtype Event: Sendable
-    /// What happens from now on. Ask again for a second listener.
+    /// The events from now on. Ask again for a second listener.
     var events: AsyncStream<Event> { get }
 }
 
@@ -20,7 +20,7 @@ extension EventSource where Self: ~Copyable {
         let events = self.events
         return Subscription(
             task: Task { @MainActor in
-                // What was waiting when it was cancelled comes all the same.
+                // Events that were waiting when the task was cancelled still come.
                 for await event in events {
                     if Task.isCancelled { return }
                     handler(event)
@@ -42,7 +42,7 @@ extension EventSource where Self: ~Copyable {
             })
     }
 
-    /// Calls a handler through something that runs closures in order, such as a serial dispatch queue's `async`.
+    /// Calls a handler through a function that runs closures in order, such as a serial dispatch queue's `async`.
     public func by(
         _ run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         _ handler: @escaping @Sendable (Event) -> Void
@@ -58,7 +58,7 @@ extension EventSource where Self: ~Copyable {
     }
 }
 
-/// A handler's right to be called. It ends with ``cancel()`` or with the last reference to this.
+/// A handler's right to be called. It ends with ``cancel()`` or with the last reference to the subscription.
 public final class Subscription: Sendable {
     private let task: Task<Void, Never>
 
@@ -66,11 +66,11 @@ public final class Subscription: Sendable {
 
     deinit { task.cancel() }
 
-    /// The handler is not called any more.
+    /// Ends the subscription: the handler is not called any more.
     public func cancel() { task.cancel() }
 }
 
-/// Hands events to everybody who has subscribed.
+/// Hands events to all subscribers.
 package final class EventHub<Event: Sendable>: Sendable {
     private struct Listeners {
         var next = 0
@@ -80,7 +80,8 @@ package final class EventHub<Event: Sendable>: Sendable {
     private let listeners = Lock(Listeners())
     private let limit: Int
 
-    /// - Parameter limit: how many events wait for a listener that does not keep up, before the oldest are lost.
+    /// - Parameter limit: The number of events that wait for a listener that does not keep up, before the oldest are
+    ///   lost.
     package init(limit: Int = 4096) { self.limit = limit }
 
     package func subscribe() -> AsyncStream<Event> {

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The queue was full, and what was to be sent was not taken.
+/// The queue was full, and the message was not taken.
 public struct MessageQueueFull: Error, CustomStringConvertible {
-    /// How many may wait at once.
+    /// The number of messages that may wait at once.
     public let capacity: Int
-    /// What happened and what to do.
+    /// A sentence that says what happened and what to do.
     public var description: String {
         "The message queue holds \(capacity) messages that have not run yet. "
             + "Send again when the renderer has run, or send fewer messages."
@@ -25,28 +25,41 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
     private let done = Atomic<UInt>(0)
     /// Values of transactions that wait to be shown, all in one job.
     private let pending = Atomic<UInt>(0)
-    /// Jobs that were sent and are not handed back, and places that were promised.
-    private let senders = Lock(0)
+    private struct Senders {
+        /// Jobs that were sent and are not handed back, and places that were promised.
+        var used = 0
+        /// Closes the inbox of a renderer that is gone: jobs that wait are settled, and so are those that come from now
+        /// on.
+        var isClosed = false
+    }
+    private let senders = Lock(Senders(), .inbox)
 
     init() { unsafe ring = .allocate(capacity: Self.capacity) }
 
     deinit {
-        let remaining = takeRemaining()
-        // What is replaced may still be looked at here, as on a render thread.
+        Inbox.settle(takeRemaining())
+        collect()
+        unsafe ring.deallocate()
+    }
+
+    /// Ends jobs of a renderer that is gone: values that were set are set, messages do not run.
+    static func settle(_ jobs: [Job]) {
+        if jobs.isEmpty { return }
+        // Changes may still look at values that they replace here, as on a render thread.
         let counter = CycleCounter()
         Reclaimer.shared.add(counter)
         _ = counter.begin()
-        let isDone = remaining.map { job in
-            // What was to happen at a time does not; what was set is set.
-            let isDue = job.time.isImmediate && job.take()
+        let isDone = jobs.map { job in
+            // A message that was to run at a time does not run; the values that were set are set.
+            let isDue = job.take() && job.time.isImmediate
             if isDue { job.applyValuesOnly() }
             return isDue
         }
         counter.end()
         Reclaimer.shared.remove(counter)
-        for (job, isDone) in zip(remaining, isDone) { job.finish(wasDone: isDone) }
-        collect()
-        unsafe ring.deallocate()
+        Reclaimer.shared.runErrand {
+            for (job, isDone) in zip(jobs, isDone) { job.finish(wasDone: isDone, end: .rendererIsGone) }
+        }
     }
 
     // MARK: Control side
@@ -59,30 +72,41 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
     }
 
     /// Gives a promised place back.
-    func cancelReservation() { senders.withLock { $0 -= 1 } }
+    func cancelReservation() { senders.withLock { $0.used -= 1 } }
 
     private func tryReserve() -> Bool {
-        senders.withLock { used in
-            guard used < Self.capacity else { return false }
-            used += 1
+        senders.withLock { senders in
+            guard senders.used < Self.capacity else { return false }
+            senders.used += 1
             return true
         }
     }
 
+    /// The renderer is gone: what waits is settled, and so is what comes from now on.
+    func close() {
+        senders.withLock { $0.isClosed = true }
+        Inbox.settle(takeRemaining())
+    }
+
     /// Takes a promised place.
     func send(_ job: Job) {
-        senders.withLock { _ in
+        let isSent = senders.withLock { senders in
+            if senders.isClosed {
+                senders.used -= 1
+                return false
+            }
             let place = written.load(ordering: .relaxed)
             unsafe (ring + place % Self.capacity).initialize(to: Unmanaged.passRetained(job))
             written.store(place + 1, ordering: .releasing)
+            return true
         }
-        Collector.shared.wake()
+        if isSent { Collector.shared.wake() } else { Inbox.settle([job]) }
     }
 
-    /// Adds values to those that wait to be shown. Never full: a parameter's newer value takes the older one's place.
+    /// Adds values to those that wait to be shown. Never full: a cell's newer value takes the older one's place.
     ///
-    /// - Returns: what lets go of those older ones, to be called with no lock held: whoever is told may send something.
-    func submit(_ changes: [Transaction.Change]) -> [() -> Void] {
+    /// - Returns: Those older ones, to be let go of with no lock held.
+    func submit(_ changes: [Change]) -> [Change] {
         let overtaken = senders.withLock { _ in
             let waiting = pending.exchange(0, ordering: .acquiringAndReleasing)
             let job = unsafe Self.job(waiting)?.takeRetainedValue() ?? Job([], takesPlace: false)
@@ -94,26 +118,29 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
         return overtaken
     }
 
-    /// Frees what the render thread has handed back, in the order in which it was done. Returns how many there were.
+    /// Takes the jobs that the render thread has handed back, and has them freed in the order in which they were done.
+    /// Returns how many there were. Their places are free at once.
     @discardableResult
     func collect() -> Int {
-        // Under the lock, so that nobody finds the list empty and its places still taken.
-        let jobs = senders.withLock { used in
+        // Under the lock, so that no sender finds the list empty and its places still taken.
+        let jobs = senders.withLock { senders in
             var next = done.exchange(0, ordering: .acquiring)
             var jobs: [Job] = []
             while let job = unsafe Self.job(next)?.takeRetainedValue() {
                 jobs.append(job)
                 next = job.next
             }
-            used -= jobs.count { $0.takesPlace }
+            senders.used -= jobs.count { $0.takesPlace }
             return jobs
         }
         guard !jobs.isEmpty else { return 0 }
-        for job in jobs.reversed() { job.finish(wasDone: job.state.load(ordering: .acquiring) != Job.State.cancelled) }
+        Reclaimer.shared.runErrand {
+            for job in jobs.reversed() { job.finish(wasDone: true) }
+        }
         return jobs.count
     }
 
-    /// Everything that was not taken. When there is no render thread any more.
+    /// Takes all remaining jobs. It is called when there is no render thread any more.
     private func takeRemaining() -> [Job] {
         var jobs: [Job] = []
         let waiting = pending.exchange(0, ordering: .acquiring)
@@ -122,14 +149,14 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
         return jobs
     }
 
-    private static func job(_ address: UInt) -> Unmanaged<Job>? {
+    static func job(_ address: UInt) -> Unmanaged<Job>? {
         guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
         return unsafe Unmanaged<Job>.fromOpaque(pointer)
     }
 
     // MARK: Render thread
 
-    /// The values that wait to be shown.
+    /// Takes the values that wait to be shown.
     @_noLocks @_noAllocation
     func takePending() -> Unmanaged<Job>? {
         if pending.load(ordering: .relaxed) == 0 { return nil }
@@ -138,7 +165,7 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
         return unsafe Unmanaged<Job>.fromOpaque(pointer)
     }
 
-    /// The next job in order.
+    /// Takes the next job in order.
     @_noLocks @_noAllocation
     func takeNext() -> Unmanaged<Job>? {
         let place = taken.load(ordering: .relaxed)

@@ -3,29 +3,31 @@ public import Synchronization
 /// A list that control code changes while the render thread goes through it: a key and a state per entry.
 ///
 /// Control code deals in keys. For each new key a state is made, once; an entry whose key stays in the list keeps its
-/// state, and what the render thread has written into it, through every change. The render thread sees whole lists only.
+/// state, and the values that the render thread has written into it, through every change. The render thread sees whole
+/// lists only.
 ///
 ///     let voices = ManagedArray<Int, Voice>()
 ///     voices.update([60, 64, 67]) { note, index in Voice(note: note) }      // from any thread
 ///     …
 ///     voices.forEach(&context) { voice, context in … }                      // in `process`: `inout Voice`
 ///
-/// Like a ``RenderState`` it belongs to its first user. Inside ``Renderer/transaction(whenApplied:_:)`` a change is seen
-/// together with the others. States are freed on the control side, in the order of the list, when no render thread can be using them.
+/// Like a ``RenderState`` it belongs to its first user. Inside ``Renderer/transaction(whenApplied:_:)`` a change is
+/// seen together with the others. States are freed on the control side, in the order of the list, when no render thread
+/// can be using them.
 @safe
 public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because a cell is touched by the owner's thread only, inside a cycle, and freed when it no longer can be.
     @usableFromInline let list: ManagedValue<List>
     @usableFromInline let owner = Atomic<UInt>(0)
-    private let control = Lock(Control())
+    private let control = Lock(Control(), .array)
 
     private struct Control {
         var entries: [Entry] = []
-        /// Which change `entries` come from, and how many there have been.
+        /// The change that `entries` come from, and the number of changes so far.
         var version = 0
         var changes = 0
 
-        /// Puts other entries in the place of these. Returns what takes that back.
+        /// Puts other entries in the place of these. Returns a closure that takes that back.
         mutating func exchange(_ new: [Entry], in control: Lock<Control>) -> @Sendable () -> Void {
             let (old, oldVersion) = (entries, version)
             changes += 1
@@ -33,7 +35,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
             (entries, self.version) = (new, version)
             return {
                 control.withLock { control in
-                    // Whoever has changed the list since has built on this.
+                    // A change since has built on this one.
                     if control.version == version { (control.entries, control.version) = (old, oldVersion) }
                 }
             }
@@ -47,7 +49,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
 
     /// A state on the heap, counted on the control side.
     @safe @usableFromInline final class Cell: @unchecked Sendable {
-        // Unchecked because what it holds is touched through the list only.
+        // Unchecked because its value is touched through the list only.
         @usableFromInline let value: UnsafeMutablePointer<Element>
         init(_ element: consuming Element) {
             unsafe value = .allocate(capacity: 1)
@@ -83,76 +85,104 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         }
     }
 
-    /// An empty list.
+    /// Creates an empty list.
     public init() { list = ManagedValue(List([])) }
 
     /// The keys, in order, as last set.
     public var keys: [Key] { control.withLock { $0.entries.map(\.key) } }
 
-    /// How many entries there are, as last set.
+    /// The number of entries, as last set.
     public var count: Int { control.withLock { $0.entries.count } }
 
-    /// Puts another list in the place of this one.
+    /// Replaces the list.
     ///
     /// - Parameters:
-    ///   - keys: the entries, in order. Of equal keys the first counts.
-    ///   - released: called on the control side when the old list is no longer in use.
-    ///   - make: the state of a key that is new, and its position.
+    ///   - keys: The entries, in order. Of equal keys the first counts.
+    ///   - released: Called on a thread of RenderStack's own when the old list is no longer in use.
+    ///   - make: The state of a key that is new, and its position. It may use this list.
     public func update(
         _ keys: [Key], whenOldIsReleased released: (@Sendable () -> Void)? = nil,
         make: (Key, Int) throws -> Element
     ) rethrows {
-        try exchange(keys, whenOldIsReleased: released, undo: nil, make: make)()
+        try exchange(keys, whenOldIsReleased: released, undo: nil, make: make)
     }
 
-    /// The same, but leaves it to the caller to let go of the old list, with no lock held.
+    /// Does the same as ``update(_:whenOldIsReleased:make:)``, and calls `undone` if that does not come into effect.
     ///
-    /// - Parameter undone: called when the transaction is thrown out of, or called off.
+    /// - Parameter undone: The closure to call if the transaction throws or is called off.
     package func exchange(
         _ keys: [Key], whenOldIsReleased released: (@Sendable () -> Void)?, undo undone: (@Sendable () -> Void)?,
         make: (Key, Int) throws -> Element
-    ) rethrows -> () -> Void {
-        let lock = self.control
-        return try lock.withLock { control in
-            var old: [Key: Cell] = [:]
-            for entry in control.entries { old[entry.key] = entry.cell }
-            var new: [Entry] = []
-            var known: Set<Key> = []
-            for key in keys where known.insert(key).inserted {
-                new.append(Entry(key: key, cell: try old[key] ?? Cell(make(key, new.count))))
-            }
-            let undo = control.exchange(new, in: lock)
-            return list.exchange(
-                List(new.map(\.cell)), isInOrder: true, whenOldIsFreed: released,
-                undo: {
-                    undo()
-                    undone?()
-                })
+    ) rethrows {
+        // Keys and states are a user's code: they are compared and made with no lock held, each state once, also if
+        // another thread changes the list meanwhile and this begins anew.
+        var made: [Key: Cell] = [:]
+        while true {
+            let (new, version) = try entries(for: keys, &made, make)
+            if put(new, inPlaceOf: version, whenOldIsReleased: released, undo: undone) { return }
         }
     }
 
-    /// Puts another state in the place of one key's. `false`: the key is not in the list.
+    /// Returns the entries of a list of keys, and the version that they build on. It holds no state of another key when
+    /// it returns: the published list alone decides when those are released.
+    private func entries(
+        for keys: [Key], _ made: inout [Key: Cell], _ make: (Key, Int) throws -> Element
+    ) rethrows -> ([Entry], Int) {
+        let (entries, version) = control.withLock { ($0.entries, $0.version) }
+        let old = Dictionary(entries.map { ($0.key, $0.cell) }, uniquingKeysWith: { first, _ in first })
+        var new: [Entry] = []
+        var known: Set<Key> = []
+        for key in keys where known.insert(key).inserted {
+            let cell = try old[key] ?? made[key] ?? Cell(make(key, new.count))
+            if old[key] == nil { made[key] = cell }
+            new.append(Entry(key: key, cell: cell))
+        }
+        return (new, version)
+    }
+
+    /// Puts entries in the place of those of a version. `false`: they are not the newest any more.
+    private func put(
+        _ entries: [Entry], inPlaceOf version: Int, whenOldIsReleased released: (@Sendable () -> Void)?,
+        undo undone: (@Sendable () -> Void)?
+    ) -> Bool {
+        let lock = self.control
+        // Only a transaction can be called off; the way back holds the old states.
+        let isStaged = Transaction.isOpen
+        let place: (version: UInt64, undo: (@Sendable () -> Void)?)? = lock.withLock { control in
+            guard control.version == version else { return nil }
+            let undo = control.exchange(entries, in: lock)
+            return (list.makeVersion(), isStaged ? undo : nil)
+        }
+        guard let place else { return false }
+        var back: (@Sendable () -> Void)?
+        if let undo = place.undo {
+            back = {
+                undo()
+                undone?()
+            }
+        }
+        list.exchange(List(entries.map(\.cell)), version: place.version, whenOldIsFreed: released, undo: back)
+        return true
+    }
+
+    /// Replaces the state of a key. Returns `false` if the key is not in the list.
     @discardableResult
     public func replace(_ key: Key, with element: consuming Element) -> Bool {
         let cell = Cell(element)
-        let lock = self.control
-        let retire: (() -> Void)? = lock.withLock { control in
-            var entries = control.entries
-            guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
+        while true {
+            var (entries, version) = control.withLock { ($0.entries, $0.version) }
+            guard let index = entries.firstIndex(where: { $0.key == key }) else { return false }
             entries[index] = Entry(key: key, cell: cell)
-            let undo = control.exchange(entries, in: lock)
-            return list.exchange(List(entries.map(\.cell)), isInOrder: true, whenOldIsFreed: nil, undo: undo)
+            if put(entries, inPlaceOf: version, whenOldIsReleased: nil, undo: nil) { return true }
         }
-        retire?()
-        return retire != nil
     }
 
-    /// How many entries there are. On the render thread.
+    /// Returns the number of entries. On the render thread.
     @inlinable public func count(_ context: inout RenderContext) -> Int {
         unsafe list.node.pointee.value.count
     }
 
-    /// Every entry's state in place, in order. On the render thread.
+    /// Calls `body` with every entry's state in place, in order. On the render thread.
     @inlinable @_transparent
     public func forEach(_ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Void) {
         if enter(context) {
@@ -166,8 +196,8 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         }
     }
 
-    /// Every entry's state in place, in order, until `body` returns `true`. It goes through one list, also where control code
-    /// puts another in its place meanwhile. On the render thread.
+    /// Calls `body` with every entry's state in place, in order, until it returns `true`. It goes through one list,
+    /// also if control code puts another in its place meanwhile. On the render thread.
     ///
     ///     voices.search(&context) { voice, context in
     ///         guard voice.note == note else { return false }
@@ -187,7 +217,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         }
     }
 
-    /// One entry's state in place; `body` does not run if there are not so many. On the render thread.
+    /// Calls `body` with one entry's state in place; does nothing if there are not so many. On the render thread.
     @inlinable @_transparent
     public func with(
         _ index: Int, _ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Void

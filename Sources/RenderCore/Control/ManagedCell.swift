@@ -1,8 +1,8 @@
 public import Synchronization
 
-/// What a value that is swapped whole looks like in memory: a version, then the value.
+/// The memory of a value that is swapped whole: a version, then the value.
 @safe @usableFromInline struct ManagedNode<Value: ~Copyable>: ~Copyable {
-    /// First, so that it can be read without knowing the type.
+    /// The version comes first, so that it can be read without knowing the type.
     let version: UInt64
     @usableFromInline var value: Value
 
@@ -14,21 +14,35 @@ public import Synchronization
 
 /// The pointer that the render thread follows, on the heap so that a transaction can hold on to it.
 @safe @usableFromInline struct ManagedCell: ~Copyable, @unchecked Sendable {
-    // Unchecked because the pointer is atomic, and what it leads to is not written while it can be read.
+    // Unchecked because the pointer is atomic, and the value behind it is not written while it can be read.
     @usableFromInline let published: Atomic<UnsafeMutableRawPointer>
     /// The version that was given last.
     let versions = Atomic<UInt64>(1)
     /// The value and the transactions that will still write to it.
     let holders = Atomic<Int>(1)
+    /// Nodes that were committed and may not be shown yet. A thread that looks at a node on the control side holds the
+    /// lock, and so does for a moment a thread that frees one.
+    let promised = Lock<[PromisedNode]>([], .value)
+    /// Frees a node, given its address.
+    let free: @Sendable (UInt) -> Void
 
-    init(_ node: UnsafeMutableRawPointer) { unsafe published = Atomic(node) }
-
-    /// Makes a node that nobody has seen the newest.
-    @_noLocks @_noAllocation
-    func stamp(_ node: UnsafeMutableRawPointer) {
-        let version = versions.wrappingAdd(1, ordering: .relaxed).newValue
-        unsafe node.storeBytes(of: version, as: UInt64.self)
+    struct PromisedNode: Sendable {
+        let node: UInt
+        let version: UInt64
     }
+
+    init(_ node: UnsafeMutableRawPointer, free: @escaping @Sendable (UInt) -> Void) {
+        unsafe published = Atomic(node)
+        self.free = free
+    }
+
+    /// Returns a version that is newer than all before.
+    @_noLocks @_noAllocation
+    func makeVersion() -> UInt64 { versions.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    /// Makes a node that has not been shown the newest.
+    @_noLocks @_noAllocation
+    func stamp(_ node: UnsafeMutableRawPointer) { unsafe node.storeBytes(of: makeVersion(), as: UInt64.self) }
 
     /// Shows a node to the render threads, unless a newer one is shown already. Returns the one to be freed.
     ///
@@ -48,19 +62,43 @@ public import Synchronization
     }
 }
 
-/// A cell that somebody holds, and how to free its nodes.
+/// A reference that keeps a cell alive.
 @safe struct ManagedReference: @unchecked Sendable {
-    // Unchecked because the cell is atomics only.
+    // Unchecked because the cell has atomics, and constants.
     let cell: UnsafeMutablePointer<ManagedCell>
 
     func retain() { unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed) }
 
-    func release(_ free: @escaping @Sendable (UInt) -> Void) {
+    func release() {
         if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-            let node = unsafe UInt(bitPattern: cell.pointee.published.load(ordering: .acquiring))
-            Reclaimer.shared.retire { free(node) }
+            unsafe retire(cell.pointee.published.load(ordering: .acquiring), then: nil)
             unsafe cell.deinitialize(count: 1)
             unsafe cell.deallocate()
+        }
+    }
+
+    /// Gives a node that will be shown its version: from now on it is the newest for control code.
+    func promise(_ node: UnsafeMutableRawPointer) {
+        let address = UInt(bitPattern: node)
+        unsafe cell.pointee.promised.withLock { promised in
+            guard let node = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return }
+            unsafe cell.pointee.stamp(node)
+            unsafe promised.append(.init(node: address, version: node.load(as: UInt64.self)))
+        }
+    }
+
+    /// Forgets a node that has been shown, or will never be.
+    func forget(_ node: UnsafeMutableRawPointer) {
+        let address = UInt(bitPattern: node)
+        unsafe cell.pointee.promised.withLock { $0.removeAll { $0.node == address } }
+    }
+
+    /// Has a node freed that is not shown any more.
+    func retire(_ node: UnsafeMutableRawPointer, then freed: (@Sendable () -> Void)?) {
+        let (address, free) = unsafe (UInt(bitPattern: node), cell.pointee.free)
+        Reclaimer.shared.retire {
+            free(address)
+            freed?()
         }
     }
 }

@@ -8,49 +8,53 @@ public import Synchronization
 ///     let cutoff = cutoff.glide(context)          // in `process`
 ///     for i in samples.indices { samples[i] *= cutoff[i] }
 ///
-/// A value outside of the range becomes the nearest one inside; what is not a number is ignored and counted. A change
-/// glides: it takes ``glide`` to arrive, however long the slices are.
+/// A value outside of the range becomes the nearest one inside; a value that is not a number is ignored and counted. A
+/// change glides: it takes ``glide`` to arrive, however long the slices are.
 @safe public struct Parameter: ~Copyable, @unchecked Sendable {
     // Unchecked because the cell is atomics, and its details are too but for settings that never change.
     @usableFromInline let cell: UnsafeMutablePointer<ParameterCell>
     private var details: UnsafeMutablePointer<ParameterDetails> { unsafe ParameterCells.details(cell) }
 
-    /// A parameter.
+    /// Creates a parameter.
     ///
     /// - Parameters:
-    ///   - value: what it is at first (and what ``reset()`` returns to); clamped to the range.
-    ///   - range: what may be set.
-    ///   - limit: an upper limit that depends on the sample rate; it holds besides the range.
-    ///   - unit: what the number counts.
-    ///   - glide: how a change arrives; 10 ms in a straight line if nothing is said.
+    ///   - value: The value at first (and after ``reset()``); clamped to the range.
+    ///   - range: The values that may be set.
+    ///   - limit: An upper limit that depends on the sample rate; it holds besides the range.
+    ///   - unit: The unit of the value.
+    ///   - glide: The way in which a change arrives; by default 10 ms in a straight line.
+    ///   - file: The file of the call, for the sentence that says what is wrong with the numbers.
+    ///   - line: The line in that file.
     /// - Precondition: `value` and the range are finite.
     public init(
         _ value: Float, in range: ClosedRange<Float>, limit: RateLimit? = nil, unit: Unit = .none,
-        glide: Curve = .linear(.milliseconds(10))
+        glide: Curve = .linear(.milliseconds(10)), file: StaticString = #fileID, line: UInt = #line
     ) {
-        precondition(
+        demand(
             value.isFinite && range.lowerBound.isFinite && range.upperBound.isFinite,
-            "Parameter: the value \(value) and the range \(range) must be finite")
+            "Parameter: a value of \(value) in \(range.lowerBound)…\(range.upperBound); all three must be finite",
+            file: file, line: line)
         let settings = ParameterDetails.Settings(
             initialValue: min(max(value, range.lowerBound), range.upperBound), range: range, unit: unit, glide: glide,
             limit: limit)
-        unsafe cell = ParameterReference(settings).cell
+        unsafe cell = ParameterHandle(settings).cell
     }
 
-    /// The same parameter in another place: one value, one glide.
+    /// Creates another reference to the same parameter: one value, one glide.
     package init(sharing other: borrowing Parameter) {
-        unsafe ParameterReference(cell: other.cell).retain()
+        unsafe ParameterHandle(cell: other.cell).retain()
         unsafe cell = other.cell
     }
 
-    deinit { unsafe ParameterReference(cell: cell).release() }
+    deinit { unsafe ParameterHandle(cell: cell).release() }
 
-    /// The number. One that is set inside ``Renderer/transaction(whenApplied:_:)`` is shown to the render thread with
-    /// everything else that the transaction changes, and by this property inside at once and elsewhere when the transaction
-    /// ends; one that is set inside ``Renderer/transaction(at:_:)`` is shown to both when its time has come.
+    /// The value. A value that is set inside ``Renderer/transaction(whenApplied:_:)`` is shown to the render thread
+    /// together with the transaction's other changes. This property returns it inside of the transaction at once, and
+    /// elsewhere when the transaction ends. A value that is set inside ``Renderer/transaction(at:_:)`` is shown to both
+    /// when its time has come.
     public var value: Float {
         get {
-            if let staged = unsafe Transaction.current?.value(of: ParameterReference(cell: cell)) { return staged }
+            if let staged = unsafe ParameterChange.staged(ParameterHandle(cell: cell)) { return staged }
             return unsafe Float(
                 bitPattern: UInt32(truncatingIfNeeded: details.pointee.requested.load(ordering: .relaxed)))
         }
@@ -61,49 +65,49 @@ public import Synchronization
             }
             let value = min(max(newValue, range.lowerBound), range.upperBound)
             if let transaction = Transaction.current {
-                unsafe transaction.stage(ParameterReference(cell: cell), value)
+                unsafe transaction.stage(ParameterChange(ParameterHandle(cell: cell), value))
             } else {
                 unsafe cell.pointee.publish(details.pointee.request(value))
             }
         }
     }
 
-    /// What it was made with.
+    /// The value that the parameter was made with.
     public var initialValue: Float { unsafe details.pointee.settings.initialValue }
     /// The least and greatest value that may be set.
     public var range: ClosedRange<Float> { unsafe details.pointee.settings.range }
-    /// What the number counts.
+    /// The unit of the value.
     public var unit: Unit { unsafe details.pointee.settings.unit }
-    /// How a change arrives.
+    /// The way in which a change arrives.
     public var glide: Curve { unsafe details.pointee.settings.glide }
     /// The greatest value by the sample rate, if there is one: 0.49 is just below half of it.
     public var limit: RateLimit? { unsafe details.pointee.settings.limit }
 
-    /// Sets it to what it was made with.
+    /// Sets the parameter to its initial value.
     public func reset() { value = initialValue }
 
-    /// How many values were ignored because they were no numbers.
+    /// The number of values that were ignored because they were no numbers.
     public var ignoredCount: Int { unsafe details.pointee.ignored.load(ordering: .relaxed) }
 
-    /// The range at a sample rate. Where the limit is below the range, the limit holds.
+    /// Returns the range at a sample rate. If the limit is below the range, the limit holds.
     public func range(atSampleRate rate: Double) -> ClosedRange<Float> {
         let limit = unsafe Float(rate) * cell.pointee.rateFactor
         return min(range.lowerBound, limit)...min(range.upperBound, limit)
     }
 
-    /// The number over the frames of this slice: on its way to the value that was last set, or at rest there.
+    /// Returns the value over the frames of this slice: on its way to the value that was last set, or at rest there.
     ///
     /// Ask once in a slice, use the answer for all channels, and ask in one renderer: a parameter has one glide.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func glide(_ context: borrowing RenderContext) -> Glide {
         if let value = atRest(context) { return Glide(value) }
-        // Numbers and not the context: what is handed over whole is copied, in the fast case too.
+        // Numbers are handed over and not the context, which would be copied as a whole, in the fast case too.
         return unsafe Parameter.glideSlowly(
             cell, rate: context.sampleRate, now: context.sampleTime, isDryRun: context.isDryRun)
     }
 
-    /// The number over the frames of this slice if it is at rest; `nil` while it glides. For a module's shortest way, where
-    /// a few comparisons say that nothing has changed since the last slice.
+    /// Returns the value over the frames of this slice if it is at rest; `nil` while it glides. For a module's shortest
+    /// way, where a few comparisons show that nothing has changed since the last slice.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func atRest(_ context: borrowing RenderContext) -> Float? {
         let word = unsafe cell.pointee.published.load(ordering: .relaxed)
@@ -113,7 +117,7 @@ public import Synchronization
         return unsafe Float(bitPattern: cell.pointee.restValue.load(ordering: .relaxed))
     }
 
-    /// The number that was last set, without a glide: for what is switched, or read once in a slice.
+    /// Returns the value that was last set, without a glide: for parameters that are switched, or read once in a slice.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func current(_ context: borrowing RenderContext) -> Float {
         unsafe cell.pointee.value(cell.pointee.published.load(ordering: .relaxed), rate: context.sampleRate)
@@ -158,7 +162,7 @@ public import Synchronization
         return next
     }
 
-    /// Nothing glides any more.
+    /// Notes that nothing glides any more.
     @_noLocks @_noAllocation
     private static func rest(
         _ cell: UnsafeMutablePointer<ParameterCell>, at value: Float, _ word: UInt64, rate: Double
@@ -169,7 +173,7 @@ public import Synchronization
 }
 
 extension Parameter {
-    /// What the number of a parameter counts.
+    /// The unit of a parameter's value.
     public enum Unit: String, Sendable, Hashable {
         /// A bare number, such as an amplitude factor or a position.
         case none = ""
@@ -191,21 +195,23 @@ extension Parameter {
         case percent = "%"
         /// Beats per minute.
         case beatsPerMinute = "bpm"
+        /// Beats of the tempo.
+        case beats = "beats"
         /// Frames.
         case frames = "frames"
     }
 
-    /// How a change arrives.
+    /// The way in which a change of a value arrives.
     public enum Curve: Sendable, Hashable {
-        /// At once: for what does not click.
+        /// The value jumps: for parameters that do not click.
         case none
-        /// In a straight line, in that time.
+        /// The value goes in a straight line, in that time.
         case linear(Duration)
-        /// With a constant ratio per frame, in that time: for frequencies. In a straight line where either end is not
-        /// above 0.
+        /// The value changes by a constant ratio per frame, in that time: for frequencies. It goes in a straight line
+        /// if either end is not above 0.
         case exponential(Duration)
 
-        /// How long it takes.
+        /// The time that the change takes.
         public var duration: Duration {
             switch self {
             case .none: .zero
@@ -226,12 +232,12 @@ extension Parameter {
     /// An upper limit that grows with the sample rate.
     public struct RateLimit: Sendable, Hashable {
         let factor: Float
-        /// A part of the sample rate: 0.5 is the highest frequency that there is.
+        /// Returns a part of the sample rate: 0.5 is the highest frequency that there is.
         public static func fractionOfRate(_ fraction: Float) -> RateLimit { RateLimit(factor: fraction) }
     }
 }
 
 extension Duration {
-    /// The same in seconds.
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+    /// The duration in seconds, at least 0.
+    var seconds: Double { max(0, inSeconds) }
 }

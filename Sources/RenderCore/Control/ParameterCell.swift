@@ -1,12 +1,14 @@
 public import Synchronization
 
-/// What the render thread reads of a parameter in each slice: half a line of its cache. See ``ParameterCells``.
+/// The part of a parameter that the render thread reads in each slice: half a line of its cache. See
+/// ``ParameterCells``.
 @safe @usableFromInline struct ParameterCell: ~Copyable, Sendable {
-    /// What the render thread sees; behind ``ParameterDetails/requested`` while a transaction is under way.
+    /// The value that the render thread sees; it is behind ``ParameterDetails/requested`` while a transaction is under
+    /// way.
     @usableFromInline let published: Atomic<UInt64>
 
-    // What is nearly always so, written by the render thread when a glide is over: what was published then, the renderer's
-    // rate (its bits), and the value that the two stand for.
+    // The state of rest, which is nearly always the case. The render thread writes it when a glide is over: the word
+    // that was published then, the renderer's rate (its bits), and the value that the two stand for.
     @usableFromInline let restWord = Atomic<UInt64>(.max)
     @usableFromInline let restRate = Atomic<UInt64>(0)
     @usableFromInline let restValue = Atomic<UInt32>(0)
@@ -19,17 +21,17 @@ public import Synchronization
         self.rateFactor = rateFactor
     }
 
-    /// What was published, as far as the sample rate allows it.
+    /// Returns the value in a published word, as far as the sample rate allows it.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) func value(_ word: UInt64, rate: Double) -> Float {
         let value = Float(bitPattern: UInt32(truncatingIfNeeded: word))
-        // Asked first: what follows then need not wait for the product.
+        // The test comes first: the rest then need not wait for the product.
         if rateFactor == .infinity { return value }
         let limit = Float(rate) * rateFactor
         return value < limit ? value : limit
     }
 
-    /// Keeps what the value is from now on, until another one is published or the rate changes.
+    /// Keeps the value from now on, until another one is published or the rate changes.
     @_noLocks @_noAllocation
     func rest(at value: Float, _ word: UInt64, rate: Double) {
         restWord.store(word, ordering: .relaxed)
@@ -51,16 +53,16 @@ public import Synchronization
     }
 }
 
-/// Where all cells are: side by side, in the order in which they were made. Modules that run one after the other find
-/// theirs in lines of the cache that follow one another.
+/// The memory of all cells, side by side in the order in which they were made. Modules that run one after the other
+/// find theirs in lines of the cache that follow one another.
 enum ParameterCells {
-    /// Cells in a piece of memory, which behind them has as many addresses of their details. Pieces are never given back: the
-    /// next parameters take what is free.
+    /// Cells in a piece of memory, which behind them has as many addresses of their details. Pieces are never given
+    /// back: the next parameters take cells that are free.
     private static var count: Int { @_noLocks @_noAllocation get { 204 } }
     /// A piece begins at a multiple of its size, so that the address of a cell says where in which piece it is.
     private static var size: Int { @_noLocks @_noAllocation get { 8_192 } }
 
-    /// What nobody has, to be taken from the end.
+    /// The cells that no parameter has; new ones are taken from the end.
     private static let room = unsafe Lock<[UnsafeMutablePointer<ParameterCell>]>([])
 
     static func make(
@@ -84,7 +86,7 @@ enum ParameterCells {
         unsafe room.withLock { unsafe $0.append(cell) }
     }
 
-    /// What belongs to a cell.
+    /// Returns the details that belong to a cell.
     @_noLocks @_noAllocation
     static func details(_ cell: UnsafeMutablePointer<ParameterCell>) -> UnsafeMutablePointer<ParameterDetails> {
         unsafe place(cell).pointee

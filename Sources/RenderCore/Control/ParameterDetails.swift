@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What a parameter is besides its cell: its glide, its settings, and what control code has asked for. On the heap, so that a
-/// transaction can hold on to it.
+/// The parts of a parameter besides its cell: its glide, its settings, and the value that control code has asked for.
+/// They are on the heap, so that a transaction can hold on to them.
 @safe struct ParameterDetails: ~Copyable, Sendable {
     // The glide, written by the render thread when a new value is first seen.
     /// The frame at which it began; `.min` at rest, `.max` before the first slice (then a value is taken, not glided to).
@@ -10,9 +10,9 @@ internal import Synchronization
     let glideFrom: Atomic<UInt32>
     let glideLength = Atomic<Int32>(0)
 
-    /// What control code has asked for: a version in the upper half, the value's bits in the lower.
+    /// The value that control code has asked for: a version in the upper half, the value's bits in the lower.
     let requested: Atomic<UInt64>
-    /// How often a value was no number and was ignored.
+    /// The number of times that a value was no number and was ignored.
     let ignored = Atomic<Int>(0)
     /// The parameter itself, and the transactions that will still write to it.
     let holders = Atomic<Int>(1)
@@ -20,7 +20,7 @@ internal import Synchronization
     let settings: Settings
     let glideSeconds: Double
 
-    /// What a parameter is made with.
+    /// The settings that a parameter is made with.
     struct Settings: Sendable {
         let initialValue: Float
         let range: ClosedRange<Float>
@@ -38,7 +38,7 @@ internal import Synchronization
         self.settings = settings
     }
 
-    /// A new value of the next version.
+    /// Stores a new value with the next version, and returns both.
     @_noLocks @_noAllocation
     func request(_ value: Float) -> UInt64 {
         var old = requested.load(ordering: .relaxed)
@@ -52,8 +52,8 @@ internal import Synchronization
     }
 }
 
-/// A parameter that somebody holds.
-@safe struct ParameterReference: @unchecked Sendable {
+/// A reference that keeps a parameter alive.
+@safe struct ParameterHandle: @unchecked Sendable {
     // Unchecked because the cell is atomics, and the details are too but for settings that never change.
     let cell: UnsafeMutablePointer<ParameterCell>
     var details: UnsafeMutablePointer<ParameterDetails> {
@@ -62,7 +62,7 @@ internal import Synchronization
 
     init(cell: UnsafeMutablePointer<ParameterCell>) { unsafe self.cell = cell }
 
-    /// A new parameter, held once.
+    /// Creates a new parameter, held once.
     init(_ settings: ParameterDetails.Settings) {
         let details = UnsafeMutablePointer<ParameterDetails>.allocate(capacity: 1)
         unsafe details.initialize(to: ParameterDetails(settings))

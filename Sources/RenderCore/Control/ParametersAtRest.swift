@@ -1,12 +1,12 @@
-/// Three parameters at rest, to be compared with those of the slice before: for what is made of parameters and takes a
-/// while, such as coefficients.
+/// Three parameters at rest, to be compared with those of the slice before. They are for results that are made of
+/// parameters and take a while, such as coefficients.
 ///
 ///     if ParametersAtRest(context, cutoff, q, mix).isEqual(to: rest) { … }    // what was made then is right now
 ///     let settings = (cutoff.glide(context), q.glide(context), mix.glide(context))
 ///     rest = ParametersAtRest(context, cutoff, q, mix)                        // behind the glides
 ///
-/// While one of them moves they are equal to nothing. They are asked for behind the glides because a parameter may be set at
-/// any time: what rests behind its glide is what the glide was.
+/// While one of them moves, they are equal to none. They are asked for behind the glides, because a parameter may be
+/// set at any time: a value that rests behind its glide is the value of the glide.
 public struct ParametersAtRest: Sendable, BitwiseCopyable {
     @usableFromInline let first, second, rate: UInt64
 
@@ -17,12 +17,12 @@ public struct ParametersAtRest: Sendable, BitwiseCopyable {
         self.rate = rate
     }
 
-    /// Equal to no parameters.
+    /// Parameters that are equal to no others.
     @inlinable public static var none: ParametersAtRest {
         @_noLocks @_noAllocation get { ParametersAtRest(.max, .max, rate: .max) }
     }
 
-    /// The parameters in this slice, and the sample rate.
+    /// Creates a note of the parameters in this slice, and the sample rate.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public init(
         _ context: borrowing RenderContext, _ first: borrowing Parameter, _ second: borrowing Parameter,
@@ -39,7 +39,7 @@ public struct ParametersAtRest: Sendable, BitwiseCopyable {
         )
     }
 
-    /// Whether none moves or has changed.
+    /// Returns whether none moves or has changed.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func isEqual(to other: ParametersAtRest) -> Bool {
         first == other.first && second == other.second && rate == other.rate && second != .max

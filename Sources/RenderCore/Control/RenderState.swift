@@ -1,9 +1,9 @@
 public import Synchronization
 
-/// What only the render thread may touch: a phase, a filter's memory, a delay line.
+/// A value that only the render thread may touch: a phase, a filter's memory, a delay line.
 ///
 /// A state can be reached only with a ``RenderContext`` in hand, and a context exists only inside a cycle. Its first user
-/// owns it (a module, or the closure of a renderer); anybody else gets nothing and raises a ``Fault``, so that not even a
+/// owns it (a module, or the closure of a renderer); any other gets nothing and raises a ``Fault``, so that not even a
 /// module in two renderers is a data race.
 ///
 ///     private let phase = RenderState<Float>(0)                       // small: by copy
@@ -14,39 +14,57 @@ public import Synchronization
 ///     phase.write(angle, context)
 ///     line.with(&context) { line, context in … }
 ///
-/// In a dry run it shows its initial value, and what is written is dropped.
+/// In a dry run a state shows its initial value, and drops values that are written to it.
 @safe public struct RenderState<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because the cell is touched by the owner's thread only, inside a cycle.
     /// Loaded sequentially consistent: after the cycle counter's store, see ``Reclaimer``.
-    @usableFromInline let cell: Atomic<UnsafeMutablePointer<Value>>
+    @usableFromInline let cell: Atomic<UnsafeMutableRawPointer>
     @usableFromInline let owner = Atomic<UInt>(0)
-    /// What a stranger reads. Never written; only states that are read by copy have it.
-    @usableFromInline let initial: UnsafeMutablePointer<Value>?
-    @usableFromInline let factory: Unmanaged<StateFactory>
+    @usableFromInline let details: UnsafeMutablePointer<Details>
 
-    /// A state to be used in place.
+    /// The parts of a state that are rarely needed.
+    @safe @usableFromInline struct Details: ~Copyable {
+        /// The value for those who do not own the state. Never written; only states that were made from a value that
+        /// can be copied have it.
+        @usableFromInline let initial: UnsafeMutablePointer<Value>?
+        @usableFromInline let factory: Unmanaged<StateFactory>
+        /// Values for loops that are not rendered yet.
+        @usableFromInline let staged = StagedValues()
+
+        init(initial: UnsafeMutablePointer<Value>?, _ factory: StateFactory) {
+            unsafe self.initial = initial
+            unsafe self.factory = .passRetained(factory)
+        }
+
+        deinit {
+            if let initial = unsafe initial {
+                unsafe initial.deinitialize(count: 1)
+                unsafe initial.deallocate()
+            }
+            unsafe factory.release()
+        }
+    }
+
+    /// Creates a state to be used in place.
     ///
-    /// - Parameter make: the initial value. It is evaluated now, and again for a dry run that uses the state.
+    /// - Parameter make: The initial value. It is evaluated now, and again for a dry run that uses the state.
     public init(_ make: @autoclosure @escaping @Sendable () -> Value) {
         let first = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe first.initialize(to: make())
-        unsafe cell = Atomic(first)
-        unsafe initial = nil
-        unsafe factory = .passRetained(StateFactory(make))
+        unsafe cell = Atomic(UnsafeMutableRawPointer(first))
+        unsafe details = .allocate(capacity: 1)
+        unsafe details.initialize(to: Details(initial: nil, StateFactory(make)))
     }
 
     deinit {
-        let value = unsafe cell.load(ordering: .acquiring)
+        let value = unsafe cell.load(ordering: .acquiring).assumingMemoryBound(to: Value.self)
         unsafe value.deinitialize(count: 1)
         unsafe value.deallocate()
-        if let initial = unsafe initial {
-            unsafe initial.deinitialize(count: 1)
-            unsafe initial.deallocate()
-        }
-        unsafe factory.release()
+        unsafe details.deinitialize(count: 1)
+        unsafe details.deallocate()
     }
 
-    /// The value in place, for as long as `body` runs.
+    /// Calls `body` with the value in place.
     ///
     /// Inside `body` the same state cannot be used again: that is a fault, and the inner body does not run.
     @inlinable @_transparent
@@ -59,13 +77,63 @@ public import Synchronization
         }
     }
 
-    /// Puts another value in the place of this one, from the control side: the way to make memory of another size while
-    /// the state may be in use. The render thread sees it at its next access; the old value is freed when it no longer can
-    /// be in use.
+    /// Calls `body` with the value in place and the buffer on top: most effects need both.
+    ///
+    ///     phase.withTop(&context) { phase, top in
+    ///         var samples = top[0]
+    ///         for i in samples.indices { … }
+    ///     }
+    @inlinable @_transparent
+    public func withTop(_ context: inout RenderContext, _ body: (inout Value, inout AudioBuffer) -> Void) {
+        if let value = unsafe enter(context) {
+            var top = context.top
+            unsafe body(&value.pointee, &top)
+            leave(context)
+        }
+    }
+
+    /// Calls `body` with the value in place and the two buffers on top, the top first: for a side-chain. It does
+    /// nothing if there are fewer than two.
+    @inlinable @_transparent
+    public func withTop2(
+        _ context: inout RenderContext, _ body: (inout Value, inout AudioBuffer, inout AudioBuffer) -> Void
+    ) {
+        if let value = unsafe enter(context) {
+            // This does not use `context.withTop2`: a closure inside of this one would be generic, which may lock.
+            if context.require(2, for: .withBuffers) {
+                let (first, second) = unsafe (context.entry(0, sink: 0), context.entry(1, sink: 1))
+                var top = unsafe AudioBuffer(first, of: context)
+                var below = unsafe AudioBuffer(second, of: context)
+                unsafe body(&value.pointee, &top, &below)
+            }
+            leave(context)
+        }
+    }
+
+    /// Replaces the value from the control side: the way to make memory of another size while the state may be in use.
+    ///
+    /// In ``Module/prepare(_:)`` the value comes with the loop that is being prepared: the loop that is still rendered keeps
+    /// the value that it has, and each slice sees one value only. Elsewhere the render thread sees it at its next access. The
+    /// old value is freed when it no longer can be in use.
     public func replace(with value: consuming Value) {
         let new = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe new.initialize(to: value)
-        let old = unsafe UInt(bitPattern: cell.exchange(new, ordering: .sequentiallyConsistent))
+        let preparing = Preparing.current
+        let holder = owner.load(ordering: .acquiring) & ~RenderContext.busy
+        let isModules =
+            holder == 0 || holder.withoutEpoch == preparing.token.withoutEpoch
+            || !Tokens.shared.forRendering.isAlive(holder)
+        if Checks.areOn && preparing.isAgain && isModules {
+            let staged = unsafe StagedValue.make(
+                UnsafeMutableRawPointer(new), for: preparing.token, details.pointee.factory)
+            return unsafe details.pointee.staged.add(staged)
+        }
+        if preparing.isFirst {
+            // Values for loops of another renderer, which were never rendered.
+            unsafe details.pointee.staged.forget()
+        }
+        let old = unsafe UInt(
+            bitPattern: cell.exchange(UnsafeMutableRawPointer(new), ordering: .sequentiallyConsistent))
         Reclaimer.shared.retire {
             guard let old = unsafe UnsafeMutablePointer<Value>(bitPattern: old) else { return }
             unsafe old.deinitialize(count: 1)
@@ -73,13 +141,28 @@ public import Synchronization
         }
     }
 
+    /// Returns whether the caller owns the state; a free state becomes the caller's. If another owner has it, that is a
+    /// fault.
+    @inlinable @inline(__always)
+    func isOwned(_ context: borrowing RenderContext) -> Bool {
+        !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || adopt(context)
+    }
+
+    @inlinable @inline(__always)
+    func adopt(_ context: borrowing RenderContext) -> Bool {
+        unsafe RenderContext.adopt(
+            owner, by: context.owner, isDryRun: context.isDryRun, cell, details.pointee.staged, context.core,
+            context.sampleTime)
+    }
+
     @inlinable @inline(__always)
     func enter(_ context: borrowing RenderContext) -> UnsafeMutablePointer<Value>? {
-        if !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || context.adopt(owner) {
+        if isOwned(context) {
             owner.store(context.owner | RenderContext.busy, ordering: .relaxed)
-            return unsafe cell.load(ordering: .sequentiallyConsistent)
+            return unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self)
         }
-        return unsafe context.scratch(factory)?.assumingMemoryBound(to: Value.self)
+        if !context.isDryRun { return nil }
+        return unsafe context.scratch(details.pointee.factory).assumingMemoryBound(to: Value.self)
     }
 
     @inlinable @inline(__always)
@@ -89,31 +172,33 @@ public import Synchronization
 }
 
 extension RenderState where Value: Copyable {
-    /// A state to be read and written by copy, or used in place.
+    /// Creates a state to be read and written by copy, or used in place.
     public init(_ value: Value) {
         let first = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         let initial = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe first.initialize(to: value)
         unsafe initial.initialize(to: value)
-        unsafe cell = Atomic(first)
-        unsafe self.initial = initial
-        unsafe factory = .passRetained(StateFactory { value })
+        unsafe cell = Atomic(UnsafeMutableRawPointer(first))
+        unsafe details = .allocate(capacity: 1)
+        unsafe details.initialize(to: Details(initial: initial, StateFactory { value }))
     }
 
-    /// A copy of the value. Whoever does not own the state gets the initial value, and raises a fault.
+    /// Returns a copy of the value. A caller that does not own the state gets the initial value, and raises a fault.
     @inlinable @inline(__always)
     public func read(_ context: borrowing RenderContext) -> Value {
-        if !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || context.adopt(owner) {
-            return unsafe cell.load(ordering: .sequentiallyConsistent).pointee
+        if isOwned(context) {
+            return unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee
         }
-        return unsafe (initial ?? cell.load(ordering: .sequentiallyConsistent)).pointee
+        // Never the cell, which its owner may be writing to.
+        if let initial = unsafe details.pointee.initial { return unsafe initial.pointee }
+        return unsafe context.scratch(details.pointee.factory).assumingMemoryBound(to: Value.self).pointee
     }
 
-    /// Replaces the value. Whoever does not own the state changes nothing, and raises a fault.
+    /// Replaces the value. A caller that does not own the state changes nothing, and raises a fault.
     @inlinable @inline(__always)
     public func write(_ value: Value, _ context: borrowing RenderContext) {
-        if !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || context.adopt(owner) {
-            unsafe cell.load(ordering: .sequentiallyConsistent).pointee = value
+        if isOwned(context) {
+            unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee = value
         }
     }
 }
@@ -122,7 +207,7 @@ extension RenderContext {
     /// Marks an owner that is using its state.
     @usableFromInline static var busy: UInt { @_noLocks @_noAllocation get { 1 << 63 } }
 
-    /// Takes a state that nobody owns, or whose owner is gone. `false` with a fault: it is somebody's.
+    /// Takes a state that has no owner, or whose owner is gone. Returns `false`, with a fault, if another owner has it.
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
     func adopt(_ state: borrowing Atomic<UInt>) -> Bool {
@@ -137,7 +222,10 @@ extension RenderContext {
     ) -> Bool {
         if isDryRun { return false }
         let holder = state.load(ordering: .relaxed)
-        if unsafe holder == 0 || !core.pointee.tokens.isAlive(holder & ~RenderContext.busy) {
+        // The holder may be the same module, prepared for the loop before this one.
+        if unsafe holder == 0 || holder.withoutEpoch == owner.withoutEpoch
+            || !core.pointee.tokens.isAlive(holder & ~RenderContext.busy)
+        {
             if state.compareExchange(expected: holder, desired: owner, ordering: .acquiringAndReleasing).exchanged {
                 return true
             }
@@ -148,10 +236,40 @@ extension RenderContext {
         return false
     }
 
-    /// A value for the time of a dry run, which is on the control side and may allocate; `nil` on a render thread.
+    /// Does the same for a state that has staged values: it gets the value that was made for the loop that takes it.
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never)
+    static func adopt(
+        _ state: borrowing Atomic<UInt>, by owner: UInt, isDryRun: Bool,
+        _ cell: borrowing Atomic<UnsafeMutableRawPointer>, _ staged: borrowing StagedValues,
+        _ core: UnsafeMutablePointer<CycleMemory>, _ sampleTime: Int64
+    ) -> Bool {
+        let before = state.load(ordering: .relaxed)
+        guard unsafe adopt(state, by: owner, isDryRun: isDryRun, core, sampleTime) else { return false }
+        var (found, stale): (UInt, UInt) = (0, 0)
+        guard staged.take(for: owner, &found, stale: &stale) else {
+            // Control code is going through the values at this very moment: silence, once.
+            state.store(before, ordering: .releasing)
+            unsafe core.pointee.report(.foreignState, .state, wanted: 0, found: 0, at: sampleTime)
+            return false
+        }
+        if let new = unsafe StagedValue.at(found) {
+            let value = unsafe new.pointee.value
+            unsafe new.pointee.value = cell.exchange(value, ordering: .sequentiallyConsistent)
+            unsafe core.pointee.graveyard.push(new)
+        }
+        while let old = unsafe StagedValue.at(stale) {
+            unsafe stale = old.pointee.next
+            unsafe core.pointee.graveyard.push(old)
+        }
+        return true
+    }
+
+    /// Returns an initial value: for the time of a dry run, or until the end of the cycle for a caller that may not see
+    /// the state's own. Both may allocate: a dry run is on the control side, and the other is a fault.
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
-    func scratch(_ factory: Unmanaged<StateFactory>) -> UnsafeMutableRawPointer? {
+    func scratch(_ factory: Unmanaged<StateFactory>) -> UnsafeMutableRawPointer {
         unsafe RenderContext.scratch(factory, core)
     }
 
@@ -159,37 +277,22 @@ extension RenderContext {
     @usableFromInline @inline(never)
     static func scratch(
         _ factory: Unmanaged<StateFactory>, _ core: UnsafeMutablePointer<CycleMemory>
-    ) -> UnsafeMutableRawPointer? {
-        let dryRun = unsafe core.pointee.dryRun
-        return unsafe _unsafePerformance { unsafe makeScratch(factory, for: dryRun) }
-    }
-}
-
-/// How a state makes its initial value, and how it is freed.
-@safe @usableFromInline final class StateFactory: Sendable {
-    let make: @Sendable () -> UnsafeMutableRawPointer
-    let free: @Sendable (UnsafeMutableRawPointer) -> Void
-
-    init<Value: ~Copyable>(_ make: @escaping @Sendable () -> Value) {
-        unsafe self.make = {
-            let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
-            unsafe value.initialize(to: make())
-            return UnsafeMutableRawPointer(value)
-        }
-        unsafe free = {
-            let value = unsafe $0.assumingMemoryBound(to: Value.self)
-            unsafe value.deinitialize(count: 1)
-            unsafe value.deallocate()
-        }
+    ) -> UnsafeMutableRawPointer {
+        let (dryRun, graveyard) = unsafe (core.pointee.dryRun, core.pointee.graveyard)
+        return unsafe _unsafePerformance { unsafe makeScratch(factory, for: dryRun, graveyard) }
     }
 }
 
 private func makeScratch(
-    _ factory: Unmanaged<StateFactory>, for dryRun: Unmanaged<DryRun>?
-) -> UnsafeMutableRawPointer? {
-    guard let dryRun = unsafe dryRun?.takeUnretainedValue() else { return nil }
-    let factory = unsafe factory.takeUnretainedValue()
-    let value = unsafe factory.make()
-    dryRun.keep { unsafe factory.free(value) }
+    _ factory: Unmanaged<StateFactory>, for dryRun: Unmanaged<DryRun>?, _ graveyard: Graveyard.Gate
+) -> UnsafeMutableRawPointer {
+    let maker = unsafe factory.takeUnretainedValue()
+    let value = unsafe maker.make()
+    if let dryRun = unsafe dryRun?.takeUnretainedValue() {
+        dryRun.keep { unsafe maker.free(value) }
+    } else {
+        let grave = unsafe StagedValue.make(value, for: 0, factory)
+        unsafe graveyard.push(grave)
+    }
     return unsafe value
 }

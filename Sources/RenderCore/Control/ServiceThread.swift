@@ -1,6 +1,7 @@
 internal import Glibc
+internal import LinuxRealtime
 
-/// A thread beside the audio: it looks after somebody, sleeps, and looks again, for as long as the process runs.
+/// A thread beside the audio: it looks after its clients, sleeps, and looks again, for as long as the process runs.
 ///
 /// It starts when it is woken for the first time. No render thread wakes it: that takes a lock.
 @safe package final class ServiceThread: @unchecked Sendable {
@@ -11,13 +12,14 @@ internal import Glibc
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var isRunning = false
     private var isAwake = false
+    private var hasComplained = false
     private var thread = pthread_t()
 
-    /// A thread that does not run yet.
+    /// Creates a thread that does not run yet.
     ///
     /// - Parameters:
     ///   - name: 15 characters at most.
-    ///   - body: does not return.
+    ///   - body: Does not return.
     package init(name: String, _ body: @escaping @Sendable () -> Void) {
         self.name = name
         self.body = body
@@ -43,6 +45,7 @@ internal import Glibc
     /// Has it look now, and starts it if it does not run. From the control side.
     package func wake() {
         unsafe pthread_mutex_lock(mutex)
+        // If the system has no thread left, the next wake tries again; until then the work waits.
         if !isRunning { start() }
         if !isAwake {
             isAwake = true
@@ -51,7 +54,8 @@ internal import Glibc
         unsafe pthread_mutex_unlock(mutex)
     }
 
-    /// Sleeps until the time is over or somebody wakes it, also if that was since the last sleep. On the thread itself.
+    /// Sleeps until the time is over or another thread wakes this one, also if that was since the last sleep. On the
+    /// thread itself.
     package func sleep(milliseconds: Int) {
         var end = ServiceThread.time(in: milliseconds)
         unsafe pthread_mutex_lock(mutex)
@@ -60,7 +64,7 @@ internal import Glibc
         unsafe pthread_mutex_unlock(mutex)
     }
 
-    /// Sleeps until the time is over: nobody has to wake who looks again that soon. On the thread itself.
+    /// Sleeps until the time is over: a thread that looks again that soon need not be woken. On the thread itself.
     package func nap(milliseconds: Int) {
         var end = ServiceThread.time(in: milliseconds)
         while unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nil) == EINTR {}
@@ -71,7 +75,7 @@ internal import Glibc
         return timespec(tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
     }
 
-    /// Whether this is called on it.
+    /// Indicates whether the caller runs on this thread.
     package var isCurrent: Bool {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -79,7 +83,7 @@ internal import Glibc
     }
 
     private func start() {
-        isRunning = true
+        let service = unsafe Unmanaged.passRetained(self)
         let error = unsafe pthread_create(
             &thread, nil,
             { argument in
@@ -87,8 +91,17 @@ internal import Glibc
                 nameThread(service.name)
                 service.body()
                 return nil
-            }, Unmanaged.passRetained(self).toOpaque())
-        precondition(error == 0, "RenderStack cannot start its thread \(name): error \(error)")
-        pthread_detach(thread)
+            }, service.toOpaque())
+        isRunning = error == 0
+        if isRunning {
+            pthread_detach(thread)
+        } else {
+            unsafe service.release()
+            if !hasComplained {
+                StandardError.say(
+                    "the thread \(name) cannot be started now (\(errorText(error))); RenderStack tries again")
+            }
+            hasComplained = true
+        }
     }
 }

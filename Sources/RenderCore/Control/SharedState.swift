@@ -1,16 +1,18 @@
 public import Synchronization
 
-/// What several modules on one render thread share, such as the sum of a bus.
+/// A value that several modules on one render thread share, such as the sum of a bus.
 ///
 ///     sum = SharedState(Sum(channels: 2))                 // in one module
 ///     sum = SharedState(sharing: other.sum)               // in another
 ///     …
 ///     sum.with(&context) { sum, context in … }            // in `process` of both
 ///
-/// A ``RenderState`` belongs to one module. This belongs to whoever is in it, one at a time: who finds somebody else in it
-/// (on another render thread, by mistake) is turned away with a ``Fault``. Nobody ever waits.
+/// A ``RenderState`` belongs to one module. A shared state belongs to the module that is in it, one at a time. A module
+/// that finds another one in it (on another render thread, by mistake) is turned away with a ``Fault``. No thread ever
+/// waits.
 @safe public struct SharedState<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
-    // Unchecked because the value is touched by who holds `isBusy`, or by the control side that has taken it out.
+    // Unchecked because only the thread that has set `isBusy` touches the value, or the control side when it has taken
+    // it out.
     @usableFromInline let cell: UnsafeMutablePointer<Cell>
 
     @safe @usableFromInline struct Cell: ~Copyable {
@@ -27,7 +29,7 @@ public import Synchronization
         }
     }
 
-    /// A state.
+    /// Creates a state.
     public init(_ value: consuming Value) {
         let first = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe first.initialize(to: value)
@@ -35,7 +37,7 @@ public import Synchronization
         unsafe cell.initialize(to: Cell(first))
     }
 
-    /// The same state in another module.
+    /// Creates a reference to the same state, for another module.
     public init(sharing other: borrowing SharedState) {
         unsafe cell = other.cell
         unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed)
@@ -48,7 +50,7 @@ public import Synchronization
         }
     }
 
-    /// The value in place, for as long as `body` runs. In a dry run, and for who is turned away, `body` does not run.
+    /// Calls `body` with the value in place. In a dry run, and for a module that is turned away, `body` does not run.
     @inlinable @_transparent
     public func with(_ context: inout RenderContext, _ body: (inout Value, inout RenderContext) -> Void) {
         if let value = unsafe enter(context) {
@@ -57,8 +59,7 @@ public import Synchronization
         }
     }
 
-    /// Puts another value in the place of this one, from the control side. The old one is freed when it no longer can be
-    /// in use.
+    /// Replaces the value from the control side. The old one is freed when it can no longer be in use.
     public func replace(with value: consuming Value) {
         let new = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe new.initialize(to: value)

@@ -6,16 +6,16 @@ internal import Synchronization
     // Unchecked because behind the pointer is nothing but atomics.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
 
-    /// Four zeros.
+    /// Creates four words, which are 0.
     package init() {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64)
         unsafe words = memory.assumingMemoryBound(to: Atomic<UInt64>.self)
         for word in 0..<4 { unsafe (words + word).initialize(to: Atomic(0)) }
-        // The last one counts who holds them.
+        // The last word counts the references.
         unsafe (words + 4).initialize(to: Atomic(1))
     }
 
-    /// The same numbers in another place.
+    /// Creates another reference to the same numbers.
     package init(sharing other: borrowing SharedWords) {
         unsafe words = other.words
         unsafe words[4].wrappingAdd(1, ordering: .relaxed)

@@ -1,4 +1,4 @@
-/// What a MIDI event says, as a plain value: it can be kept, sent between threads and compared.
+/// The message of a MIDI event, as a plain value: it can be kept, sent between threads and compared.
 ///
 /// Channels count from 0 to 15, as in the bytes; people count them from 1.
 public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
@@ -6,13 +6,13 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
     case noteOn(channel: UInt8, note: UInt8, velocity: UInt8)
     /// A key goes up. A note-on with the velocity 0 arrives as this.
     case noteOff(channel: UInt8, note: UInt8, velocity: UInt8)
-    /// How hard one key is held down.
+    /// The pressure on one key that is held down.
     case keyPressure(channel: UInt8, note: UInt8, pressure: UInt8)
     /// A knob, a pedal, a switch: controller 0…127, value 0…127.
     case controller(channel: UInt8, number: UInt8, value: UInt8)
-    /// Another sound is asked for.
+    /// Another sound is selected.
     case program(channel: UInt8, number: UInt8)
-    /// How hard the keys of a channel are held down.
+    /// The pressure on the keys of a channel that are held down.
     case pressure(channel: UInt8, pressure: UInt8)
     /// The wheel: -8192…8191, 0 in the middle.
     case bend(channel: UInt8, value: Int16)
@@ -20,13 +20,13 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
     case systemExclusive(MIDIChunk)
     /// A quarter of a frame of time code.
     case timeCode(UInt8)
-    /// Where a song begins, in sixteenths.
+    /// The position at which a song begins, in sixteenths.
     case songPosition(UInt16)
-    /// Which song.
+    /// The number of a song.
     case songSelect(UInt8)
     /// Analogue synthesizers are to tune themselves.
     case tuneRequest
-    /// One of 24 to the quarter note.
+    /// A clock tick, of which 24 are a quarter note.
     case clock
     /// The sequence begins from its start with the next clock.
     case start
@@ -36,15 +36,16 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
     case stop
     /// The sender is there.
     case activeSensing
-    /// Everything as after switching on.
+    /// The receiver is to go to its state after switching on.
     case reset
 
-    /// The message of a status byte and what follows it. `nil`: none, or a system exclusive one (see ``MIDIChunk``).
+    /// Creates the message of a status byte and its data bytes; `nil` for no message, or for a system exclusive one
+    /// (see ``MIDIChunk``).
     ///
     /// - Parameters:
-    ///   - status: the first byte, 0x80…0xFF.
-    ///   - first: the first data byte, where there is one.
-    ///   - second: the second one.
+    ///   - status: The first byte, 0x80…0xFF.
+    ///   - first: The first data byte, where there is one.
+    ///   - second: The second one.
     @_noLocks @_noAllocation
     public init?(status: UInt8, _ first: UInt8 = 0, _ second: UInt8 = 0) {
         let channel = status & 0x0F
@@ -75,7 +76,7 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
         }
     }
 
-    /// The bytes, and how many of the three they are; 0 for a system exclusive one (see ``MIDIChunk``).
+    /// The bytes, and the number of the three that are used; 0 for a system exclusive message (see ``MIDIChunk``).
     public var bytes: (count: Int, status: UInt8, first: UInt8, second: UInt8) {
         @_noLocks @_noAllocation get {
             switch self {
@@ -123,14 +124,14 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
 public struct MIDIChunk: Sendable, Hashable, BitwiseCopyable {
     /// The bytes; those beyond ``count`` are 0.
     public var bytes: SIMD16<UInt8>
-    /// How many there are: 1…16.
+    /// The number of bytes: 1…16.
     public var count: Int
-    /// Whether the message begins with it.
+    /// Indicates whether the message begins with this chunk.
     public var isFirst: Bool
-    /// Whether the message ends with it.
+    /// Indicates whether the message ends with this chunk.
     public var isLast: Bool
 
-    /// A part of a message.
+    /// Creates a part of a message.
     @_noLocks @_noAllocation
     public init(bytes: SIMD16<UInt8>, count: Int, isFirst: Bool, isLast: Bool) {
         self.bytes = bytes
@@ -140,14 +141,14 @@ public struct MIDIChunk: Sendable, Hashable, BitwiseCopyable {
     }
 }
 
-/// A MIDI message and when it happens.
+/// A MIDI message and its frame.
 public struct MIDIEvent: Sendable, Hashable, BitwiseCopyable {
     /// The frame, counted from the first of the slice.
     public var frame: Int
-    /// What it says.
+    /// The message.
     public var message: MIDIMessage
 
-    /// A message at a frame.
+    /// Creates a message at a frame.
     @_noLocks @_noAllocation
     public init(frame: Int = 0, _ message: MIDIMessage) {
         self.frame = frame

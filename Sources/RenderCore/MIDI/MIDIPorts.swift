@@ -1,82 +1,66 @@
-/// Where events come in: a keyboard, a sequencer, another program.
+/// An input for events: from a keyboard, a sequencer, another program.
 ///
 ///     let keys = MIDIInput(name: "keys")
 ///     let renderer = try Renderer { context in
 ///         context.forEachEvent(from: keys) { event, context in … }
 ///         …
 ///     }
-///     let output = try JACKOutput(renderer, midiInputs: [keys])
+///     let output = JACKOutput(renderer, midiInputs: [keys])
 public final class MIDIInput: Sendable {
-    /// What the output calls its port.
+    /// The name of the port.
     public let name: String
 
-    /// An input.
+    /// Creates an input.
     ///
-    /// - Parameter name: what it is, for people: "keys".
+    /// - Parameter name: A name for people: "keys".
     public init(name: String = "midi") { self.name = name }
 }
 
-/// Where events go out.
+/// An output for events.
 ///
 ///     let synth = MIDIOutput(name: "synth")
 ///     …
 ///     context.send(.noteOn(channel: 0, note: 60, velocity: 100), to: synth)
 ///     …
-///     let output = try JACKOutput(renderer, midiOutputs: [synth])
+///     let output = JACKOutput(renderer, midiOutputs: [synth])
 public final class MIDIOutput: Sendable {
-    /// What the output calls its port.
+    /// The name of the port.
     public let name: String
 
-    /// An output.
+    /// Creates an output.
     ///
-    /// - Parameter name: what it is, for people: "synth".
+    /// - Parameter name: A name for people: "synth".
     public init(name: String = "midi") { self.name = name }
 }
 
 extension RenderContext {
-    /// Goes through the events of this slice, in their order.
+    /// Calls `body` with the events of this slice, in their order.
     ///
-    /// A cycle is cut at its first 64 events of each input, so that they lie on the first frame of a slice: what is set in
-    /// the closure begins on the very frame. Those beyond tell in ``MIDIEvent/frame`` where they are.
+    /// A cycle is cut at its first 64 events of each input, so that they lie on the first frame of a slice: settings of
+    /// the closure begin on the very frame. For later events ``MIDIEvent/frame`` says where they are. An annotated
+    /// `process` takes a ``MIDIReader``.
     ///
     /// - Parameters:
-    ///   - input: where from.
-    ///   - body: gets each event.
+    ///   - input: The input.
+    ///   - body: Gets each event.
     public mutating func forEachEvent(from input: MIDIInput, _ body: (MIDIEvent, inout RenderContext) -> Void) {
-        let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque())
-        guard let supply = unsafe core.pointee.supply, let lists = unsafe supply.pointee.received else { return }
-        let first = cycleOffset
-        for index in unsafe 0..<supply.pointee.receivedCount where unsafe lists[index].identity == identity {
-            for number in unsafe 0..<lists[index].count {
-                var event = unsafe lists[index].events[number]
-                event.frame &-= first
-                if event.frame >= frameCount { break }
-                if event.frame >= 0 { body(event, &self) }
-            }
-        }
+        let address = unsafe UInt(bitPattern: Unmanaged.passUnretained(input).toOpaque())
+        var position = 0
+        while let event = midiEvent(from: address, &position, upTo: .max) { body(event, &self) }
     }
 
-    /// Sends a message.
+    /// Sends a message. An annotated `process` takes a ``MIDISender``.
     ///
     /// - Parameters:
-    ///   - message: what it says. The parts of a system exclusive one follow each other, at the same frame.
-    ///   - frame: when, counted from the first frame of the slice: 0 up to its last.
-    ///   - output: where to.
-    /// - Returns: whether it could be sent: `false` where nothing drives the output, or too much was sent in this cycle.
+    ///   - message: The message. The parts of a system exclusive one follow each other, at the same frame.
+    ///   - frame: The frame, counted from the first of the slice: 0 up to its last.
+    ///   - output: The output.
+    /// - Returns: `true` if the message could be sent; `false` if no output drives the port, or too much was sent in
+    ///   this cycle.
     @_noLocks @_noAllocation
     @discardableResult public mutating func send(_ message: MIDIMessage, at frame: Int = 0, to output: MIDIOutput)
         -> Bool
     {
-        let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(output).toOpaque())
-        guard let supply = unsafe core.pointee.supply, let lists = unsafe supply.pointee.sent else { return false }
-        let inside = frame < 0 ? 0 : frame < frameCount ? frame : frameCount &- 1
-        var index = 0
-        while unsafe index < supply.pointee.sentCount {
-            if unsafe lists[index].identity == identity {
-                return unsafe lists[index].add(MIDIEvent(frame: cycleOffset &+ inside, message))
-            }
-            index &+= 1
-        }
-        return false
+        unsafe send(message, at: frame, to: UnsafeRawPointer(Unmanaged.passUnretained(output).toOpaque()))
     }
 }

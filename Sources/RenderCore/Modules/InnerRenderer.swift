@@ -1,6 +1,6 @@
-/// A renderer as the render thread of another one sees it: what modules hold that run a renderer of their own.
+/// A renderer as the render thread of another one sees it. Modules that run a renderer of their own hold one.
 @safe package struct InnerRenderer: ~Copyable, @unchecked Sendable {
-    // Unchecked because of the two references: what they lead to is Sendable. They are not counted, so that a value in
+    // Unchecked because of the two references, which lead to Sendable objects. They are not counted, so that a value in
     // a closure is not either.
     let state: Unmanaged<CycleState>
     /// It keeps `state` alive.
@@ -13,7 +13,7 @@
 
     deinit { unsafe renderer.release() }
 
-    /// What it is rendered by until the end of the slice: nothing that is swapped is freed before.
+    /// The renderer for the time until the end of the slice: values that are swapped are not freed before.
     package var reference: Reference { @_noLocks @_noAllocation get { unsafe Reference(state: state) } }
 }
 
@@ -25,7 +25,7 @@ extension InnerRenderer {
         @_noLocks @_noAllocation
         init(state: Unmanaged<CycleState>) { unsafe self.state = state }
 
-        /// None: it renders nothing.
+        /// Creates a reference to no renderer, which renders nothing.
         @_noLocks @_noAllocation
         package init() { unsafe state = nil }
     }
@@ -35,15 +35,16 @@ extension InnerRenderer.Reference {
     /// Pushes a slice of it, brought from its sample rate to the outer one's.
     ///
     /// - Parameters:
-    ///   - resampler: what brings it there, with the channels that are pushed.
-    ///   - step: input frames per output frame.
-    ///   - rate: the inner sample rate.
+    ///   - resampler: The resampler that brings it there, with the channels that are pushed.
+    ///   - step: Input frames per output frame.
+    ///   - rate: The inner sample rate.
     @_noLocks @_noAllocation
     package func push(
         through resampler: inout Resampler, at step: Resampler.Step, rate: Double, _ context: inout RenderContext
     ) {
         context.pushUninitialized(channels: resampler.channelCount)
         let (frames, due, isOffline) = (context.frameCount, context.hostTime, context.isOffline)
+        let beats = context.beatSource()
         let outerNanoseconds = 1e9 / context.sampleRate
         let innerNanoseconds = 1e9 / rate
         var top = context.top
@@ -51,12 +52,16 @@ extension InnerRenderer.Reference {
         while done < frames {
             var needed = resampler.framesNeeded(for: frames &- done, at: step, from: done)
             if needed > 0 {
-                // When what is rendered now will be heard: the frames that wait in the resampler come before it.
+                // The next frames will be heard behind the frames that wait in the resampler.
                 let wait = Double(done) * outerNanoseconds + resampler.lead * innerNanoseconds
-                needed = render(needed, into: &resampler, hostTime: due &+ Int64(wait), isOffline: isOffline)
+                let ahead = wait / outerNanoseconds
+                needed = render(
+                    needed, into: &resampler, hostTime: due &+ Int64(wait), isOffline: isOffline,
+                    beats.converted(after: ahead, sampleRate: rate))
             }
             let made = resampler.pull(frames &- done, at: step, into: &top, from: done)
-            // A slice is longer than the resampler has room for: then it takes turns. Neither is never.
+            // If a slice is longer than the resampler has room for, input and output take turns. One of them always
+            // makes progress.
             if needed == 0 && made == 0 { return }
             done &+= made
         }
@@ -65,14 +70,14 @@ extension InnerRenderer.Reference {
     /// Renders as many frames as there is room for, and returns how many those are.
     @_noLocks @_noAllocation
     private func render(
-        _ frames: Int, into resampler: inout Resampler, hostTime: Int64, isOffline: Bool
+        _ frames: Int, into resampler: inout Resampler, hostTime: Int64, isOffline: Bool, _ beats: BeatSource
     ) -> Int {
         let (channels, offset, length) = unsafe resampler.place(for: frames)
         let count = resampler.channelCount
         guard let state = unsafe self.state else { return 0 }
         // The compiler cannot see into the inner renderer's closure, as it cannot see into the outer one's: both are
         // the watchdog's to judge.
-        unsafe _unsafePerformance { unsafe run(state, length, channels, count, offset, hostTime, isOffline) }
+        unsafe _unsafePerformance { unsafe run(state, length, channels, count, offset, hostTime, isOffline, beats) }
         resampler.advance(length)
         return length
     }
@@ -80,13 +85,14 @@ extension InnerRenderer.Reference {
 
 private func run(
     _ state: Unmanaged<CycleState>, _ frames: Int, _ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    _ count: Int, _ offset: Int, _ hostTime: Int64, _ isOffline: Bool
+    _ count: Int, _ offset: Int, _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource
 ) {
     unsafe withUnsafeTemporaryAllocation(of: UnsafeMutablePointer<Float>.self, capacity: count) { table in
         for channel in 0..<count { unsafe table.initializeElement(at: channel, to: channels[channel] + offset) }
         unsafe state._withUnsafeGuaranteedRef { state in
             unsafe state.render(
-                frames: frames, into: UnsafeBufferPointer(table), hostTime: hostTime, isOffline: isOffline)
+                frames: frames, into: UnsafeBufferPointer(table), hostTime: hostTime, isOffline: isOffline, beats: beats
+            )
         }
     }
 }

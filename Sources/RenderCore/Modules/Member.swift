@@ -1,55 +1,101 @@
-/// A module inside of another module, which calls it without knowing its type.
+/// A module inside of another module, which runs it in its `process`.
 ///
-///     private let source: Member
-///     …
-///     source.run(&context)            // in an annotated `process`
+///     final class Strip: Effect {
+///         let filter = Member(LowPass(cutoff: 800))
+///         let echo = Member(Delay(time: 0.25))
 ///
-/// Whoever has one is a ``CompositeModule``: the renderer must know the module, or it stays silent.
-@safe package struct Member: ~Copyable, @unchecked Sendable {
+///         var members: [any Module] { [filter.module, echo.module] }
+///
+///         @_noLocks @_noAllocation
+///         func process(_ context: inout RenderContext) {
+///             context.run(filter)                         // as in a render closure
+///             context.run(echo)
+///         }
+///     }
+///
+///     strip.filter.module.cutoff.value = 3_000            // control code reaches it by ``module``
+///
+/// A field of a class counts references when `process` reads it; a member is called without a count. The module that has
+/// members lists them in ``Module/members``: then the renderer prepares them, adds up their latencies, resets them, and
+/// tells their faults by their names. One that is not listed is silent until the renderer has met and prepared it, which
+/// is a ``Fault``. Modules may be in one another 64 deep.
+@safe public struct Member<M: Module>: ~Copyable, @unchecked Sendable {
     // Unchecked because the slot is called on render threads only, and its module is Sendable.
-    private let slot: Unmanaged<ModuleSlot>
+    /// The module, for control code.
+    public let module: M
+    @usableFromInline let slot: Unmanaged<ModuleSlot>
 
-    /// A module to be run inside of another.
-    package init(_ module: some Module) { unsafe slot = .passRetained(module.makeSlot()) }
+    /// Creates a module to be run inside of another.
+    public init(_ module: M) {
+        self.module = module
+        unsafe slot = .passRetained(module.makeSlot())
+    }
 
     deinit { unsafe slot.release() }
 
-    /// What became of a run.
-    package enum Outcome: Sendable {
-        /// It ran, and has done to the stack what it declares.
-        case ran
-        /// It had nothing to say, and was passed over.
-        case inactive
-        /// The renderer does not know it yet: it was added in the middle of a cycle.
-        case unknown
+    /// Returns whether the module has sound to give: `false` while it would give silence anyway. A generator that is
+    /// not active need not be run. On the render thread.
+    @inlinable @_transparent
+    public borrowing func isActive(_ context: borrowing RenderContext) -> Bool {
+        unsafe context.isMemberActive(slot)
     }
-
-    /// Runs it if it is active.
-    @_noLocks @_noAllocation
-    package borrowing func run(_ context: inout RenderContext) -> Outcome { unsafe call(slot, &context) }
-
-    /// Resets it.
-    @_noLocks @_noAllocation
-    package borrowing func reset(_ context: inout RenderContext) { unsafe callReset(slot, &context) }
 }
 
-// The calls that the compiler cannot follow, and is told not to: what is called is again a `process` or `reset`, which
-// carries the annotations itself. (`_unsafePerformance` cannot have the context inside.) A slot held by `Unmanaged` is
-// called without a count.
+extension RenderContext {
+    /// Runs a member of the module at work, as ``run(_:)`` runs a module.
+    @inlinable @_transparent
+    public mutating func run<M: Module>(_ member: borrowing Member<M>) { unsafe runMember(member.slot) }
+
+    /// Resets a member of the module at work, and its own members: for a voice that begins anew, say. A reset of the
+    /// module itself includes its members.
+    @inlinable @_transparent
+    public mutating func reset<M: Module>(_ member: borrowing Member<M>) { unsafe resetMember(member.slot) }
+
+    /// The number of modules that may be inside of one another. The render thread's stack has an end.
+    static var nestingLimit: Int { @_noLocks @_noAllocation get { 64 } }
+
+    @_noLocks @_noAllocation
+    @unsafe @usableFromInline mutating func runMember(_ slot: Unmanaged<ModuleSlot>) {
+        let level = unsafe core.pointee.nesting
+        unsafe core.pointee.nesting = level &+ 1
+        unsafe call(slot, &self, isTooDeep: level >= RenderContext.nestingLimit)
+        unsafe core.pointee.nesting = level
+    }
+
+    @_noLocks @_noAllocation
+    @unsafe @usableFromInline mutating func resetMember(_ slot: Unmanaged<ModuleSlot>) {
+        unsafe callReset(slot, &self)
+    }
+
+    @_noLocks @_noAllocation
+    @unsafe @usableFromInline func isMemberActive(_ slot: Unmanaged<ModuleSlot>) -> Bool {
+        unsafe callIsActive(slot, self)
+    }
+
+    /// Leaves silence in the place of a module that is too far inside of others.
+    mutating func refuseNesting(_ effect: StackEffect) {
+        // The module around it has not failed.
+        let failed = unsafe core.pointee.failed
+        fault(.nestedModule, .run, wanted: RenderContext.nestingLimit, found: 0)
+        unsafe CycleMemory.setFailed(failed, in: core)
+        skip(effect)
+    }
+}
+
+// These are calls that the compiler cannot follow, and does not check: each calls a `process`, `reset` or `isActive`,
+// which carries the annotations itself.
 
 @_semantics("no_performance_analysis") @inline(never)
-private func call(_ slot: Unmanaged<ModuleSlot>, _ context: inout RenderContext) -> Member.Outcome {
-    unsafe slot._withUnsafeGuaranteedRef { slot in
-        guard slot.isKnown(&context) else { return .unknown }
-        guard slot.isActive(&context) else { return .inactive }
-        slot.run(&context)
-        return .ran
-    }
+private func call(_ slot: Unmanaged<ModuleSlot>, _ context: inout RenderContext, isTooDeep: Bool) {
+    unsafe slot._withUnsafeGuaranteedRef { isTooDeep ? $0.refuseNesting(&context) : $0.run(&context) }
 }
 
 @_semantics("no_performance_analysis") @inline(never)
 private func callReset(_ slot: Unmanaged<ModuleSlot>, _ context: inout RenderContext) {
-    unsafe slot._withUnsafeGuaranteedRef { slot in
-        if slot.isKnown(&context) { slot.resetInItsName(&context) }
-    }
+    unsafe slot._withUnsafeGuaranteedRef { $0.resetInItsName(&context) }
+}
+
+@_semantics("no_performance_analysis") @inline(never)
+private func callIsActive(_ slot: Unmanaged<ModuleSlot>, _ context: borrowing RenderContext) -> Bool {
+    unsafe slot._withUnsafeGuaranteedRef { $0.isActive(context) }
 }

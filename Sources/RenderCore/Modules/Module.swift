@@ -1,7 +1,7 @@
-/// Something that a render closure runs: it pushes, edits or reads buffers of the stack.
+/// A unit that a render closure runs: it pushes, edits or reads buffers of the stack.
 ///
-/// Conform to ``Generator``, ``Effect`` or ``Tap``, which say what the module does to the stack; conform to `Module`
-/// itself for anything else, and declare the ``stackEffect``.
+/// Conform to ``Generator``, ``Effect`` or ``Tap``, which declare a stack effect. For any other effect conform to
+/// `Module` itself, and declare the ``stackEffect``.
 ///
 ///     public final class Tremolo: Effect {
 ///         public let rate = Parameter(5, in: 0...40, unit: .hertz)
@@ -11,32 +11,57 @@
 ///         public func process(_ context: inout RenderContext) { … }
 ///     }
 ///
-/// A module is a `final class` whose stored properties are `let`: ``Parameter`` for what control code sets,
-/// ``RenderState`` for what only the render thread touches. Then it is `Sendable` and the compiler proves that no data
-/// race is possible. With `@_noLocks @_noAllocation` it proves that `process` neither locks nor allocates.
+/// A module is a `final class` whose stored properties are `let`: ``Parameter`` for values that control code sets,
+/// ``RenderState`` for values that only the render thread touches. Then it is `Sendable` and the compiler proves that
+/// no data race is possible. With `@_noLocks @_noAllocation` it proves that `process` neither locks nor allocates.
 public protocol Module: AnyObject, Sendable {
-    /// What ``process(_:)`` takes from the stack and leaves on it. It must not change.
+    /// The buffers that ``process(_:)`` takes from the stack and leaves on it. It must not change.
     var stackEffect: StackEffect { get }
 
-    /// What faults and statistics call it: the name of its type if nothing else is said.
+    /// The module's name in faults and statistics; by default the name of its type.
     var name: String { get }
 
-    /// How many frames later the sound comes out than it went in. The renderer adds them up: ``Renderer/latency``.
-    var latency: Int { get }
+    /// Returns by how many frames the sound comes out later than it went in, at a sample rate. The renderer adds up the
+    /// latencies: ``Renderer/latency``. The default is the latency of the ``members``, one after the other.
+    ///
+    ///     public func latency(at sampleRate: Double) -> Int { Int(0.005 * sampleRate) }      // it looks 5 ms ahead
+    ///
+    /// - Parameter sampleRate: Frames per second, which may be another rate than the module is prepared for.
+    func latency(at sampleRate: Double) -> Int
 
-    /// Called on the control side before the module is heard, and again when the sample rate or the layout changes:
-    /// the place to make memory that depends on them.
+    /// Indicates whether the module may run several times in a slice, because it keeps no memory of the sound: `false`
+    /// by default. A renderer reports a module that runs twice and may not.
+    var isMemoryless: Bool { get }
+
+    /// The parameters by name: for panels of knobs, MIDI maps and presets. None if nothing is said.
+    ///
+    ///     public var parameters: [ParameterReference] { [rate.named("rate"), depth.named("depth")] }
+    var parameters: [ParameterReference] { get }
+
+    /// The modules that ``process(_:)`` runs, if it is made of others: see ``Member``. None if nothing is said.
+    ///
+    ///     public var members: [any Module] { [filter.module, echo.module] }
+    ///
+    /// It is asked whenever the module comes into a loop, and should give the same modules each time: those that come and
+    /// go belong into a ``ModuleList``, which can be a member. A module is a member of one module, and once.
+    var members: [any Module] { get }
+
+    /// Called on the control side before the module is heard, and again when the sample rate or the layout changes: the
+    /// place to make memory that depends on them. Changes that it makes come into effect with the loop that the module
+    /// is prepared for; the loop before may still be rendered. It may ask and change anything, also the module's own
+    /// renderer.
     func prepare(_ preparation: Preparation)
 
-    /// Renders one slice. It may touch nothing of the stack but what ``stackEffect`` declares.
+    /// Renders one slice. It may touch only the buffers that ``stackEffect`` declares.
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext)
 
-    /// Goes back to silence, as after ``prepare(_:)``: empties delay lines and filters. On the render thread.
+    /// Goes back to silence, as after ``prepare(_:)``: empties delay lines and filters. On the render thread. The
+    /// ``members`` are reset after it.
     @_noLocks @_noAllocation
     func reset(_ context: inout RenderContext)
 
-    /// Whether a mixer has to run it: `false` while it would give silence anyway. On the render thread.
+    /// Returns whether a mixer has to run it: `false` while it would give silence anyway. On the render thread.
     @_noLocks @_noAllocation
     func isActive(_ context: borrowing RenderContext) -> Bool
 }
@@ -45,17 +70,23 @@ extension Module {
     /// The name of the type.
     public var name: String { String(describing: type(of: self)) }
 
-    /// None.
-    public var latency: Int { 0 }
+    /// `false`.
+    public var isMemoryless: Bool { false }
+
+    /// An empty list.
+    public var parameters: [ParameterReference] { [] }
+
+    /// An empty list.
+    public var members: [any Module] { [] }
 
     /// Does nothing: most modules need no memory that depends on the rate.
     public func prepare(_ preparation: Preparation) {}
 
-    /// Does nothing: right for a module without a memory of what it has heard.
+    /// Does nothing, which is right for a module without a memory of the sound.
     @_noLocks @_noAllocation
     @inlinable public func reset(_ context: inout RenderContext) {}
 
-    /// Always.
+    /// Returns `true`: always.
     @_noLocks @_noAllocation
     @inlinable public func isActive(_ context: borrowing RenderContext) -> Bool { true }
 }
@@ -84,22 +115,24 @@ extension Tap {
     @inlinable public var stackEffect: StackEffect { .reads }
 }
 
-/// What a module does to the stack.
+/// The number of buffers that a module takes from the stack and leaves on it.
 public struct StackEffect: Sendable, Hashable {
-    /// Buffers that it needs, and can reach: 0 or more.
+    /// The number of buffers that it needs, and can reach: 0…1024.
     public let pops: Int
-    /// Buffers that it leaves in their place: 0 or more.
+    /// The number of buffers that it leaves in their place: 0…1024.
     public let pushes: Int
-    /// Whether it leaves those buffers as they were.
+    /// Indicates whether the module leaves those buffers as they were.
     public let isReadOnly: Bool
 
-    /// Takes `pops` buffers and leaves `pushes` in their place.
+    /// Creates the effect of a module that takes `pops` buffers and leaves `pushes` in their place.
     ///
-    /// - Precondition: neither is negative.
+    /// - Precondition: Both are 0…1024, as many as the largest stack holds.
     @inlinable public init(pops: Int, pushes: Int) { self.init(pops: pops, pushes: pushes, isReadOnly: false) }
 
     @inlinable init(pops: Int, pushes: Int, isReadOnly: Bool) {
-        precondition(pops >= 0 && pushes >= 0, "StackEffect: a module cannot pop or push fewer than no buffers")
+        demand(
+            pops >= 0 && pops <= 1_024 && pushes >= 0 && pushes <= 1_024,
+            "StackEffect: \(pops) buffers popped and \(pushes) pushed; both must be 0…1024")
         self.pops = pops
         self.pushes = pushes
         self.isReadOnly = isReadOnly
@@ -113,12 +146,12 @@ public struct StackEffect: Sendable, Hashable {
     @inlinable public static var reads: StackEffect { StackEffect(pops: 1, pushes: 1, isReadOnly: true) }
 }
 
-/// What a module is prepared for.
+/// The settings that a module is prepared for.
 public struct Preparation: Sendable, Hashable {
     /// Frames per second.
     public let sampleRate: Double
-    /// The longest slice.
+    /// The longest slice, in frames.
     public let maximumFrameCount: Int
-    /// The most channels that a buffer can have.
+    /// The largest number of channels of a buffer.
     public let maximumChannelCount: Int
 }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Modules that come and go while they are heard: voices, players, a chain of effects.
 ///
 ///     let voices = ModuleList(mixing: 2)                   // a generator: the sum of its members
@@ -8,31 +10,33 @@
 ///     …
 ///     voices.append(Voice())                               // from any thread
 ///
-/// A new member is prepared before it is heard, which may be a cycle later; one that is removed is let go of when no
-/// render thread can be in it. Members that stay go on as they are. Inside ``Renderer/transaction(whenApplied:_:)`` the change is heard together with the others.
-/// Members of a mixing list are generators (those that are not ``Module/isActive(_:)`` are skipped), of a chaining list
-/// effects and taps. A module can be in a list once.
+/// A new member is prepared before it is heard, which may be a cycle later. A removed member is released when no render
+/// thread can be in it. Members that stay go on as they are. Inside ``Renderer/transaction(whenApplied:_:)`` the change
+/// is heard together with the others. Members of a mixing list are generators (those that are not
+/// ``Module/isActive(_:)`` are skipped), of a chaining list effects and taps. A module can be in a list once.
 public final class ModuleList: CompositeModule {
     /// Pushes one buffer (a mixing list) or edits the top (a chaining one).
     public let stackEffect: StackEffect
-    /// What faults and statistics call it.
+    /// The name of the list in faults and statistics.
     public let name: String
     private let channels: Int
     private let slots: ManagedValue<Slots>
-    /// In use while the members run: a list in itself is a fault, and not the end of the thread's stack.
+    /// A state that is in use while the members run: a list in itself is a fault, and not the end of the thread's
+    /// stack.
     private let isRunning = RenderState<Bool>(false)
     private let control: Lock<Control>
-    /// Held from a change to what the render thread sees of it, so that the last change is what is heard.
-    private let changing = Lock(0)
 
     private struct Control {
         var modules: [any Module]
         /// Members of older versions that may still be running.
         var leaving: [Int: [any Module]] = [:]
         var nextLeave = 0
-        /// Which change `modules` come from.
+        /// The number of the change that `modules` come from.
         var version = 0
-        var attached = AttachedRenderers()
+        /// The thread that made the last change.
+        var lastChanger: UInt = 0
+        /// The renderers that have it.
+        var attached = WeakList<Renderer>()
     }
 
     /// The members as the render thread sees them: one indirect call each, no count.
@@ -53,43 +57,46 @@ public final class ModuleList: CompositeModule {
         }
         func run(_ index: Int, _ context: inout RenderContext, ifActive: Bool) -> Bool {
             unsafe slots[index]._withUnsafeGuaranteedRef { slot in
-                if !slot.isKnown(&context) || ifActive && !slot.isActive(&context) { return false }
+                if !slot.isKnown(&context) || ifActive && !slot.isActive(context) { return false }
                 slot.run(&context)
                 return true
             }
         }
     }
 
-    /// A list of generators that pushes their sum.
+    /// Creates a list of generators that pushes their sum.
     ///
     /// - Parameters:
-    ///   - channels: channels of the sum; silent where nobody plays.
-    ///   - generators: the members at first.
-    ///   - name: what faults and statistics call it.
+    ///   - channels: The channels of the sum, which is silent while no member plays.
+    ///   - generators: The members at first.
+    ///   - name: The name in faults and statistics.
     public init(mixing channels: Int, _ generators: [any Generator] = [], name: String = "ModuleList") {
         stackEffect = .generates
         self.name = name
         self.channels = channels
         slots = ManagedValue(Slots(generators))
-        control = Lock(Control(modules: generators))
+        control = Lock(Control(modules: generators), .module)
     }
 
-    /// A list of effects and taps that run one after the other.
+    /// Creates a list of effects and taps that run one after the other.
     ///
     /// - Parameters:
-    ///   - modules: the members at first.
-    ///   - name: what faults and statistics call it.
-    /// - Precondition: each takes one buffer and leaves one.
+    ///   - modules: The members at first.
+    ///   - name: The name in faults and statistics.
+    /// - Precondition: Each takes one buffer and leaves one.
     public init(chaining modules: [any Module], name: String = "ModuleList") {
         Self.checkChain(modules)
         stackEffect = .edits
         self.name = name
         channels = 0
         slots = ManagedValue(Slots(modules))
-        control = Lock(Control(modules: modules))
+        control = Lock(Control(modules: modules), .module)
     }
 
     // MARK: Control side
+
+    /// Returns the latency of the members: their sum in a chaining list, the most of all in a mixing one.
+    public func latency(at sampleRate: Double) -> Int { latencyOfArrangement(at: sampleRate) }
 
     /// The members, in order. Setting it is one change, from any thread.
     public var modules: [any Module] {
@@ -97,22 +104,22 @@ public final class ModuleList: CompositeModule {
         set { update { $0 = newValue } }
     }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: Int { modules.count }
 
-    /// A member; `nil` if there are not so many.
+    /// The member at an index; `nil` if there are not so many.
     public subscript(_ index: Int) -> (any Module)? {
         let modules = self.modules
         return modules.indices.contains(index) ? modules[index] : nil
     }
 
-    /// The position of a module; `nil` if it is not a member.
+    /// Returns the position of a module; `nil` if it is not a member.
     public func index(of module: any Module) -> Int? { modules.firstIndex { $0 === module } }
 
-    /// Whether a module is a member.
+    /// Returns whether a module is a member.
     public func contains(_ module: any Module) -> Bool { index(of: module) != nil }
 
-    /// Adds a member at the end, unless it is one.
+    /// Adds a module at the end, unless it is a member already.
     public func append(_ module: any Module) {
         update { modules in if !modules.contains(where: { $0 === module }) { modules.append(module) } }
     }
@@ -123,7 +130,7 @@ public final class ModuleList: CompositeModule {
     /// Removes all members.
     public func removeAll() { update { $0 = [] } }
 
-    /// Puts a module in the place of another; does nothing if that one is not a member.
+    /// Replaces a module by another; does nothing if it is not a member.
     public func replace(_ old: any Module, with new: any Module) {
         update { modules in
             if let index = modules.firstIndex(where: { $0 === old }) { modules[index] = new }
@@ -133,52 +140,67 @@ public final class ModuleList: CompositeModule {
     /// Changes the members in one step.
     ///
     /// - Parameters:
-    ///   - change: what is to be changed.
-    ///   - released: called on the control side when the old list is no longer in use.
+    ///   - change: The closure that makes the change. It runs again if another thread has changed the list meanwhile.
+    ///     If it changes this list by other calls, the argument that it leaves overwrites those changes.
+    ///   - released: Called on a thread of RenderStack's own when the old list is no longer in use.
     public func update(
         _ change: (inout [any Module]) -> Void, whenOldIsReleased released: (@Sendable () -> Void)? = nil
     ) {
-        let retire = changing.withLock { _ in
-            let (modules, old, number, oldVersion, renderers) = control.withLock { control in
-                let (old, oldVersion) = (control.modules, control.version)
-                change(&control.modules)
-                control.nextLeave += 1
-                control.version = control.nextLeave
-                control.leaving[control.nextLeave] = old
-                return (control.modules, old, control.nextLeave, oldVersion, control.attached.renderers)
-            }
+        let thread = UInt(pthread_self())
+        while true {
+            let (old, oldVersion) = control.withLock { ($0.modules, $0.version) }
+            var modules = old
+            change(&modules)
             if channels == 0 { Self.checkChain(modules) }
+            // The list has its version from here on: of two lists the one that was changed last is heard.
+            typealias Place = (
+                number: Int, version: UInt64, renderers: [Renderer], before: [any Module], beforeVersion: Int
+            )
+            let place: Place? = control.withLock { control in
+                guard control.version == oldVersion || control.lastChanger == thread else { return nil }
+                let (before, beforeVersion) = (control.modules, control.version)
+                control.nextLeave += 1
+                control.leaving[control.nextLeave] = control.modules
+                (control.modules, control.version) = (modules, control.nextLeave)
+                control.lastChanger = thread
+                return (
+                    control.nextLeave, slots.makeVersion(), control.attached.living, before, beforeVersion
+                )
+            }
+            guard let place else { continue }
             // First the renderers learn of the new members, then they are heard, then the old ones are let go of.
-            for renderer in renderers { renderer.refreshModules() }
+            for renderer in place.renderers { renderer.refreshModules() }
             return slots.exchange(
-                Slots(modules), isInOrder: true,
+                Slots(modules), version: place.version,
                 whenOldIsFreed: { [weak self] in
-                    self?.leave(number)
+                    self?.leave(place.number)
                     released?()
                 },
                 undo: { [weak self] in
                     self?.control.withLock { control in
-                        // Whoever has changed the list since has built on this.
-                        if control.version == number { (control.modules, control.version) = (old, oldVersion) }
+                        // A change since has built on this one.
+                        guard control.version == place.number else { return }
+                        (control.modules, control.version) = (place.before, place.beforeVersion)
                     }
-                    self?.leave(number)
+                    self?.leave(place.number)
                 })
         }
-        retire()
     }
 
     private func leave(_ number: Int) {
-        let renderers = control.withLock { control in
-            control.leaving[number] = nil
-            return control.attached.renderers
+        let (renderers, left) = control.withLock { control in
+            let left = control.leaving.removeValue(forKey: number)
+            return (control.attached.living, left)
         }
         // The loop's table is made anew once for all that have left in the meantime.
         for renderer in renderers { renderer.refreshModulesSoon() }
+        // Here they may go, with no lock held.
+        withExtendedLifetime(left) {}
     }
 
     private static func checkChain(_ modules: [any Module]) {
         for module in modules {
-            precondition(
+            demand(
                 module.stackEffect.pops == 1 && module.stackEffect.pushes == 1,
                 "ModuleList: \(module.name) cannot be in a chain; a chain takes effects and taps")
         }
@@ -206,7 +228,8 @@ public final class ModuleList: CompositeModule {
 
     // MARK: Composite
 
-    package var members: [any Module] {
+    /// The modules that it runs, and those that it may still be running although they have left.
+    public var members: [any Module] {
         control.withLock { control in control.leaving.values.reduce(control.modules, +) }
     }
 
@@ -214,7 +237,9 @@ public final class ModuleList: CompositeModule {
 
     package func dryRun(_ context: inout RenderContext) { process(&context) }
 
-    package func attach(_ renderer: Renderer) { control.withLock { $0.attached.attach(renderer) } }
+    package func attach(_ renderer: Renderer) {
+        control.withLock { $0.attached.add(ObjectIdentifier(renderer)) { [weak renderer] in renderer } }
+    }
 }
 
 extension RenderContext {

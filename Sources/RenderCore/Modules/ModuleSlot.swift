@@ -1,11 +1,13 @@
-/// A module behind one indirect call, without a reference count: what lists of different modules are made of.
+/// A module behind one indirect call, without a reference count: an element of lists of different modules.
 ///
 /// An `any Module` is retained and released at each call; a slot held by `Unmanaged` is not.
 @usableFromInline class ModuleSlot {
     func run(_ context: inout RenderContext) {}
     func isKnown(_ context: inout RenderContext) -> Bool { false }
+    func isHere(_ context: borrowing RenderContext) -> Bool { false }
     func reset(_ context: inout RenderContext) {}
-    func isActive(_ context: inout RenderContext) -> Bool { false }
+    func isActive(_ context: borrowing RenderContext) -> Bool { false }
+    func refuseNesting(_ context: inout RenderContext) {}
     func resetInItsName(_ context: inout RenderContext) {}
 }
 
@@ -23,12 +25,14 @@
 
     override func run(_ context: inout RenderContext) { unsafe context.run(module, effect, identity) }
     override func isKnown(_ context: inout RenderContext) -> Bool { context.knows(module) }
+    override func isHere(_ context: borrowing RenderContext) -> Bool { unsafe context.holds(identity) }
     override func reset(_ context: inout RenderContext) { module.reset(&context) }
-    override func isActive(_ context: inout RenderContext) -> Bool { context.isActive(module) }
+    override func isActive(_ context: borrowing RenderContext) -> Bool { unsafe context.isActive(module, identity) }
+    override func refuseNesting(_ context: inout RenderContext) { context.refuseNesting(effect) }
     override func resetInItsName(_ context: inout RenderContext) { context.reset(module) }
 }
 
 extension Module {
-    /// The module in a slot of its own type.
+    /// Returns the module in a slot of its own type.
     func makeSlot() -> ModuleSlot { ModuleSlotOf(self) }
 }

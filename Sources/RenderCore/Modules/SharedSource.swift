@@ -1,21 +1,21 @@
 internal import Synchronization
 
-/// A generator that is heard in several places and rendered once: what a `Splitter` is made of.
+/// A generator that is heard in several places and rendered once: the inside of a `Splitter`.
 ///
-/// The generator runs in a renderer of its own, which is called by whoever asks first in a pass and follows the clock of
-/// the outermost renderer. So it does not matter in which renderer the places are.
+/// The generator runs in a renderer of its own. The first place that asks in a pass calls that renderer, which follows
+/// the clock of the outermost renderer. So it does not matter in which renderer the places are.
 @safe package struct SharedSource: ~Copyable, @unchecked Sendable {
-    // Unchecked because what is behind the core's pointers is reached only with its gate held.
+    // Unchecked because the memory behind the core's pointers is reached only with its gate held.
     private let core: Unmanaged<SharedSourceCore>
 
-    /// A generator to be shared.
+    /// Creates a generator to be shared.
     ///
-    /// - Throws: why the generator cannot be run.
+    /// - Throws: An error if the generator cannot be run.
     package init(_ source: some Generator, slots: Int) throws(RenderLoopError) {
         unsafe core = .passRetained(try SharedSourceCore(source, slots: slots))
     }
 
-    /// The same generator once more.
+    /// Creates another reference to the same generator.
     package init(sharing other: borrowing SharedSource) {
         unsafe core = other.core.retain()
     }
@@ -28,7 +28,7 @@ internal import Synchronization
     /// Makes room for one more place's slices.
     package func prepare(_ preparation: Preparation) { unsafe core.takeUnretainedValue().prepare(preparation) }
 
-    /// Pushes what the generator says at this moment.
+    /// Pushes the generator's buffer of this moment.
     @_noLocks @_noAllocation
     package func push(_ context: inout RenderContext) { unsafe pushShared(core, &context) }
 
@@ -37,8 +37,8 @@ internal import Synchronization
     package func reset(_ context: inout RenderContext) { unsafe resetShared(core, &context) }
 }
 
-// Rendering is a call that the compiler cannot follow, and is told not to: what the renderer calls carries the
-// annotations itself. An object held by `Unmanaged` is called without a count.
+// Rendering is a call that the compiler cannot follow, and does not check: the functions that the renderer calls carry
+// the annotations themselves. An object held by `Unmanaged` is called without a count.
 
 @_semantics("no_performance_analysis") @inline(never)
 private func pushShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout RenderContext) {
@@ -50,17 +50,17 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
     unsafe core._withUnsafeGuaranteedRef { $0.resetSoon() }
 }
 
-/// A generator, the renderer that it runs in, and what it has said in this pass.
+/// A generator, the renderer that it runs in, and its buffers of this pass.
 @safe final class SharedSourceCore: @unchecked Sendable {
-    // Unchecked because what `keeper` points to is touched by who holds the gate, on that thread.
+    // Unchecked because only the thread that holds the gate touches the object behind `keeper`.
     let renderer: Renderer
     private let gate: SharedState<KeptHandle>
     private let keeper: Keeper
     private let largest = Lock(Preparation(sampleRate: 0, maximumFrameCount: 0, maximumChannelCount: 0))
 
-    /// What the renderer's closure finds while the renderer is called: the memory, and whether to reset first.
+    /// The memory that the renderer's closure uses while the renderer is called, and whether to reset first.
     @safe private final class Keeper: @unchecked Sendable {
-        // Unchecked because it is touched by who holds the gate, on that thread.
+        // Unchecked because only the thread that holds the gate touches it.
         let kept: UnsafeMutablePointer<UnsafeMutablePointer<Kept>?>
         let needsReset = Atomic<Bool>(false)
         init() {
@@ -92,6 +92,7 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
         try renderer.replaceLoop { context in
             if keeper.needsReset.exchange(false, ordering: .relaxed) { context.reset(source) }
             context.run(source)
+            context.isHeardElsewhere()
             if let kept = unsafe keeper.kept.pointee { unsafe kept.pointee.take(context) }
         }
     }
@@ -127,7 +128,7 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
         if context.bufferCount == 0 { context.push(channels: 1) }
     }
 
-    /// Renders what nobody has asked for yet in this pass.
+    /// Renders the frames that no user of the source has asked for yet in this pass.
     private func fill(_ kept: UnsafeMutablePointer<Kept>, _ context: inout RenderContext) {
         let pass = context.pass
         unsafe kept.pointee.begin(pass)
@@ -138,22 +139,23 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
         unsafe keeper.kept.pointee = kept
         unsafe renderer.state.render(
             frames: missing, into: UnsafeBufferPointer(start: nil, count: 0), hostTime: due,
-            isOffline: context.isOffline, inside: pass.moved(by: first), followsClock: true)
+            isOffline: context.isOffline, inside: pass.moved(by: first), followsClock: true,
+            beats: context.beatSource(after: first))
         unsafe keeper.kept.pointee = nil
-        // Where the renderer was busy elsewhere there is less.
+        // If the renderer was busy elsewhere there are fewer frames: silence fills up the rest.
         unsafe kept.pointee.fillUp(to: pass.offset &+ context.frameCount)
     }
 }
 
-/// What a shared generator has said in one pass.
+/// The sound that a shared generator has made in one pass.
 struct Kept: ~Copyable {
     private var memory: AudioBlock
     private var pass: UInt64 = 0
     private var begin = 0
-    /// How far it has got, counted from the start of the pass.
+    /// The number of frames that are kept, counted from the start of the pass.
     private(set) var end = 0
     private var channelCount = 1
-    /// The generator's own time of a frame, and which.
+    /// A frame of the generator's own time, and the frame of the pass to which it belongs.
     private var time = RenderTime(sampleTime: 0, hostTime: 0)
     private var timeOffset = 0
 
@@ -161,7 +163,7 @@ struct Kept: ~Copyable {
 
     var frameCount: Int { memory.frameCount }
 
-    /// Forgets another pass, and goes to where something is asked for: what lies between was never rendered.
+    /// Forgets another pass, and goes to the frame that is asked for: the frames between were never rendered.
     mutating func begin(_ now: RenderPass) {
         if pass != now.number {
             pass = now.number
@@ -173,13 +175,13 @@ struct Kept: ~Copyable {
         }
     }
 
-    /// Takes what the generator has pushed.
+    /// Takes the buffer that the generator has pushed.
     mutating func take(_ context: borrowing RenderContext) {
         let count = min(context.channelCount(), memory.channelCount)
         let frames = min(context.frameCount, memory.frameCount - end)
         guard count > 0, frames > 0 else { return }
         if count > channelCount {
-            // Wider than before in this pass: what was mono goes to every channel, else the new ones were silent.
+            // The buffer is wider than before in this pass: mono goes to every channel, else the new ones were silent.
             for channel in channelCount..<count {
                 for i in 0..<end { memory[channel, i] = channelCount == 1 ? memory[0, i] : 0 }
             }
@@ -199,7 +201,7 @@ struct Kept: ~Copyable {
         end += frames
     }
 
-    /// Silence up to a frame.
+    /// Appends silence up to a frame.
     mutating func fillUp(to frame: Int) {
         let frame = min(frame, memory.frameCount)
         guard frame > end else { return }
@@ -207,7 +209,7 @@ struct Kept: ~Copyable {
         end = frame
     }
 
-    /// Pushes the part that belongs to a slice. What was not rendered is silent.
+    /// Pushes the frames that belong to a slice. Frames that were not rendered are silent.
     func push(_ context: inout RenderContext) {
         let offset = context.pass.offset
         context.push(channels: channelCount)
@@ -222,13 +224,13 @@ struct Kept: ~Copyable {
             for i in source.indices { target[first + i] = source[i] }
         }
         top.time = RenderTime(
-            sampleTime: (time.sampleTime ?? 0) + shift,
-            hostTime: (time.hostTime ?? 0) + RenderTime.nearest(Double(shift) * 1e9 / rate))
+            sampleTime: (time.sampleTime ?? 0).addingSaturated(shift),
+            hostTime: (time.hostTime ?? 0).addingSaturated(RenderTime.nearest(Double(shift) * 1e9 / rate)))
     }
 }
 
 extension RenderContext {
-    /// When the first frame of the top was made.
+    /// The time at which the first frame of the top was made.
     var topTime: RenderTime {
         guard let entry = unsafe realEntry(0) else { return time }
         return unsafe RenderTime(sampleTime: entry.pointee.times[0], hostTime: entry.pointee.times[1])

@@ -1,22 +1,23 @@
 internal import Synchronization
 
-/// A module that takes its samples from a disk, or gives them to one, through a ring that somebody else fills or empties.
+/// A module that takes its samples from a disk, or gives them to one, through a ring that another thread fills or
+/// empties.
 ///
-/// Live it never waits: what is not there in time is silence, and counted. Offline nobody has to be on time, and it is
-/// the driver that waits: before each slice the renderer asks such a module to see to it that its ring has what the slice
-/// takes, or room for what the slice gives.
+/// Live, the module never waits: frames that are not there in time are silence, and are counted. Offline, the driver
+/// waits: before each slice the renderer asks such a module to see to it that its ring has the frames that the slice
+/// takes, or room for the frames that the slice gives.
 public protocol StreamingModule: Module {
     /// Returns when the disk is ready for this slice. Called while rendering offline only, on the thread that renders,
     /// before the closure: it may wait, lock and allocate, and the stack is empty.
     func awaitDisk(_ context: inout RenderContext)
 
-    /// Whether the disk is ready for a slice of so many frames, as far as can be said at a glance: then ``awaitDisk(_:)`` is not
-    /// called for it. `false` if nothing is said.
+    /// Returns whether the disk is ready for a slice of so many frames, as far as can be said at a glance: then
+    /// ``awaitDisk(_:)`` is not called for it. `false` if nothing is said.
     func isDiskReady(frames: Int) -> Bool
 }
 
 extension StreamingModule {
-    /// Looks each time.
+    /// Returns `false`: the renderer looks each time.
     public func isDiskReady(frames: Int) -> Bool { false }
 }
 
@@ -43,6 +44,6 @@ final class StreamingSlotOf<M: StreamingModule>: StreamingSlot {
 }
 
 extension StreamingModule {
-    /// The module in a slot of its own type.
+    /// Returns the module in a slot of its own type.
     func makeStreamingSlot() -> StreamingSlot { StreamingSlotOf(self) }
 }

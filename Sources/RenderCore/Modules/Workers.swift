@@ -1,17 +1,18 @@
 internal import CRender
 internal import Glibc
+internal import LinuxRealtime
 internal import Synchronization
 
 /// Threads that help a render thread with branches that do not depend on each other.
 ///
-/// A slice is a *batch*: the render thread writes the jobs down, publishes a ticket with the batch's number, and everyone,
-/// itself included, takes the next job by adding one to the ticket. Whoever comes late finds another number or no job
-/// left, and has touched nothing. When no job is left the render thread waits for those that were begun: in a loop, since
-/// they take about as long as its own did, and after that asleep, since then the worker has lost its processor and may
-/// be waiting for this one.
+/// A slice is a *batch*: the render thread writes the jobs down and publishes a ticket with the batch's number. Then
+/// every thread, the render thread too, takes the next job by adding one to the ticket. A thread that comes late finds
+/// another number or no job left, and has touched nothing. When no job is left, the render thread waits for those that
+/// were begun. It waits in a loop at first, since they take about as long as its own did. After that it sleeps, since
+/// then the worker has lost its processor and may be waiting for this one.
 @safe final class Workers: @unchecked Sendable {
-    // Unchecked because jobs and batch are written by the render thread while no job is left, and read by who has taken
-    // one after that; and the threads are the control side's.
+    // Unchecked because the render thread writes jobs and batch while no job is left, a thread reads them after it has
+    // taken one, and the threads are the control side's.
     private let ticket = Atomic<UInt64>(0)
     private let jobs: UnsafeMutablePointer<Job>
     private let batch: UnsafeMutablePointer<Batch>
@@ -34,7 +35,7 @@ internal import Synchronization
         var state: Unmanaged<CycleState>?
         let channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
         var channelCount = 0
-        /// How long it took.
+        /// The time that the job took.
         var nanoseconds: Int64 = 0
     }
 
@@ -43,20 +44,21 @@ internal import Synchronization
         var hostTime: Int64 = 0
         var isOffline = false
         var pass = RenderPass.none
-        /// How the render thread treats denormals: so that every thread computes the same.
+        var beats = BeatSource.own
+        /// The render thread's treatment of denormals, so that every thread computes the same.
         var denormals: UInt64 = 0
         var period: UInt64 = 0
     }
 
     private struct Habits {
-        /// What a frame of all branches takes, in nanoseconds, of late.
+        /// The time that a frame of all branches takes, in nanoseconds, of late.
         var perFrame = 0.0
         var number: UInt32 = 0
-        /// Batches in a row in which nobody came to help.
+        /// The number of batches in a row in which no worker came to help.
         var alone = 0
     }
 
-    /// How long a thread looks out for work, or for work to end, before it sleeps: nanoseconds.
+    /// The time that a thread looks out for work, or for work to end, before it sleeps: nanoseconds.
     private static var patience: Int64 { 50_000 }
 
     static var processorCount: Int { Int(crender_processor_count()) }
@@ -91,7 +93,7 @@ internal import Synchronization
         unsafe habits.deallocate()
     }
 
-    /// Where no thread can be had there is one fewer, and the others do the work.
+    /// Starts a thread. If no thread can be had there is one fewer, and the others do the work.
     private func startThread() {
         var thread = pthread_t()
         let argument = unsafe Unmanaged.passRetained(self).toOpaque()
@@ -110,7 +112,7 @@ internal import Synchronization
         threads.withLock { $0.append(thread) }
     }
 
-    /// Ends the threads, after the jobs that they have begun. What is rendered from now on the render thread does alone.
+    /// Ends the threads, after the jobs that they have begun. From now on the render thread renders all branches alone.
     func stop() {
         let all = threads.withLock { threads in
             defer { threads = [] }
@@ -150,6 +152,7 @@ internal import Synchronization
         unsafe batch.pointee.hostTime = context.hostTime
         unsafe batch.pointee.isOffline = context.isOffline
         unsafe batch.pointee.pass = context.pass
+        unsafe batch.pointee.beats = context.beatSource()
         if count < 2 || running.load(ordering: .relaxed) == 0 { return renderAlone(count) }
         if callsForHelp(frames) {
             unsafe batch.pointee.period = context.isOffline ? 0 : UInt64(Double(frames) * 1e9 / context.sampleRate)
@@ -161,7 +164,8 @@ internal import Synchronization
         }
     }
 
-    /// Whether it pays to wake somebody. When nobody ever comes (one processor, busy ones) it is tried now and then.
+    /// Returns whether waking a worker pays. If workers never come (one processor, busy ones), it is tried now and
+    /// then.
     private func callsForHelp(_ frames: Int) -> Bool {
         unsafe habits.pointee.number &+= 1
         if unsafe habits.pointee.perFrame * Double(frames) < Double(worthwhile) { return false }
@@ -225,7 +229,7 @@ internal import Synchronization
 
     // MARK: Any thread
 
-    /// The next job that nobody has begun.
+    /// Takes the next job that no thread has begun, and returns its number.
     private func takeJob() -> Int? {
         var now = ticket.load(ordering: .acquiring)
         while now & 0xffff < now &>> 16 & 0xffff {
@@ -245,7 +249,7 @@ internal import Synchronization
         unsafe state._withUnsafeGuaranteedRef { state in
             unsafe state.render(
                 frames: batch.pointee.frames, into: channels, hostTime: batch.pointee.hostTime,
-                isOffline: batch.pointee.isOffline, inside: batch.pointee.pass)
+                isOffline: batch.pointee.isOffline, inside: batch.pointee.pass, beats: batch.pointee.beats)
         }
     }
 
@@ -304,11 +308,12 @@ internal import Synchronization
 
     private enum Mode { case ordinary, realtime, refused }
 
-    /// Real-time priority is for what somebody waits for. Where it was refused once it is not asked for again.
+    /// Sets the priority of a thread. Live rendering gets real-time priority; once it was refused it is not asked for
+    /// again.
     private func setMode(_ mode: inout Mode, isOffline: Bool) {
         switch (mode, isOffline) {
         case (.ordinary, false) where priority > 0:
-            mode = crender_make_realtime(Int32(priority), 500_000) == 0 ? .realtime : .refused
+            mode = RealtimeThread.raiseHelper(to: priority) ? .realtime : .refused
             if mode == .realtime { realtime.wrappingAdd(1, ordering: .relaxed) }
         case (.realtime, true):
             _ = crender_make_ordinary()

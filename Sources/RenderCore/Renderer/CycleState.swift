@@ -1,18 +1,22 @@
 internal import Synchronization
 
-/// What a renderer carries from cycle to cycle, and the cycle itself.
+/// The state that a renderer carries from cycle to cycle, and the cycle itself.
 @safe final class CycleState: @unchecked Sendable {
-    // Unchecked because everything here is touched only by who has claimed the renderer's cycle counter.
+    // Unchecked because only the thread that has claimed the renderer's cycle counter touches anything here.
     let counter = CycleCounter()
     let inbox: Inbox
+    /// The changes that come into effect with a loop.
+    let entrances = EntranceQueue()
     let log: FaultLog
     let newcomers: Newcomers
     let late = LateLog()
+    let drivers = Drivers()
+    let beats: BeatKeeper
     /// The loop, retained; its address.
     let image: Atomic<UInt>
     /// The sample clock, for control code.
     let clock = Atomic<Int64>(0)
-    /// When the last cycle was due, in host time; `.min` before the first.
+    /// The host time at which the last cycle was due; `.min` before the first.
     let lastHostTime = Atomic<Int64>(.min)
     let lastFrameCount = Atomic<Int>(0)
     /// The host time of frame 0 while rendering goes on offline; `.min` after a live cycle.
@@ -23,24 +27,71 @@ internal import Synchronization
     @safe private struct Carried: ~Copyable {
         var sampleTime: Int64 = 0
         var slices: UInt = 0
-        var lastLoop = -1
+        var lastImage = -1
         var inspectUntil: Int64 = 0
         var bySample = Schedule()
         var byHost = Schedule()
     }
 
-    /// How many messages run in one cycle at most: work in a cycle stays bounded (W-23).
+    /// The number of messages that run in one cycle at most: work in a cycle stays bounded.
     static var messagesPerCycle: Int { 64 }
 
     init(_ image: LoopImage, log: FaultLog, newcomers: Newcomers, inbox: Inbox) {
         self.log = log
         self.newcomers = newcomers
         self.inbox = inbox
+        beats = BeatKeeper(sampleRate: image.settings.sampleRate)
         rateBits = Atomic(image.settings.sampleRate.bitPattern)
         self.image = Atomic(unsafe UInt(bitPattern: Unmanaged.passRetained(image).toOpaque()))
         unsafe carried = .allocate(capacity: 1)
         unsafe carried.initialize(to: Carried())
         Reclaimer.shared.add(counter)
+    }
+
+    /// The loop's memory in the cycle that is under way, for diagnosis; its address.
+    private let coreInUse = Atomic<UInt>(0)
+    /// Indicates whether that cycle is an offline one, which may take its time.
+    private let isOfflineNow = Atomic<Bool>(false)
+    var isOffline: Bool { isOfflineNow.load(ordering: .relaxed) }
+    /// Held while that memory is looked at from outside, and while it is freed.
+    static let diagnosis = Lock(0)
+
+    /// Returns the number of the name of the module that is at work in a cycle that does not end; `nil` in the closure
+    /// itself.
+    ///
+    /// - Parameter count: The cycle's.
+    func moduleAtWork(in count: UInt) -> Int32? {
+        CycleState.diagnosis.withLock { _ in
+            // In the same cycle the memory is still there.
+            guard count & 1 == 1, counter.count.load(ordering: .acquiring) == count,
+                let core = unsafe UnsafeMutablePointer<CycleMemory>(bitPattern: coreInUse.load(ordering: .relaxed))
+            else { return nil }
+            return unsafe CycleMemory.nameNumberAtWork(core)
+        }
+    }
+
+    /// Brings into effect the changes of the loop that is in place, if no cycle does. On the control side.
+    func settleEntrances() {
+        guard entrances.count > 0, counter.begin() else { return }
+        unsafe CycleState.image(image.load(ordering: .sequentiallyConsistent))._withUnsafeGuaranteedRef { image in
+            enter(image, HostClock.now, isOffline: true)
+        }
+        counter.end()
+    }
+
+    /// Brings into effect the changes that modules have made for a loop. Inside a counted cycle.
+    private func enter(_ image: LoopImage, _ hostTime: Int64, isOffline: Bool) {
+        while let job = unsafe entrances.take(upTo: image.id) {
+            unsafe perform(job, image, 0, carried.pointee.sampleTime, hostTime, isOffline, late: nil)
+        }
+    }
+
+    /// Closes the state of a renderer that is gone: nothing renders any more.
+    func close() {
+        inbox.close()
+        var jobs: [Job] = []
+        while let job = unsafe entrances.take(upTo: .max) { unsafe jobs.append(job.takeRetainedValue()) }
+        Inbox.settle(jobs)
     }
 
     deinit {
@@ -49,11 +100,11 @@ internal import Synchronization
         unsafe carried.deallocate()
     }
 
-    /// The loop's sample rate, for who is about to render.
+    /// The loop's sample rate, for a driver that is about to render.
     var sampleRate: Double { Double(bitPattern: rateBits.load(ordering: .relaxed)) }
     private let rateBits: Atomic<UInt64>
 
-    /// Whether a cycle was rendered since the last call. For the collector alone.
+    /// Returns whether a cycle was rendered since the last call. For the collector alone.
     func isRendering() -> Bool {
         let now = counter.count.load(ordering: .relaxed)
         defer { lastSeen = now }
@@ -61,7 +112,7 @@ internal import Synchronization
     }
     private var lastSeen: UInt = 0
 
-    /// Sets the sample clock, as if so many frames had been rendered: for tests. Nobody may be rendering.
+    /// Sets the sample clock, as if so many frames had been rendered: for tests. No other thread may be rendering.
     func setSampleTime(_ time: Int64) {
         guard counter.begin() else { return }
         unsafe carried.pointee.sampleTime = time
@@ -90,27 +141,34 @@ internal import Synchronization
     /// Renders one cycle of any length.
     ///
     /// - Parameters:
-    ///   - channels: where the channels of the first output are, then those of the others; those that are missing get
+    ///   - channels: The addresses of the channels of the first output, then those of the others; missing channels get
     ///     nothing.
-    ///   - hostTime: when the first frame is due.
-    ///   - outer: where in the outermost renderer's slice it lies, for a renderer inside of another.
-    ///   - followsClock: whether the outermost renderer's clock is taken for this one's.
-    ///   - supply: what else the driver brings along.
-    ///   - startsOver: whether this cycle begins at frame 0, with all modules reset.
+    ///   - hostTime: The time at which the first frame is due.
+    ///   - outer: The place in the outermost renderer's slice, for a renderer inside of another.
+    ///   - followsClock: `true` to take the outermost renderer's clock for this one's.
+    ///   - source: The source of its beats.
+    ///   - supply: The supply of the driver.
+    ///   - startsOver: `true` if this cycle begins at frame 0, with all modules reset.
+    ///   - driver: The output that calls; 0 for none.
     func render(
         frames: Int, into channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>, hostTime: Int64, isOffline: Bool,
-        inside outer: RenderPass? = nil, followsClock: Bool = false,
-        supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false
+        inside outer: RenderPass? = nil, followsClock: Bool = false, beats source: BeatSource = .own,
+        supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false, driver: UInt = 0
     ) {
         for index in channels.indices { unsafe channels[index].update(repeating: 0, count: frames) }
         guard frames > 0 else { return }
-        guard counter.begin() else {
+        guard drivers.current.load(ordering: .relaxed) == driver && counter.begin() else {
             log.addBusy()
             return
         }
         unsafe CycleState.image(image.load(ordering: .sequentiallyConsistent))._withUnsafeGuaranteedRef { image in
             if followsClock, let outer { unsafe carried.pointee.sampleTime = outer.sampleTime }
             unsafe image.core.pointee.supply = supply
+            let (clock, shift) = unsafe beats.begin(source, at: carried.pointee.sampleTime)
+            unsafe image.core.pointee.beats = clock
+            unsafe image.core.pointee.beatShift = shift
+            coreInUse.store(unsafe UInt(bitPattern: image.core), ordering: .relaxed)
+            isOfflineNow.store(isOffline, ordering: .relaxed)
             if startsOver { startOver(image, hostTime) }
             unsafe run(image, frames, channels, hostTime, isOffline, outer)
             unsafe image.core.pointee.supply = nil
@@ -118,6 +176,7 @@ internal import Synchronization
         lastHostTime.store(hostTime, ordering: .relaxed)
         lastFrameCount.store(frames, ordering: .relaxed)
         if !isOffline { offlineOrigin.store(.min, ordering: .relaxed) }
+        coreInUse.store(0, ordering: .relaxed)
         counter.end()
     }
 
@@ -128,11 +187,14 @@ internal import Synchronization
         let core = unsafe image.core
         unsafe core.pointee.setOutputs(channels)
         let rate = image.settings.sampleRate
-        if unsafe image.id != carried.pointee.lastLoop {
-            unsafe carried.pointee.lastLoop = image.id
+        if unsafe image.id != carried.pointee.lastImage {
+            unsafe carried.pointee.lastImage = image.id
             unsafe carried.pointee.inspectUntil = carried.pointee.sampleTime &+ Int64(rate)
+            enter(image, hostTime, isOffline: isOffline)
         }
         takeJobs(image, frames, hostTime, isOffline)
+        unsafe beats.settle(
+            core.pointee.beats, at: carried.pointee.sampleTime, sampleRate: rate, core.pointee.supply)
 
         var offset = 0
         while offset < frames {
@@ -169,19 +231,22 @@ internal import Synchronization
         unsafe clock.store(carried.pointee.sampleTime, ordering: .relaxed)
     }
 
-    /// Sets the clock to 0 and every module to silence. What is scheduled for a frame stays scheduled for that frame.
+    /// Sets the clock to 0 and every module to silence. Jobs that are scheduled for a frame stay scheduled for that
+    /// frame.
     private func startOver(_ image: LoopImage, _ hostTime: Int64) {
         unsafe carried.pointee.sampleTime = 0
         clock.store(0, ordering: .relaxed)
+        beats.startOver()
         unsafe CycleMemory.begin(image.core, outputOffset: 0, sampleTime: 0)
         var context = unsafe RenderContext(image.core, mode: .plain, frames: 1, sampleTime: 0, hostTime: hostTime)
-        for module in image.modules { context.reset(module) }
+        for module in image.modules { context.resetAlone(module) }
         context.cleanUp()
     }
 
-    /// Shows what transactions have set, runs messages, and puts what has a time in order.
+    /// Shows the values that transactions have set, runs messages, and puts jobs with a time in order.
     private func takeJobs(_ image: LoopImage, _ frames: Int, _ hostTime: Int64, _ isOffline: Bool) {
-        // First what transactions have set: whoever sends a message after one expects it to find the values.
+        // Values that transactions have set come first: a program that sends a message after a transaction expects the
+        // message to find them.
         if let job = unsafe inbox.takePending() {
             unsafe perform(job, image, 0, carried.pointee.sampleTime, hostTime, isOffline, late: nil)
         }
@@ -201,7 +266,7 @@ internal import Synchronization
         if let job = unsafe carried.pointee.byHost.takeCancelled() { unsafe inbox.handBack(job) }
     }
 
-    /// Does what is due at a frame or should have been done before.
+    /// Does the jobs that are due at a frame or should have been done before.
     private func doDueJobs(
         _ image: LoopImage, _ offset: Int, _ now: Int64, _ due: Int64, _ rate: Double, _ isOffline: Bool
     ) {
@@ -230,13 +295,14 @@ internal import Synchronization
         unsafe inbox.handBack(job)
     }
 
-    /// How many frames from now a host time is, to the nearest.
+    /// Returns the number of frames from now to a host time, to the nearest.
     private func frameDistance(_ time: Int64, _ now: Int64, _ rate: Double) -> Int64 {
         let frames = Double(time &- now) * rate * 1e-9
         return Int64(max(-1e15, min(1e15, frames)).rounded())
     }
 
-    /// What is not finite does not reach an output. Afterwards every module is watched, to find who makes it.
+    /// Silences outputs with samples that are not finite. Then every module is watched, to find the one that makes
+    /// them.
     private func checkOutputs(
         _ core: UnsafeMutablePointer<CycleMemory>, _ offset: Int, _ length: Int, _ now: Int64, _ rate: Double
     ) {
@@ -250,17 +316,18 @@ internal import Synchronization
                 isFinite = false
             }
         }
-        // As long as modules make such samples every one is looked at, so that they do not silence the whole output.
+        // As long as modules make such samples, every module is looked at, so that they do not silence the whole
+        // output.
         guard unsafe !isFinite || core.pointee.foundNotFinite else { return }
         unsafe carried.pointee.inspectUntil = now &+ Int64(rate)
         unsafe core.pointee.foundNotFinite = false
         guard !isFinite else { return }
-        unsafe core.pointee.last = core.pointee.closure
+        unsafe core.pointee.last = core.pointee.loopRecord
         unsafe core.pointee.report(.notFinite, .output, wanted: 0, found: 0, at: now)
     }
 }
 
-/// How late scheduled things were done, on the way to the control side: a count and the worst.
+/// The lateness of scheduled jobs, on the way to the control side: their number and the worst.
 final class LateLog: Sendable {
     private let count = Atomic<Int>(0)
     private let worst = Atomic<Int64>(0)
@@ -269,11 +336,11 @@ final class LateLog: Sendable {
     func add(frames: Int64, at now: Int64) {
         if frames > worst.load(ordering: .relaxed) { worst.store(frames, ordering: .relaxed) }
         sampleTime.store(now, ordering: .relaxed)
-        // Last, so that whoever sees the count sees the rest.
+        // The count comes last, so that a thread that sees it sees the rest.
         count.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// What came since the last call.
+    /// Returns the entries since the last call, and removes them.
     func take() -> (count: Int, frames: Int64, sampleTime: Int64)? {
         let count = count.exchange(0, ordering: .acquiring)
         return count == 0 ? nil : (count, worst.exchange(0, ordering: .relaxed), sampleTime.load(ordering: .relaxed))

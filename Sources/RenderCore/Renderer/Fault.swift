@@ -1,14 +1,14 @@
-/// A mistake on the render thread that was made harmless: what happened, in which module, how often.
+/// A mistake on the render thread that was made harmless: its kind, the module, and the number of times.
 public struct Fault: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of mistake.
+    /// The kinds of mistakes.
     public enum Kind: UInt8, Sendable, Hashable, BitwiseCopyable {
         /// More buffers were pushed than the stack has slots.
         case overflow
-        /// A buffer was needed that is not there.
+        /// A buffer was needed that does not exist.
         case underflow
         /// No buffer or output has that index.
         case wrongIndex
-        /// A number of channels that cannot be had, or a channel that does not exist.
+        /// The number of channels is impossible, or a channel does not exist.
         case wrongChannels
         /// An argument that makes no sense, such as a negative count.
         case badArgument
@@ -16,42 +16,49 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case unbalanced
         /// A sample was infinite or not a number; the buffer was silenced and the module reset.
         case notFinite
-        /// A module that another renderer uses. It stays silent here.
+        /// Another renderer uses the module. It stays silent here.
         case foreignModule
-        /// A state that another renderer, or another module, uses.
+        /// Another renderer, or another module, uses the state.
         case foreignState
         /// A state was used inside its own use.
         case nestedState
-        /// A module that was not there in the dry run: silent until it has been prepared.
+        /// A module runs, or resets, itself, or is more than 64 modules deep: it is silent there.
+        case nestedModule
+        /// A module was made inside of the closure, which makes another one each time it runs.
+        case madeInLoop
+        /// The module was not met in the dry run, or is not among the members of the module that runs it: it is silent
+        /// until it has been prepared.
         case unprepared
-        /// The renderer was called while it was rendering.
+        /// The renderer was called while it was rendering, or besides the output that drives it.
         case busyRenderer
         /// The driver gave less than it promised: too few frames, outputs or channels.
         case badCycle
     }
 
-    /// What was being done.
+    /// The operations that can raise a fault.
     public enum Operation: UInt8, Sendable, Hashable, BitwiseCopyable {
         case push, duplicate, swap, pop, remove, mix, output, buffer, channel, withBuffers, silence, gain, pan
-        case external, subBlock, run, state, cycle
+        case external, subBlock, run, state, cycle, foreignCode
     }
 
-    /// What kind of mistake.
+    /// The kind of mistake.
     public let kind: Kind
-    /// What was being done.
+    /// The operation that raised the fault.
     public let operation: Operation
     /// The name of the module, or of the one that ran last before the closure itself made the mistake.
     public let module: String?
-    /// Whether it happened in that module, or in the closure after it.
+    /// Indicates whether the mistake happened in that module, or in the closure after it.
     public let isInsideModule: Bool
-    /// The first frame of the slice in which it happened (first).
+    /// The name of the ``ForeignCode`` that got or made a sample that is not finite; `nil` for all other mistakes.
+    public var foreignCode: String? { operation == .foreignCode ? ForeignNames.name(wanted) : nil }
+    /// The first frame of the slice in which it happened for the first time.
     public let sampleTime: Int64
-    /// How often it happened since it was last told.
+    /// The number of times that it happened since the last report.
     public internal(set) var count: Int
     let wanted: Int
     let found: Int
 
-    /// One sentence, without a full stop.
+    /// The fault in one sentence, without a full stop.
     public var description: String { count > 1 ? "\(sentence) (\(count) times)" : sentence }
 
     private var sentence: String {
@@ -59,11 +66,13 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         switch kind {
         case .overflow: return "\(operation)() finds all \(found) slots of the stack in use\(place)"
         case .underflow where operation == .run: return "\(who) needs \(buffers(wanted)) and finds \(buffers(found))"
-        case .underflow where operation == .buffer: return "the top is asked for and the stack is empty\(place)"
+        case .underflow where operation == .buffer:
+            return "the code asks for the top of the stack, and the stack is empty\(place)"
         case .underflow:
             let argument = operation == .swap || operation == .duplicate ? "" : "\(wanted)"
             return "\(operation)(\(argument)) finds \(buffers(found))\(place)"
-        case .wrongIndex: return "\(operation)(\(wanted)) asks for what is not there; there are \(found)\(place)"
+        case .wrongIndex:
+            return "\(operation)(\(wanted)) asks for an index that does not exist; there are \(found)\(place)"
         case .wrongChannels where operation == .channel:
             return "channel \(wanted) does not exist; the buffer has \(found)\(place)"
         case .wrongChannels:
@@ -75,15 +84,36 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case .unbalanced where operation == .subBlock:
             return "subBlock() leaves the stack \(found) deep and found it \(wanted) deep\(place)"
         case .unbalanced: return "\(who) leaves \(buffers(found)) and has declared \(wanted)"
+        case .notFinite where operation == .foreignCode:
+            let code = "the foreign code \"\(ForeignNames.name(wanted))\"\(place)"
+            return found == 0
+                ? "\(code) made a sample that is infinite or not a number; its buffers are silenced"
+                : "\(code) would get a sample that is infinite or not a number; it gets silence instead"
         case .notFinite where isInsideModule: return "\(who) made a sample that is infinite or not a number"
         case .notFinite: return "a sample at the output is infinite or not a number"
         case .foreignModule: return "\(who) belongs to another renderer; it is silent here"
-        case .foreignState: return "a state is used that belongs to another renderer or module\(place)"
-        case .nestedState: return "a state is used inside its own use\(place)"
+        case .foreignState:
+            return
+                "the code uses a state that belongs to another renderer or module\(place); use a SharedState for a value "
+                + "that several modules share, and a Parameter or a ManagedValue for a value that control code sets"
+        case .nestedState: return "the code uses a state inside of that state's own `with`\(place)"
+        case .nestedModule where wanted > 0:
+            return "\(who) runs a module that is more than \(wanted) modules deep; that one is silent"
+        case .nestedModule: return "\(who) runs or resets itself; inside of itself it is silent"
+        case .madeInLoop:
+            return
+                "the render loop makes \(who) inside of itself, a new one each time it runs; make the module once, "
+                + "outside, and let the render loop capture it"
+        case .unprepared where isInsideModule:
+            return
+                "\(who) runs a module that is not among its members; it is silent until it is prepared. List it in `members`"
         case .unprepared:
             return "a module runs that the dry run did not meet\(place); it is silent until it is prepared"
-        case .busyRenderer: return "the renderer is called while it is rendering"
-        case .badCycle: return "\(found) frames are given where \(wanted) are needed\(place)"
+        case .busyRenderer:
+            return
+                "something calls the renderer while it is rendering, or while an output drives it; that call gives "
+                + "silence"
+        case .badCycle: return "the caller gives \(found) frames where the renderer needs \(wanted)\(place)"
         }
     }
 
@@ -95,6 +125,16 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case 1: "1 buffer"
         default: "\(count) buffers"
         }
+    }
+}
+
+extension Fault {
+    /// Returns the fault for a module that the closure itself has made.
+    static func madeInLoop(_ name: String, at sampleTime: Int64 = 0) -> Fault {
+        FaultRecord(
+            kind: .madeInLoop, operation: .run, isInside: true, module: 0, wanted: 0, found: 0,
+            sampleTime: sampleTime
+        ).named(name)
     }
 }
 

@@ -15,10 +15,10 @@ struct FaultTeller {
     private var kinds: [Kind: Told] = [:]
     private static let pause: Int64 = 1_000_000_000
 
-    /// Whether some have not been told yet.
+    /// Indicates whether some faults have not been reported yet.
     var isWaiting: Bool { kinds.values.contains { $0.waiting != nil } }
 
-    /// Takes new faults and returns those to be told now.
+    /// Takes new faults and returns those that are due to be reported now.
     mutating func merge(_ faults: [Fault], at now: Int64) -> [Fault] {
         var due: [Fault] = []
         for fault in faults {

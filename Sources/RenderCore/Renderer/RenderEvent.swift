@@ -1,20 +1,38 @@
-/// What a renderer tells.
+/// An event that a renderer reports.
 public enum RenderEvent: Sendable, Hashable, CustomStringConvertible {
     /// A mistake on the render thread that was made harmless.
     case fault(Fault)
-    /// Something was scheduled for a time that had passed, and was done at once: how often, and by how many frames at
-    /// most.
+    /// A job was scheduled for a time that had passed, and was done at once: the number of such jobs, and the most
+    /// frames by which one was late.
     case late(count: Int, frames: Int64, sampleTime: Int64)
-    /// What is rendered for has changed: ``Renderer/configure(sampleRate:channels:layout:)``, as by an output that starts.
+    /// The closure is used as it is, but probably not as it was meant: the sentence says what to do.
+    case notice(String)
+    /// A cycle has not ended for a second: the module in which it is, `nil` for the closure itself. It is reported once
+    /// for each such cycle.
+    case endless(module: String?, nanoseconds: Int64)
+    /// The sample rate, channels or layout have changed by ``Renderer/configure(sampleRate:channels:layout:)``, which
+    /// an output calls when it starts, for instance.
     case configured(sampleRate: Double, channels: Int)
 
-    /// One sentence.
+    /// Indicates whether the event reports a mistake that ought to be mended.
+    var isMistake: Bool {
+        switch self {
+        case .fault, .notice, .endless: true
+        case .late, .configured: false
+        }
+    }
+
+    /// The event in one sentence.
     public var description: String {
         switch self {
         case .fault(let fault): "Fault at frame \(fault.sampleTime): \(fault)."
         case .late(let count, let frames, let sampleTime):
             "\(count) scheduled \(count == 1 ? "event was" : "events were") done up to \(frames) frames late, "
                 + "at frame \(sampleTime)."
+        case .notice(let sentence): "\(sentence)."
+        case .endless(let module, let nanoseconds):
+            "The render loop has not ended for \(nanoseconds / 100_000_000 * 100) ms: it is "
+                + (module.map { "in \($0)." } ?? "in the render loop's own code.")
         case .configured(let sampleRate, let channels): "Now rendering \(channels) channels at \(sampleRate) Hz."
         }
     }

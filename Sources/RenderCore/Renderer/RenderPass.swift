@@ -1,13 +1,13 @@
-/// Which slice of the outermost renderer is being rendered, and where in it this context begins.
+/// The slice of the outermost renderer that is being rendered, and the frame in it at which this context begins.
 ///
-/// Renderers inside of renderers have clocks of their own, and cut their slices otherwise; what is to happen once "in the
-/// same moment" for all of them goes by the pass.
+/// Renderers inside of renderers have clocks of their own, and cut their slices otherwise. Modules go by the pass if
+/// something must happen once in the same moment for all of those renderers.
 package struct RenderPass: BitwiseCopyable, Sendable {
     /// Different for every slice of every outermost renderer; 0 in none.
     package var number: UInt64
     /// The first frame, counted from the start of the outermost slice.
     package var offset: Int
-    /// That frame on the clock of the outermost renderer.
+    /// The pass's frame on the clock of the outermost renderer.
     package var sampleTime: Int64
 
     @_noLocks @_noAllocation
@@ -17,18 +17,11 @@ package struct RenderPass: BitwiseCopyable, Sendable {
         self.sampleTime = sampleTime
     }
 
-    /// So many frames later.
+    /// Returns the place so many frames later.
     @_noLocks @_noAllocation
     func moved(by frames: Int) -> RenderPass {
         RenderPass(number: number, offset: offset &+ frames, sampleTime: sampleTime &+ Int64(frames))
     }
 
     static var none: RenderPass { @_noLocks @_noAllocation get { RenderPass(number: 0, offset: 0, sampleTime: 0) } }
-}
-
-extension RenderContext {
-    /// Where in the outermost slice this is.
-    package var pass: RenderPass {
-        @_noLocks @_noAllocation get { unsafe core.pointee.pass.moved(by: offset) }
-    }
 }

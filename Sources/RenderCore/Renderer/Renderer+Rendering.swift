@@ -3,26 +3,37 @@ internal import CRender
 // Driving a renderer.
 
 extension Renderer {
-    /// Renders a cycle of any length into memory. From any one thread at a time.
+    /// Renders a cycle of any length into memory. From any one thread at a time, and not while an output drives the
+    /// renderer: then it gives silence, and a fault.
     ///
-    /// The block's channels are those of the first output, then those of the others. Channels that the block lacks are not
-    /// rendered, and what it has beyond is left alone.
+    /// The block's channels are those of the first output, then those of the others. Channels that the block lacks are
+    /// not rendered, and channels that it has beyond are left alone.
     ///
     /// - Parameters:
-    ///   - block: where to; what was in it is overwritten.
-    ///   - first: the first frame of the block to write.
-    ///   - frames: how many; to the end of the block if nothing is said.
-    ///   - hostTime: when the first frame is due; now if nothing is said.
-    ///   - isOffline: whether nobody waits for it.
-    /// - Precondition: the frames lie inside the block.
+    ///   - block: The block to fill; its samples are overwritten.
+    ///   - first: The first frame of the block to write.
+    ///   - frames: The number of frames; by default up to the end of the block.
+    ///   - hostTime: The time at which the first frame is due, within seventy years of 0; by default now.
+    ///   - isOffline: `true` to render as fast as the machine can, with no listener waiting.
+    /// - Precondition: The frames lie inside the block.
     public func render(
         into block: inout AudioBlock, from first: Int = 0, frames: Int? = nil, hostTime: Int64? = nil,
         isOffline: Bool = false
     ) {
-        let frames = frames ?? block.frameCount - first
-        precondition(
-            first >= 0 && frames >= 0 && first + frames <= block.frameCount,
-            "Renderer.render: frames \(first)..<\(first + frames) of a block of \(block.frameCount)")
+        render(into: &block, from: first, frames: frames, hostTime: hostTime, isOffline: isOffline, driver: 0)
+    }
+
+    /// Seventy years. Sums and differences of host times have room beyond it.
+    private static let latestHostTime = Int64.max / 4
+
+    /// Renders a cycle into a block, for an output that drives the renderer.
+    func render(
+        into block: inout AudioBlock, from first: Int, frames: Int?, hostTime: Int64?, isOffline: Bool, driver: UInt
+    ) {
+        let frames = frames ?? block.frameCount - max(0, min(first, block.frameCount))
+        demand(
+            first >= 0 && first <= block.frameCount && frames >= 0 && frames <= block.frameCount - first,
+            "Renderer.render: \(frames) frames from frame \(first) on, of a block of \(block.frameCount)")
         unsafe withUnsafeTemporaryAllocation(
             of: UnsafeMutablePointer<Float>.self, capacity: block.channelCount
         ) { channels in
@@ -30,24 +41,52 @@ extension Renderer {
                 unsafe channels.initializeElement(at: channel, to: block.pointers[channel] + first)
             }
             unsafe render(
-                frames: frames, into: UnsafeBufferPointer(channels), hostTime: hostTime ?? HostClock.now,
-                isOffline: isOffline)
+                frames: frames, into: UnsafeBufferPointer(channels),
+                hostTime: hostTime.map { min(max($0, -Self.latestHostTime), Self.latestHostTime) } ?? HostClock.now,
+                isOffline: isOffline, driver: driver)
         }
     }
 
-    /// The same for a driver that has its channels somewhere in memory.
+    /// Renders a cycle into channels somewhere in memory, for a driver that has them there.
     ///
     /// - Parameters:
-    ///   - supply: what else the driver brings into the cycle.
-    ///   - startsOver: whether the sample clock begins at 0 with this cycle, and every module anew.
+    ///   - supply: The sound, events and transport that the driver brings into the cycle.
+    ///   - startsOver: `true` if the sample clock begins at 0 with this cycle, and every module anew.
+    ///   - driver: The number from ``beginDriving(as:)``; 0 for a caller that has not asked.
     @unsafe package func render(
         frames: Int, into channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>, hostTime: Int64,
-        isOffline: Bool = false, supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false
+        isOffline: Bool = false, supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false,
+        driver: UInt = 0
     ) {
         crender_cycle_begins(isOffline ? 0 : UInt64(Double(frames) * 1e9 / state.sampleRate))
         unsafe state.render(
             frames: frames, into: channels, hostTime: hostTime, isOffline: isOffline, supply: supply,
-            startsOver: startsOver)
+            startsOver: startsOver, driver: driver)
         crender_cycle_ends()
+    }
+
+    // MARK: Driving
+
+    /// Takes the renderer for one output, from its start to its end. Two would both take cycles, and play at double speed.
+    ///
+    /// - Parameter name: The name of the output, for the error of another one.
+    /// - Returns: A number for the output to give with each cycle, and to ``endDriving(_:)``.
+    /// - Throws: A sentence, if another output has it.
+    package func beginDriving(as name: String) throws(OutputError) -> UInt {
+        guard let driver = state.drivers.begin(name) else {
+            throw OutputError(
+                "The renderer is driven by \(state.drivers.name) already. Stop that output first, or give each output a "
+                    + "renderer of its own.")
+        }
+        return driver
+    }
+
+    /// Gives the renderer back.
+    package func endDriving(_ driver: UInt) { state.drivers.end(driver) }
+
+    /// A sentence about a cycle that does not end: in which module it is.
+    package var endlessCycle: String? {
+        guard let endless = reporter.endlessCycle else { return nil }
+        return RenderEvent.endless(module: endless.module, nanoseconds: endless.nanoseconds).description
     }
 }

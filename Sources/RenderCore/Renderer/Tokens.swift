@@ -1,16 +1,18 @@
+internal import Glibc
 internal import Synchronization
 
-/// Numbers for whoever may own a ``RenderState``: a renderer, or a module in the renderer that holds it.
+/// Numbers of those that may own a ``RenderState``: a renderer, or a module in the renderer that holds it.
 ///
-/// A number names one owner for ever. Whether that owner still exists can be asked on the render thread: the number's low
-/// bits are a place in a table, which holds the number while its owner lives.
+/// A number names one owner for ever. A render thread can ask whether that owner still exists: the number's low bits are a
+/// place in a table, which holds the number while its owner lives. The bits above are the owner's *epoch*: a module that
+/// is prepared anew gets the next one, so that a state knows which preparation the loop is for that uses it.
 @safe final class Tokens: Sendable {
     static let shared = Tokens()
 
-    private static let places = 1 << 17
+    private static let places = 1 << 20
     private let table: Table
     private struct Free {
-        var next = 1
+        var next = 0
         var generation: UInt = 1
         var alive = 0
     }
@@ -21,40 +23,41 @@ internal import Synchronization
         // Unchecked because the memory holds atomics only.
         let numbers: UnsafeMutablePointer<Atomic<UInt>>
 
-        /// Whether an owner exists. On the render thread.
+        /// Returns whether an owner exists, in whichever epoch. On the render thread.
         @_noLocks @_noAllocation
         func isAlive(_ token: UInt) -> Bool {
-            unsafe numbers[Int(token & 0x1_FFFF)].load(ordering: .acquiring) == token
+            unsafe numbers[Int(token & 0xF_FFFF)].load(ordering: .acquiring) == token.withoutEpoch
         }
     }
 
     private init() {
-        let numbers = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: Self.places)
-        for place in 0..<Self.places { unsafe (numbers + place).initialize(to: Atomic(0)) }
-        unsafe table = Table(numbers: numbers)
+        // Pages of zeros, which the system gives when they are touched: an atomic zero is nothing else.
+        guard let zeros = unsafe calloc(Self.places, MemoryLayout<Atomic<UInt>>.stride) else {
+            fatalError("RenderStack: there is no memory for the table of renderers and modules")
+        }
+        unsafe table = Table(numbers: zeros.bindMemory(to: Atomic<UInt>.self, capacity: Self.places))
     }
 
-    /// A number that no owner has had. There are 131,071 at a time.
-    func make() -> UInt {
+    /// Returns a number that no owner has had; `nil` if 1,048,575 owners exist.
+    func make() -> UInt? {
         free.withLock { free in
-            precondition(
-                free.alive < Self.places - 1,
-                "RenderStack: more than \(Self.places - 1) renderers and modules exist at once")
-            while unsafe table.numbers[free.next].load(ordering: .relaxed) != 0 {
+            guard free.alive < Self.places - 1 else { return nil }
+            // It also goes past a place that has just become free: its number was another owner's.
+            repeat {
                 free.next += 1
                 if free.next == Self.places {
                     free.next = 1
                     free.generation += 1
                 }
-            }
-            let token = free.generation << 17 | UInt(free.next)
+            } while unsafe table.numbers[free.next].load(ordering: .relaxed) != 0
+            let token = free.generation << 32 | UInt(free.next)
             unsafe table.numbers[free.next].store(token, ordering: .releasing)
             free.alive += 1
             return token
         }
     }
 
-    /// The owner is gone: what it owned is free. To be called when it cannot be rendering any more.
+    /// Removes an owner that is gone and cannot be rendering any more: its states are free.
     func remove(_ token: UInt) {
         free.withLock { free in
             unsafe table.numbers[Int(token & UInt(Self.places - 1))].store(0, ordering: .releasing)
@@ -64,4 +67,23 @@ internal import Synchronization
 
     /// The table, for render threads: reaching it through ``shared`` would run `swift_once`.
     var forRendering: Table { table }
+}
+
+// A token: 20 bits of place, 12 of epoch, 31 of generation; the highest bit is free for `RenderContext.busy`.
+extension UInt {
+    private static var epochs: UInt { @_noLocks @_noAllocation get { 0xFFF0_0000 } }
+
+    /// The owner alone.
+    var withoutEpoch: UInt { @_noLocks @_noAllocation get { self & ~UInt.epochs } }
+
+    /// The token of the same owner, prepared once more.
+    var nextEpoch: UInt { withoutEpoch | (self &+ 0x10_0000) & UInt.epochs }
+
+    /// Returns whether this token is of the other's owner, and of a later preparation. Epochs wrap: the later of two is
+    /// the one that is less than half the range ahead.
+    @_noLocks @_noAllocation
+    func isLater(than other: UInt) -> Bool {
+        let ahead = ((self & UInt.epochs) &- (other & UInt.epochs)) & UInt.epochs
+        return withoutEpoch == other.withoutEpoch && ahead != 0 && ahead < 0x8000_0000
+    }
 }

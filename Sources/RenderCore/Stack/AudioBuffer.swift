@@ -12,9 +12,9 @@
     @usableFromInline let entry: UnsafeMutablePointer<StackEntry>
     @usableFromInline let core: UnsafeMutablePointer<CycleMemory>
     @usableFromInline let offset: Int
-    /// Frames in each channel: the context's ``RenderContext/frameCount``.
+    /// The number of frames in each channel: the context's ``RenderContext/frameCount``.
     public let frameCount: Int
-    /// Channels, at least 1.
+    /// The number of channels, at least 1.
     public let channelCount: Int
 
     @_lifetime(borrow context)
@@ -37,10 +37,48 @@
         }
     }
 
+    /// Calls `body` with two channels at once, to edit: for mid and side, a rotation, anything that mixes left and
+    /// right.
+    ///
+    ///     top.withChannels(0, 1) { left, right in
+    ///         for i in left.indices { (left[i], right[i]) = (left[i] + right[i], left[i] - right[i]) }
+    ///     }
+    ///
+    /// `body` is not called if one of them does not exist or both are the same, which is a ``Fault`` that silences the
+    /// module for this slice.
+    @inlinable @_transparent
+    public mutating func withChannels(
+        _ first: Int, _ second: Int, _ body: (inout MutableSpan<Float>, inout MutableSpan<Float>) -> Void
+    ) {
+        guard hasChannels(first, second) else { return }
+        if unsafe entry.pointee.kind == StackEntry.readOnly { unsafe CycleMemory.makeOwn(entry, in: core) }
+        var a = unsafe MutableSpan(_unsafeStart: memory(first), count: frameCount)
+        var b = unsafe MutableSpan(_unsafeStart: memory(second), count: frameCount)
+        body(&a, &b)
+    }
+
+    /// Returns whether there are two channels; if not, that is a fault.
+    @_noLocks @_noAllocation
+    @usableFromInline func hasChannels(_ first: Int, _ second: Int) -> Bool {
+        let lowest = min(first, second), highest = max(first, second)
+        if lowest >= 0 && highest < channelCount && lowest != highest { return true }
+        let missing = lowest < 0 ? lowest : highest
+        unsafe core.pointee.report(
+            .wrongChannels, .channel, wanted: missing, found: channelCount, at: core.pointee.sampleTime)
+        return false
+    }
+
     /// A channel, to read.
     @_noLocks @_noAllocation @_lifetime(borrow self)
     @inlinable public func samples(_ channel: Int) -> Samples {
-        unsafe Samples(UnsafePointer(memory(channel)), count: frameCount, owner: self)
+        let view = unsafe Samples(at: UnsafePointer(memory(channel)), count: frameCount)
+        return unsafe _overrideLifetime(view, borrowing: self)
+    }
+
+    /// Makes the memory one that may be written: what is not is copied first.
+    @_noLocks @_noAllocation @inline(__always)
+    func makeOwn() {
+        if unsafe entry.pointee.kind == StackEntry.readOnly { unsafe CycleMemory.makeOwn(entry, in: core) }
     }
 
     @_noLocks @_noAllocation
@@ -49,7 +87,7 @@
         return unsafe core.pointee.missingChannel(channel, of: channelCount)
     }
 
-    /// When the buffer's first frame was made or is due. An input's is the time of its capture.
+    /// The time at which the buffer's first frame was made or is due. An input's is the time of its capture.
     public var time: RenderTime {
         @_noLocks @_noAllocation get {
             unsafe RenderTime(sampleTime: entry.pointee.times[0], hostTime: entry.pointee.times[1])
@@ -59,7 +97,7 @@
         }
     }
 
-    /// Whether the memory is somebody else's.
+    /// Indicates whether the memory is the caller's and not the stack's.
     public var isExternal: Bool {
         @_noLocks @_noAllocation get {
             unsafe entry.pointee.kind == StackEntry.external || entry.pointee.kind == StackEntry.readOnly

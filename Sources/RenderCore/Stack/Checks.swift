@@ -1,4 +1,5 @@
-/// Whether the render thread looks for mistakes: always, but in the build that `scripts/bench` makes to see what it costs.
+/// Says whether the render thread looks for mistakes. It always does, except in the build by which `scripts/bench`
+/// measures what the checks cost.
 @usableFromInline enum Checks {
     @inlinable static var areOn: Bool {
         @_noLocks @_noAllocation get {

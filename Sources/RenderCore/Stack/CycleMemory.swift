@@ -1,6 +1,8 @@
+internal import CRender
 internal import Synchronization
 
-/// What one render loop of one renderer needs on the render thread, besides the context itself. It never moves.
+/// The memory that one render loop of one renderer needs on the render thread, besides the context itself. It never
+/// moves.
 @safe @usableFromInline struct CycleMemory: ~Copyable {
     // The stack.
     @usableFromInline let entries: UnsafeMutablePointer<StackEntry>
@@ -16,40 +18,55 @@ internal import Synchronization
     let frameLimit: Int
     let faults: Unmanaged<FaultLog>
     let tokens: Tokens.Table
+    /// The place where render threads leave values that they have replaced.
+    let graveyard: Graveyard.Gate
     /// Modules that the table lacks, on their way to the control side.
     let newcomers: Unmanaged<Newcomers>
     /// The number of the closure, which stays when its modules or its settings change.
-    let body: Int
-    /// Set in a dry run only.
+    let loopID: Int
+    /// The dry run; `nil` outside of one.
     var dryRun: Unmanaged<DryRun>?
-    /// In a dry run: the path of what the module that was met last leaves.
+    /// In a dry run, the path of the results of the module that was met last.
     @usableFromInline var resultPath: Int32 = 0
-    /// What the driver has brought into this cycle; `nil` outside of one.
+    /// The sound, events and transport that the driver has brought into this cycle; `nil` outside of one.
     var supply: UnsafeMutablePointer<CycleSupply>?
+    /// The clock that counts beats, and how many frames it is ahead of the sample time; `nil` in a dry run.
+    var beats: UnsafeMutablePointer<BeatClock>?
+    var beatShift: Int64 = 0
 
     // The modules.
     @usableFromInline var records: UnsafeMutablePointer<ModuleRecord>
     let details: UnsafeMutablePointer<ModuleDetails>
     var recordCount = 0
-    /// Record numbers by the hash of the module's address; -1 where there is none.
+    /// Record numbers by the hash of the module's address; -1 if there is none.
     @usableFromInline var buckets: UnsafeMutablePointer<Int32>
     @usableFromInline var bucketMask = 0
     /// The closure's own record: its token is the renderer's.
-    let closure: UnsafeMutablePointer<ModuleRecord>
-    /// Who is at work: the record of a module, or the closure's.
+    let loopRecord: UnsafeMutablePointer<ModuleRecord>
+    /// The record of the module at work, or the closure's.
     @usableFromInline var current: UnsafeMutablePointer<ModuleRecord>
+    /// The offset of ``current`` in this memory, for diagnosis from another thread.
+    var offsetOfCurrent = 0
     /// The module that ended last: faults of the closure itself come after it.
     @usableFromInline var last: UnsafeMutablePointer<ModuleRecord>
-    /// What keeps ``RenderContext/run(_:)`` from its short way; 0 is nothing. See ``failed``, ``isSlow``.
+    /// The reasons that keep ``RenderContext/run(_:)`` from its short way, as bits; 0 for none. See ``failed``,
+    /// ``isSlow``.
     @usableFromInline var attention: UInt8 = 0
     /// In a dry run, where there are no records: the number of the module at work, and of the one that ended last.
     var dryModule: Int32 = -1
     var dryLast: Int32 = -1
-    /// Whether a module made a sample that is not finite, since that was last asked.
+    /// The number of members that are being run, one inside of the other.
+    var nesting = 0
+    /// The number of times that modules have been reset.
+    var resetRounds: UInt64 = 0
+    /// Indicates whether a module made a sample that is not finite, since that was last asked.
     var foundNotFinite = false
+    /// Indicates whether the module at work has to be reset when it ends, because foreign code in it made such a
+    /// sample.
+    var mustReset = false
     /// The frame that this slice begins with.
     var sampleTime: Int64 = 0
-    /// Where in the outermost renderer's slice this one begins.
+    /// The place in the outermost renderer's slice at which this slice begins.
     var pass = RenderPass.none
 
     // The outputs, in this cycle.
@@ -57,10 +74,10 @@ internal import Synchronization
     var busCount = 0
     var outputOffset = 0
 
-    // What a context changes here is static and takes the pointer: a method that changes the memory would, to the
-    // compiler's eyes, let the context escape; one that does not would copy all of it.
+    // Functions by which a context changes this memory are static and take the pointer. A method that changes the
+    // memory would, to the compiler's eyes, let the context escape; one that does not would copy all of it.
 
-    /// Whether a fault was raised since the running module began.
+    /// Indicates whether a fault was raised since the running module began.
     var failed: Bool { @_noLocks @_noAllocation get { attention & 1 != 0 } }
 
     @_noLocks @_noAllocation
@@ -82,13 +99,14 @@ internal import Synchronization
         unsafe forgetModules(core)
     }
 
-    /// The closure is at work, and no module has been yet.
+    /// Notes that the closure is at work, and no module has been yet.
     @_noLocks @_noAllocation
     static func forgetModules(_ core: UnsafeMutablePointer<CycleMemory>) {
-        unsafe core.pointee.current = core.pointee.closure
-        unsafe core.pointee.last = core.pointee.closure
+        unsafe core.pointee.current = core.pointee.loopRecord
+        unsafe core.pointee.last = core.pointee.loopRecord
         unsafe core.pointee.dryModule = -1
         unsafe core.pointee.dryLast = -1
+        unsafe core.pointee.mustReset = false
         unsafe setFailed(false, in: core)
     }
 
@@ -113,7 +131,7 @@ internal import Synchronization
     ) {
         guard let home = unsafe entry.pointee.home else { return }
         let (channelLimit, stride) = unsafe (core.pointee.channelLimit, core.pointee.stride)
-        // Also where it was silence: it may have been external before that.
+        // It is also done for silence, which may have been external before that.
         if unsafe entry.pointee.kind != StackEntry.own {
             var channel = 0
             while channel < channelLimit {
@@ -162,7 +180,7 @@ internal import Synchronization
         if unsafe entry.pointee.channelCount < channels { unsafe entry.pointee.channelCount = channels }
     }
 
-    /// Memory for a channel that a buffer does not have.
+    /// Returns memory for a channel that a buffer does not have.
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     mutating func missingChannel(_ channel: Int, of count: Int) -> UnsafeMutablePointer<Float> {
@@ -178,7 +196,7 @@ internal import Synchronization
         _ kind: Fault.Kind, _ operation: Fault.Operation, wanted: Int, found: Int, at sampleTime: Int64
     ) {
         let isDry = unsafe dryRun != nil
-        let isInside = unsafe isDry ? dryModule >= 0 : current != closure
+        let isInside = unsafe isDry ? dryModule >= 0 : current != loopRecord
         if isInside { attention |= 1 }
         let module =
             unsafe isDry ? (isInside ? dryModule : dryLast) : details(of: isInside ? current : last).pointee.nameNumber
@@ -190,17 +208,28 @@ internal import Synchronization
         unsafe _unsafePerformance { unsafe deliver(record, faults, dryRun) }
     }
 
-    /// What belongs to a record.
+    /// Returns the details that belong to a record.
     @_noLocks @_noAllocation
     func details(of record: UnsafeMutablePointer<ModuleRecord>) -> UnsafeMutablePointer<ModuleDetails> {
         unsafe details + (record - records)
     }
 
-    /// Whether a record is one of a module.
+    /// Returns whether a record is one of a module.
     @_noLocks @_noAllocation
     func isModule(_ record: UnsafeMutablePointer<ModuleRecord>) -> Bool { unsafe record - records < recordCount }
 
-    /// The record of a module, or the one without a token that ends the table.
+    /// Returns the number of the name of the module that another thread is running at this moment; `nil` for the
+    /// closure. For diagnosis: the other thread is writing what is read here.
+    static func nameNumberAtWork(_ core: UnsafeMutablePointer<CycleMemory>) -> Int32? {
+        let place = unsafe UnsafeRawPointer(core) + core.pointee.offsetOfCurrent
+        let current = unsafe UnsafeMutablePointer<ModuleRecord>(bitPattern: crender_peek(place))
+        guard let current = unsafe current, unsafe core.pointee.isModule(current),
+            unsafe current >= core.pointee.records
+        else { return nil }
+        return unsafe core.pointee.details(of: current).pointee.nameNumber
+    }
+
+    /// Returns the record of a module, or the one without a token that ends the table.
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     static func find(
@@ -220,6 +249,33 @@ internal import Synchronization
     @_noLocks @_noAllocation
     static func hash(_ address: UInt) -> Int {
         Int(truncatingIfNeeded: (address &* 0x9E37_79B9_7F4A_7C15) &>> 20)
+    }
+
+    /// The reason for which a module is called.
+    enum Call: UInt8 {
+        /// The module is called to render.
+        case run = 1
+        /// The module is called to be reset, or is asked for a value.
+        case question = 2
+    }
+
+    /// Notes that a module is called out of turn. `false`: it is being called out of turn already, by itself or by a module
+    /// that it runs.
+    @_noLocks @_noAllocation
+    static func begin(
+        _ call: Call, _ record: UnsafeMutablePointer<ModuleRecord>, in core: UnsafeMutablePointer<CycleMemory>
+    ) -> Bool {
+        let details = unsafe core.pointee.details(of: record)
+        if unsafe details.pointee.calls & call.rawValue != 0 { return false }
+        unsafe details.pointee.calls |= call.rawValue
+        return true
+    }
+
+    @_noLocks @_noAllocation
+    static func end(
+        _ call: Call, _ record: UnsafeMutablePointer<ModuleRecord>, in core: UnsafeMutablePointer<CycleMemory>
+    ) {
+        unsafe core.pointee.details(of: record).pointee.calls &= ~call.rawValue
     }
 
     /// Keeps the longest time that the running module has taken.

@@ -9,7 +9,7 @@ extension RenderContext {
         }
     }
 
-    /// The buffer at an index from the top, which is 0.
+    /// Returns the buffer at an index from the top, which is 0.
     @_noLocks @_noAllocation @_lifetime(&self)
     @inlinable public mutating func buffer(at index: Int) -> AudioBuffer {
         let entry = unsafe entry(index, sink: 0)
@@ -19,8 +19,8 @@ extension RenderContext {
     /// A channel of a buffer, to read: for taps, which change nothing.
     ///
     /// - Parameters:
-    ///   - channel: from 0 to ``channelCount(at:)``.
-    ///   - index: which buffer, from the top, which is 0.
+    ///   - channel: From 0 to ``channelCount(at:)``.
+    ///   - index: The index of the buffer, from the top, which is 0.
     @_noLocks @_noAllocation @_lifetime(borrow self)
     @inlinable public func samples(_ channel: Int, at index: Int = 0) -> Samples {
         let memory =
@@ -31,10 +31,11 @@ extension RenderContext {
                 unsafe RenderContext.missingSamples(
                     core, channel, of: channelCount(at: index), index, of: depth &- floor, at: sampleTime)
             }
-        return unsafe Samples(UnsafePointer(memory), count: frameCount, context: self)
+        let view = unsafe Samples(at: UnsafePointer(memory), count: frameCount)
+        return unsafe _overrideLifetime(view, borrowing: self)
     }
 
-    /// Silence in the place of a channel that is not there, or that has no memory.
+    /// Returns silence in the place of a channel that does not exist, or that has no memory.
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     static func missingSamples(
@@ -53,9 +54,9 @@ extension RenderContext {
         return unsafe stand
     }
 
-    /// Channels of a buffer; 0 if it does not exist.
+    /// Returns the number of channels of a buffer; 0 if it does not exist.
     ///
-    /// - Parameter index: from the top, which is 0.
+    /// - Parameter index: From the top, which is 0.
     @_noLocks @_noAllocation
     @inlinable public func channelCount(at index: Int = 0) -> Int {
         let position = depth &- 1 &- index
@@ -63,7 +64,8 @@ extension RenderContext {
         return unsafe position < entryCount ? entries[position].channelCount : 1
     }
 
-    /// The two buffers on top at once, the top first: for a side-chain, mid and side, a mix of one's own.
+    /// Calls `body` with the two buffers on top at once, the top first: for a side-chain, mid and side, a mix of your
+    /// own.
     ///
     ///     context.withTop2 { voice, music in           // the voice was pushed last
     ///         let voice = voice.samples(0)
@@ -71,7 +73,7 @@ extension RenderContext {
     ///         for i in music.indices { music[i] *= 1 - abs(voice[i]) }
     ///     }
     ///
-    /// `body` is not called where there are fewer than two.
+    /// `body` is not called if there are fewer than two.
     @inlinable @_transparent
     public mutating func withTop2(_ body: (inout AudioBuffer, inout AudioBuffer) -> Void) {
         guard require(2, for: .withBuffers) else { return }
@@ -81,7 +83,7 @@ extension RenderContext {
         body(&a, &b)
     }
 
-    /// The three buffers on top at once, the top first. `body` is not called where there are fewer than three.
+    /// Calls `body` with the three buffers on top at once, the top first; does nothing if there are fewer than three.
     @inlinable @_transparent
     public mutating func withTop3(_ body: (inout AudioBuffer, inout AudioBuffer, inout AudioBuffer) -> Void) {
         guard require(3, for: .withBuffers) else { return }
@@ -92,7 +94,8 @@ extension RenderContext {
         body(&a, &b, &c)
     }
 
-    /// Two buffers at once, wherever they are. `body` is not called if one does not exist or both are the same.
+    /// Calls `body` with two buffers at once, wherever they are; does nothing if one does not exist or both are the
+    /// same.
     @inlinable @_transparent
     public mutating func withBuffers(
         at index: Int, _ other: Int, _ body: (inout AudioBuffer, inout AudioBuffer) -> Void
@@ -108,7 +111,7 @@ extension RenderContext {
         body(&a, &b)
     }
 
-    /// Whether so many buffers are there; if not, that is a fault.
+    /// Returns whether so many buffers are there; if not, that is a fault.
     @_noLocks @_noAllocation
     @inlinable func require(_ count: Int, for operation: Fault.Operation) -> Bool {
         if count <= depth &- floor { return true }

@@ -1,19 +1,19 @@
-// Buffers whose memory is somebody else's, and parts of a slice.
+// Buffers in memory that is not the stack's, and parts of a slice.
 
 extension RenderContext {
     /// Pushes a block's samples without copying them, runs `body`, and lets go of them again.
     ///
-    /// The block is never written: an edit takes a copy first. What is left on the stack afterwards is copied too.
+    /// The block is never written: an edit takes a copy first. A buffer of it that is left on the stack is copied too.
     ///
     ///     loop.with(&context) { loop, context in
     ///         context.withExternal(loop, from: position) { context in context.mix(2) }
     ///     }
     ///
     /// - Parameters:
-    ///   - block: at most as many channels as a buffer can have.
-    ///   - first: the first frame to show. The block must go on for at least a slice from there; else the buffer is
+    ///   - block: A block with at most as many channels as a buffer can have.
+    ///   - first: The first frame to show. The block must go on for at least a slice from there; else the buffer is
     ///     silent, and that is a fault.
-    ///   - body: finds the block on top.
+    ///   - body: The closure, which finds the block on top.
     @inlinable @_transparent
     public mutating func withExternal(
         _ block: borrowing AudioBlock, from first: Int = 0, _ body: (inout RenderContext) -> Void
@@ -25,7 +25,7 @@ extension RenderContext {
         unsafe detach(UnsafePointer(block.pointers), from: first)
     }
 
-    /// The same with a block that may be written: edits go straight into it.
+    /// Does the same as ``withExternal(_:from:_:)`` with a block that may be written: edits go straight into it.
     @inlinable @_transparent
     public mutating func withExternal(
         editing block: inout AudioBlock, from first: Int = 0, _ body: (inout RenderContext) -> Void
@@ -62,7 +62,7 @@ extension RenderContext {
         }
     }
 
-    /// Copies what is still on the stack of a block that goes away.
+    /// Copies buffers of a block that goes away and are still on the stack.
     @_noLocks @_noAllocation
     @unsafe @usableFromInline
     mutating func detach(
@@ -86,14 +86,14 @@ extension RenderContext {
     ///     context.subBlock(offset: 0, length: cut) { context in context.run(synth); context.output(); context.pop() }
     ///     context.subBlock(offset: cut, length: context.frameCount - cut) { … }
     ///
-    /// Buffers that are on the stack show the same part. What `body` pushes it also pops: the stack is as deep
-    /// afterwards as before, and if not that is a fault. A part of no frames runs nothing; one that does not lie inside of
-    /// the slice is a fault and runs nothing.
+    /// Buffers that are on the stack show the same part. `body` must pop each buffer that it pushes: if the stack is
+    /// not as deep afterwards as before, that is a fault. A part of no frames runs nothing; one that does not lie
+    /// inside of the slice is a fault and runs nothing.
     ///
     /// - Parameters:
-    ///   - first: the first frame of the part, counted from the start of this slice.
-    ///   - length: how many frames.
-    ///   - body: renders the part.
+    ///   - first: The first frame of the part, counted from the start of this slice.
+    ///   - length: The number of frames in the part.
+    ///   - body: The closure that renders the part.
     @inlinable @_transparent
     public mutating func subBlock(offset first: Int, length: Int, _ body: (inout RenderContext) -> Void) {
         if let saved = enterSubBlock(first, length) {
@@ -145,7 +145,8 @@ extension RenderContext {
         while depth < saved.depth { pushSilence(channels: 1) }
     }
 
-    /// What a part has pushed and left in the place of a buffer around it has no samples outside of the part.
+    /// Silences frames outside of the part in buffers that were pushed inside of it and left on the stack: those frames
+    /// have never been written.
     @_noLocks @_noAllocation
     mutating func silenceStrangers(_ start: Int, _ count: Int) {
         var position = 0
@@ -155,6 +156,13 @@ extension RenderContext {
             if unsafe entry.pointee.place > place, unsafe entry.pointee.kind != StackEntry.silent {
                 fault(.unbalanced, .subBlock, wanted: depth, found: depth)
                 unsafe entry.pointee.place = place
+                // Memory from outside is neither written here nor as long as the slice: a copy takes its place.
+                if unsafe entry.pointee.kind != StackEntry.own { unsafe CycleMemory.makeOwn(entry, in: core) }
+                guard unsafe entry.pointee.kind == StackEntry.own else {
+                    dropToSilence(position)
+                    position &+= 1
+                    continue
+                }
                 var channel = 0
                 while unsafe channel < entry.pointee.channelCount {
                     let samples = unsafe entry.pointee.channels[channel] + offset

@@ -9,7 +9,7 @@ extension RenderContext {
         if gain.isFlat { scaleTop(by: gain.end) } else { glideTop(along: gain) }
     }
 
-    /// Multiplies the top by a parameter: what `gain(level.glide(context))` does, a little faster.
+    /// Multiplies the top by a parameter, like `gain(level.glide(context))`, a little faster.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public mutating func gain(_ level: borrowing Parameter) {
         if let level = level.atRest(self) { scaleTop(by: level) } else { glideTop(by: level) }
@@ -20,15 +20,15 @@ extension RenderContext {
         self.gain(gain.glide(self))
     }
 
-    /// First what is often so.
+    /// Scales the top, with the most frequent case first.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) mutating func scaleTop(by gain: Float) {
         let position = depth &- 1
-        // As bits: of a number, equality is two questions.
+        // Bit patterns are compared because one comparison does it; numbers take two.
         if position >= floor && position < entryCount && gain.bitPattern != Float(1).bitPattern {
             let entry = unsafe entries + position
             if unsafe _fastPath(entry.pointee.format == StackEntry.monoOwn) {
-                return unsafe StackKernel.scale(entry.pointee.first + offset, gain, frameCount)
+                return unsafe Kernel.scale(entry.pointee.first + offset, gain, frameCount)
             }
         }
         scaleAny(by: gain)
@@ -58,12 +58,12 @@ extension RenderContext {
     @_noLocks @_noAllocation
     public mutating func gain(_ gain: Float) { scaleTop(by: gain) }
 
-    /// Volume and balance: to the side, the other side gets quieter; the near side stays as it is.
+    /// Applies volume and balance: towards a side, the other side gets quieter; the near side stays as it is.
     ///
-    /// Mono becomes stereo where the balance is not in the middle; more than two channels take the volume alone.
+    /// Mono becomes stereo if the balance is not in the middle; more than two channels take the volume alone.
     ///
     /// - Parameters:
-    ///   - volume: an amplitude factor.
+    ///   - volume: An amplitude factor.
     ///   - balance: -1 (left) to 1 (right).
     @_noLocks @_noAllocation
     public mutating func fade(volume: Glide, balance: Glide) {
@@ -78,13 +78,13 @@ extension RenderContext {
         for i in right.indices { right[i] *= 1 + min(0, balance[i]) }
     }
 
-    /// Volume and balance by parameters: what `fade(volume: volume.glide(context), balance: balance.glide(context))` does,
-    /// faster where they rest at what changes nothing.
+    /// Applies volume and balance by parameters, like `fade(volume: volume.glide(context), balance:
+    /// balance.glide(context))`. It is faster while they rest at values that change nothing.
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
     public mutating func fade(volume: borrowing Parameter, balance: borrowing Parameter) {
         let position = depth &- 1
-        // Somebody else's memory is copied by any edit, also by one that changes nothing.
+        // Any edit copies external memory, also one that changes nothing: here the copy is left to the general way.
         if unsafe position >= floor && position < entryCount && entries[position].kind == StackEntry.own,
             let factor = volume.atRest(self), let side = balance.atRest(self), factor == 1 && side == 0
         {
@@ -93,7 +93,7 @@ extension RenderContext {
         fade(volume: volume.glide(self), balance: balance.glide(self))
     }
 
-    /// Pans with equal power: in the middle both sides get 0.707, so that what moves keeps its loudness.
+    /// Pans with equal power: in the middle both sides get 0.707, so that a moving sound keeps its loudness.
     ///
     /// Mono becomes stereo; of two channels each is weighted; more than two are a ``Fault``.
     ///
@@ -105,17 +105,17 @@ extension RenderContext {
         guard widenTop() else { return }
         var top = self.top
         var left = top[0]
-        for i in left.indices { left[i] *= RenderMath.sin(turns: 0.25 - (1 + max(-1, min(1, position[i]))) * 0.125) }
+        for i in left.indices { left[i] *= PanGains(position[i]).left }
         var right = top[1]
-        for i in right.indices { right[i] *= RenderMath.sin(turns: (1 + max(-1, min(1, position[i]))) * 0.125) }
+        for i in right.indices { right[i] *= PanGains(position[i]).right }
     }
 
-    /// A gain for each side. Mono becomes stereo.
+    /// Applies a gain to each side. Mono becomes stereo.
     @_noLocks @_noAllocation
     package mutating func weigh(_ gains: PanGains) {
         let position = depth &- 1
         if position >= floor && position < entryCount && channelLimit >= 2 && place == 0 {
-            // First what is often so: mono, and not inside of a part of the slice.
+            // The most frequent case comes first: mono, and not inside of a part of the slice.
             let entry = unsafe entries + position
             if unsafe entry.pointee.shape == StackEntry.monoOwn {
                 unsafe entry.pointee.shape = StackEntry.stereoOwn
@@ -146,7 +146,7 @@ extension RenderContext {
 
     /// Makes a mono top stereo. `false`, and a fault, where it is neither.
     ///
-    /// - Parameter copying: whether the frames of this slice get into the new channel.
+    /// - Parameter copying: `true` to copy the frames of this slice into the new channel.
     @_noLocks @_noAllocation
     mutating func widenTop(copying: Bool = true) -> Bool {
         guard let entry = unsafe realEntry(0) else { return false }
@@ -159,7 +159,7 @@ extension RenderContext {
         // External memory has no second channel: take the stack's own.
         if unsafe entry.pointee.kind != StackEntry.own { unsafe CycleMemory.makeOwn(entry, in: core) }
         if unsafe entry.pointee.place != 0 || place != 0 || offset != 0 {
-            // What lies outside of this part of the slice is somebody's too.
+            // Around this part of the slice the buffer has samples too, which must be kept.
             unsafe CycleMemory.widen(entry, to: 2, in: core)
         } else {
             if copying {
@@ -168,20 +168,5 @@ extension RenderContext {
             unsafe entry.pointee.channelCount = 2
         }
         return true
-    }
-}
-
-/// What a pan at rest makes of a position.
-package struct PanGains: Sendable, BitwiseCopyable {
-    /// From -1 (left) to 1 (right).
-    package let position: Float
-    let left, right: Float
-
-    @_noLocks @_noAllocation
-    package init(_ position: Float) {
-        let turn = (1 + max(-1, min(1, position))) * 0.125
-        self.position = position
-        left = RenderMath.sin(turns: 0.25 - turn)
-        right = RenderMath.sin(turns: turn)
     }
 }

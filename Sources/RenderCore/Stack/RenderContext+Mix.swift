@@ -1,5 +1,5 @@
 // Mixing. One rule for channels everywhere: mono goes to every channel, into mono everything sums, else channel to
-// channel (and what has no counterpart stays out).
+// channel (and a channel without a counterpart stays out).
 
 extension RenderContext {
     /// Mixes the buffers on top into one. The result has the channels of the widest of them, and its time.
@@ -7,7 +7,7 @@ extension RenderContext {
     /// The sum is made in the widest buffer (of several, the one nearest to the top) and takes the others from the top
     /// down. External buffers are never written.
     ///
-    /// - Parameter count: how many, 1 or more.
+    /// - Parameter count: The number of buffers, 1 or more.
     @_noLocks @_noAllocation
     public mutating func mix(_ count: Int = 2) {
         if count == 2 && depth &- floor >= 2 && depth <= entryCount && !mode.has(.dry) {
@@ -15,7 +15,8 @@ extension RenderContext {
             // two does not depend on their order, so that it can be made where it is to stay.
             let (top, below) = unsafe (entries + (depth &- 1), entries + (depth &- 2))
             let (shape, shapeOfSum) = unsafe (top.pointee.shape, below.pointee.shape)
-            // Not inside of a part of theirs: which of them goes on around it is to be told apart.
+            // The short way is not for parts of a slice: there the general way must find which of the two goes on
+            // around the part.
             let isStereo = shape == StackEntry.stereoOwn | place
             if shape == shapeOfSum && (isStereo || shape == StackEntry.monoOwn | place) {
                 depth &-= 1
@@ -92,7 +93,7 @@ extension RenderContext {
     ///
     ///     context.mix(gains: [0.5, 1, 0.25])       // the top at half its level, the next as it is, …
     ///
-    /// - Parameter gains: amplitude factors, from the top down.
+    /// - Parameter gains: Amplitude factors, from the top down.
     @inlinable
     public mutating func mix<let count: Int>(gains: InlineArray<count, Float>) {
         guard let target = beginMix(count) else { return }

@@ -1,4 +1,4 @@
-// From the stack to the outputs.
+// The way from the stack to the outputs.
 
 extension RenderContext {
     /// Adds the buffers on top to the output; the stack stays as it is.
@@ -6,8 +6,8 @@ extension RenderContext {
     /// Mono goes to every channel of the output, into a mono output everything sums, else channel to channel.
     ///
     /// - Parameters:
-    ///   - count: how many buffers, from the top down.
-    ///   - output: which output; the renderer's first one if nothing is said.
+    ///   - count: The number of buffers, from the top down.
+    ///   - output: The output; by default the renderer's first one.
     @_noLocks @_noAllocation
     public mutating func output(_ count: Int = 1, to output: OutputID = .main) {
         guard let bus = unsafe bus(output, count) else { return }
@@ -29,13 +29,13 @@ extension RenderContext {
         unsafe addToBus(bus.pointee, channels.lowerBound, channels.upperBound &- channels.lowerBound &+ 1, count)
     }
 
-    /// Adds every buffer that the closure (or the running module) can reach to the output; none is fine.
+    /// Adds every buffer that the closure (or the running module) can reach to the output; an empty stack is no fault.
     @_noLocks @_noAllocation
     public mutating func outputAll(to output: OutputID = .main) {
         if bufferCount > 0 { self.output(bufferCount, to: output) }
     }
 
-    /// Channels that an output has; 0 if there is no such output.
+    /// Returns the number of channels of an output; 0 if there is no such output.
     @_noLocks @_noAllocation
     public func outputChannelCount(_ output: OutputID = .main) -> Int {
         unsafe output.index >= 0 && output.index < core.pointee.busCount
@@ -69,21 +69,21 @@ extension RenderContext {
     }
 }
 
-/// One of a renderer's outputs. Which they are is said when the renderer is made.
+/// The number of one of a renderer's outputs, which are declared when the renderer is made.
 public struct OutputID: Sendable, Hashable, BitwiseCopyable {
     let index: Int
     @_noLocks @_noAllocation
     init(index: Int) { self.index = index }
 
-    /// The first one.
+    /// The renderer's first output.
     public static var main: OutputID { @_noLocks @_noAllocation get { OutputID(index: 0) } }
 
-    /// One after the first: 1 is the first auxiliary output.
+    /// Returns the number of an auxiliary output: 1 is the first.
     @_noLocks @_noAllocation
     public static func auxiliary(_ number: Int) -> OutputID { OutputID(index: number) }
 }
 
-/// Where the channels of one output are in this cycle.
+/// The channels of one output in this cycle.
 @safe struct OutputBus {
     var channels: UnsafePointer<UnsafeMutablePointer<Float>>
     /// Channels there are in this cycle: as many as it has, or fewer if the driver gave fewer.

@@ -1,24 +1,25 @@
 public import Synchronization
 
-// Running modules: who may run, what it can reach, and what is done when it leaves the stack otherwise than declared.
+// Running modules: which module may run, which buffers it can reach, and the way back if it leaves the stack otherwise
+// than declared.
 
 extension RenderContext {
     /// Runs a module.
     ///
-    /// The module reaches only the buffers that its ``Module/stackEffect`` declares, and leaves exactly what it declares:
-    /// what is missing is replaced by silence, what is too much is dropped, and both are a ``Fault`` with its name. A
-    /// module that another renderer uses is silent here, also a fault.
+    /// The module reaches only the buffers that its ``Module/stackEffect`` declares, and leaves exactly the declared
+    /// ones: a missing buffer is replaced by silence, an additional one is dropped, and both are a ``Fault`` with its
+    /// name. A module that another renderer uses is silent here, also a fault.
     @inlinable @inline(__always) public mutating func run<M: Module>(_ module: M) {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
         unsafe run(module, module.stackEffect, identity)
     }
 
-    /// The same for who knows already what the module declares, and its address.
+    /// Runs a module like ``run(_:)``, for a caller that already knows the module's stack effect and address.
     @inlinable @inline(__always)
     mutating func run<M: Module>(_ module: M, _ effect: StackEffect, _ identity: UnsafeRawPointer) {
         let record = unsafe cursor
-        // The module that is expected next, and nothing out of the ordinary: all but always. Acquiring: another renderer
-        // may have had the module, and what it wrote in it is to be seen.
+        // The module that is expected next, and nothing out of the ordinary: all but always. Acquiring: another
+        // renderer may have had the module, and this one must see its writes.
         let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: identity)
         guard unsafe _fastPath(isExpected && core.pointee.attention == 0),
             !Checks.areOn || _fastPath(effect.pops == 0 || depth &- floor >= effect.pops)
@@ -34,11 +35,15 @@ extension RenderContext {
         leave(frame)
     }
 
-    /// The same for a module that comes out of turn, may not run, or is to be timed or searched.
+    /// Runs a module that comes out of turn, may not run, or is to be timed or searched.
     @usableFromInline @inline(never)
     mutating func runSlowly<M: Module>(_ module: M, _ effect: StackEffect, _ identity: UnsafeRawPointer) {
         let record = unsafe CycleMemory.find(identity, in: core)
-        guard unsafe record.pointee.key.load(ordering: .acquiring) != 0 && depth &- floor >= effect.pops else {
+        // A module that runs itself comes out of turn, however many others are in between.
+        let isInTurn = unsafe record == cursor
+        guard unsafe record.pointee.key.load(ordering: .acquiring) != 0 && depth &- floor >= effect.pops,
+            unsafe isInTurn || CycleMemory.begin(.run, record, in: core)
+        else {
             unsafe explainRefusal(record, effect.pops)
             introduce(module, effect)
             return skip(effect)
@@ -57,22 +62,23 @@ extension RenderContext {
             putRight(expected, results)
         }
         leave(frame)
+        if !isInTurn { unsafe CycleMemory.end(.run, record, in: core) }
         unsafe CycleMemory.setFailed(failed, in: core)
     }
 
-    /// Resets a module: empties delay lines and filters.
-    public mutating func reset<M: Module>(_ module: M) {
-        let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
-        if unsafe !ask(identity, { context in module.reset(&context) }) {
-            unsafe explainRefusal(CycleMemory.find(identity, in: core), 0)
-        }
-    }
-
-    /// Whether a module has to be run (MD-02); one that may not run counts as active, and ``run(_:)`` says why not.
-    mutating func isActive<M: Module>(_ module: M) -> Bool {
-        let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
-        var isActive = true
-        _ = unsafe ask(identity) { context in isActive = module.isActive(context) }
+    /// Returns whether a module has to be run; one that may not run counts as active, and ``run(_:)`` says why not.
+    func isActive<M: Module>(_ module: M, _ identity: UnsafeRawPointer) -> Bool {
+        let record = unsafe CycleMemory.find(identity, in: core)
+        guard unsafe record.pointee.key.load(ordering: .acquiring) != 0,
+            unsafe CycleMemory.begin(.question, record, in: core)
+        else { return true }
+        // The module is asked in its own name, so that it can look at its states.
+        let (outer, failed) = unsafe (core.pointee.current, core.pointee.failed)
+        unsafe core.pointee.current = record
+        let isActive = module.isActive(self)
+        unsafe core.pointee.current = outer
+        unsafe CycleMemory.setFailed(failed, in: core)
+        unsafe CycleMemory.end(.question, record, in: core)
         return isActive
     }
 
@@ -80,21 +86,25 @@ extension RenderContext {
     mutating func ask(_ identity: UnsafeRawPointer, _ question: (inout RenderContext) -> Void) -> Bool {
         let next = unsafe cursor
         let record = unsafe CycleMemory.find(identity, in: core)
-        if unsafe record.pointee.key.load(ordering: .acquiring) == 0 { return false }
+        let isInTurn = unsafe record == next
+        guard unsafe record.pointee.key.load(ordering: .acquiring) != 0,
+            unsafe isInTurn || CycleMemory.begin(.question, record, in: core)
+        else { return false }
         let failed = unsafe core.pointee.failed
         unsafe CycleMemory.setFailed(false, in: core)
         let frame = unsafe enter(record, pops: 0)
         question(&self)
         leave(frame)
+        if !isInTurn { unsafe CycleMemory.end(.question, record, in: core) }
         unsafe CycleMemory.setFailed(failed, in: core)
         unsafe cursor = next
         return true
     }
 
-    /// What has to be put back when a module ends.
+    /// The values that ``leave(_:)`` puts back when a module ends.
     @safe @usableFromInline struct Frame {
         @usableFromInline let floor: Int
-        /// Who was at work.
+        /// The record that was at work before.
         @usableFromInline let outer: UnsafeMutablePointer<ModuleRecord>
 
         @_noLocks @_noAllocation
@@ -122,8 +132,8 @@ extension RenderContext {
         unsafe core.pointee.current = frame.outer
     }
 
-    /// Whether the last frame of the buffers on top is a number. What has a memory of a bad sample shows it there too;
-    /// what shows it elsewhere only is found at the output.
+    /// Returns whether the last frame of the buffers on top is a number. A module that remembers a bad sample shows it
+    /// there too; one that shows it elsewhere only is found at the output.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) mutating func endsFinite(_ buffers: Int) -> Bool {
         // Nearly all modules leave one buffer of one or two channels of the stack's own. (Mutating: else the whole context
@@ -133,7 +143,7 @@ extension RenderContext {
         return unsafe endsFinite(entries + position, offset &+ frameCount)
     }
 
-    /// The same of one buffer whose last frame is at hand.
+    /// Returns whether the last frame of one buffer is a number, for a caller that has it at hand.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) mutating func endsFinite(_ entry: UnsafeMutablePointer<StackEntry>, _ end: Int) -> Bool
     {
@@ -146,7 +156,7 @@ extension RenderContext {
         return unsafe RenderContext.isNumber((channels[0] + end)[-1]) && RenderContext.isNumber((channels[1] + end)[-1])
     }
 
-    /// Whether a sample is neither infinite nor no number: then not all bits of its exponent are set.
+    /// Returns whether a sample is neither infinite nor no number: then not all bits of its exponent are set.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) static func isNumber(_ sample: Float) -> Bool {
         sample.bitPattern & 0x7F80_0000 != 0x7F80_0000
@@ -175,12 +185,14 @@ extension RenderContext {
     @usableFromInline @inline(never)
     mutating func explainRefusal(_ record: UnsafeMutablePointer<ModuleRecord>, _ pops: Int) {
         guard unsafe core.pointee.isModule(record) else { return }
-        // Its own silence is enough: a mixer goes on with its other members, and whoever is at work has not failed.
+        // Its own silence is enough: a mixer goes on with its other members, and the module at work has not failed.
         let failed = unsafe core.pointee.failed
         let outer = unsafe core.pointee.current
         unsafe core.pointee.current = record
         if unsafe record.pointee.key.load(ordering: .relaxed) == 0 {
             fault(.foreignModule, .run, wanted: 0, found: 0)
+        } else if depth &- floor >= pops {
+            fault(.nestedModule, .run, wanted: 0, found: 0)
         } else {
             fault(.underflow, .run, wanted: pops, found: depth &- floor)
         }
@@ -189,7 +201,7 @@ extension RenderContext {
         unsafe CycleMemory.setFailed(failed, in: core)
     }
 
-    /// Puts right what a module has left, and says so.
+    /// Corrects the stack that a module has left, and reports a fault.
     @usableFromInline @inline(never)
     mutating func putRight(_ expected: Int, _ results: Int) {
         if depth != expected {
@@ -204,15 +216,15 @@ extension RenderContext {
         }
         if unsafe core.pointee.failed {
             silenceTop(results)
-            if !isFinite, let slot = unsafe core.pointee.details(of: core.pointee.current).pointee.slot {
-                unsafe slot._withUnsafeGuaranteedRef { $0.reset(&self) }
-            }
+            let mustReset = unsafe core.pointee.mustReset
+            unsafe core.pointee.mustReset = false
+            if !isFinite || mustReset { resetAtWork() }
         }
-        // That of the module at work: whoever it is inside of goes on.
+        // The failure of the module at work only: the one around it goes on.
         unsafe CycleMemory.setFailed(false, in: core)
     }
 
-    /// What a module that does not run leaves in its place.
+    /// Leaves silence in the place of the buffers of a module that does not run.
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     mutating func skip(_ effect: StackEffect) {
@@ -274,7 +286,8 @@ extension RenderContext {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
         if let dryRun = unsafe core.pointee.dryRun {
             let outer = unsafe core.pointee.dryModule
-            let number = unsafe dryRun._withUnsafeGuaranteedRef { $0.note(module) }
+            let isPart = place != 0
+            let number = unsafe dryRun._withUnsafeGuaranteedRef { $0.note(module, isPart: isPart) }
             unsafe core.pointee.dryModule = number
             if depth &- floor < effect.pops { fault(.underflow, .run, wanted: effect.pops, found: depth &- floor) }
             let inputs = paths(effect.pops)
@@ -291,13 +304,13 @@ extension RenderContext {
             let failed = unsafe core.pointee.failed
             fault(.unprepared, .run, wanted: 0, found: 0)
             unsafe CycleMemory.setFailed(failed, in: core)
-            let body = unsafe core.pointee.body
-            unsafe core.pointee.newcomers._withUnsafeGuaranteedRef { $0.offer(module, from: body) }
+            let loopID = unsafe core.pointee.loopID
+            unsafe core.pointee.newcomers._withUnsafeGuaranteedRef { $0.offer(module, from: loopID) }
         }
     }
 
-    /// Whether a member is in the table. If not it is on its way there: it was added in the middle of a cycle. It is not
-    /// offered as a newcomer: those belong to the closure for good, and members come and go.
+    /// Returns whether a member is in the table. If not it is on its way there: it was added in the middle of a cycle.
+    /// It is not offered as a newcomer: those belong to the closure for good, and members come and go.
     mutating func knows<M: Module>(_ module: M) -> Bool {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
         if unsafe core.pointee.details(of: cursor).pointee.identity == identity || isDryRun { return true }
@@ -306,8 +319,13 @@ extension RenderContext {
         return false
     }
 
-    /// Shows a dry run the modules inside of a module, and whether it does what it declares.
-    /// Returns the paths of what it leaves, if that is known from now on.
+    /// Returns whether a module in the table is this renderer's at this moment.
+    func holds(_ identity: UnsafeRawPointer) -> Bool {
+        unsafe isDryRun || CycleMemory.find(identity, in: core).pointee.key.load(ordering: .acquiring) != 0
+    }
+
+    /// Shows a dry run the modules inside of a module, and finds out whether it has the effect that it declares.
+    /// Returns the paths of its results, if they are known from now on.
     private mutating func show(
         _ composite: any CompositeModule, _ effect: StackEffect, in dryRun: DryRun
     ) -> [Int32]? {

@@ -1,8 +1,8 @@
 public import Synchronization
 
-// Running many modules: what a loop over them does, without what a loop costs. A `for` loop holds on to each element that it
-// looks at and lets go of it, by atomic instructions that cost as much as a small module; these borrow the elements. And
-// what `run` puts away before a module and back behind it is put away once for a row of them.
+// Running many modules: the work of a loop over them, without its costs. A `for` loop holds on to each element that it
+// looks at and releases it, by atomic instructions that cost as much as a small module; these functions borrow the
+// elements. And the state that `run` puts away before a module and back behind it is put away once for a row of them.
 
 extension RenderContext {
     /// Runs modules of one kind, one after the other.
@@ -20,7 +20,7 @@ extension RenderContext {
         }
     }
 
-    /// Runs generators of one kind and adds what each pushes to the buffer on top.
+    /// Runs generators of one kind and adds the buffer of each to the one on top.
     ///
     ///     context.push(channels: 2)
     ///     context.add(voices)              // what `run(voice)` and `mix(2)` do for each
@@ -37,7 +37,7 @@ extension RenderContext {
         }
     }
 
-    /// Does something with each element of an array: of voices, say, of which each has its modules.
+    /// Calls a closure with each element of an array: of voices, say, of which each has its modules.
     ///
     ///     context.forEach(voices) { context, voice in
     ///         context.run(voice.tone)
@@ -50,7 +50,8 @@ extension RenderContext {
         borrow(elements.span, body)
     }
 
-    /// What may not be copied is borrowed, also where it could be copied: that is the whole trick.
+    /// Calls `body` with each element without copying it: elements are borrowed, because some of them may not be
+    /// copied.
     @inlinable @inline(__always)
     mutating func borrow<Element: ~Copyable>(
         _ elements: borrowing Span<Element>, _ body: (inout RenderContext, borrowing Element) -> Void
@@ -58,11 +59,11 @@ extension RenderContext {
         for index in elements.indices { body(&self, elements[index]) }
     }
 
-    /// Runs effects as long as each is the one that is expected, and nothing is out of the ordinary. Returns the first that
-    /// was not run: of modules that do not edit the top, the first of all.
+    /// Runs effects as long as each is the one that is expected, and nothing is out of the ordinary. Returns the index
+    /// of the first that was not run, which is `first` if the modules do not edit the top.
     @inlinable @inline(__always)
     mutating func runInTurn<M: Module>(_ modules: borrowing Span<M>, from first: Int) -> Int {
-        // Kept here: what follows from them is then worked out once.
+        // These copies let the compiler work out once what follows from them.
         let (core, depth, floor) = unsafe (self.core, self.depth, self.floor)
         guard unsafe core.pointee.attention == 0, depth > floor && depth <= entryCount else { return first }
         let (top, end) = unsafe (entries + (depth &- 1), offset &+ frameCount)
@@ -74,7 +75,7 @@ extension RenderContext {
             let isEffect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect.isEdit }
             let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
             guard _fastPath(isExpected && isEffect) else { break }
-            // As it is: written here, the compiler knows it in what it inlines.
+            // Sets the depth that the stack had before, so that the compiler knows it in the code that it inlines here.
             self.depth = depth
             unsafe process(module, record, at: depth &- 1)
             index &+= 1
@@ -87,13 +88,13 @@ extension RenderContext {
         return index
     }
 
-    /// The same for generators, each of which is added to the buffer below.
+    /// Runs generators one after the other, and adds each to the buffer below.
     @inlinable @inline(__always)
     mutating func addInTurn<M: Module>(_ generators: borrowing Span<M>, from first: Int) -> Int {
         guard unsafe core.pointee.attention == 0, let sum = unsafe realEntry(0),
             unsafe sum.pointee.kind == StackEntry.own && sum.pointee.place == place && depth < entryCount
         else { return first }
-        // Kept here, as for effects.
+        // Copies, as for effects.
         let (core, depth) = unsafe (self.core, self.depth)
         // Nearly always one channel to one. No generator reaches the sum.
         let target = unsafe sum.pointee.format == StackEntry.monoOwn ? sum.pointee.first + offset : nil
@@ -105,13 +106,15 @@ extension RenderContext {
             let effect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect }
             let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
             guard _fastPath(isExpected && effect.pops == 0 && effect.pushes == 1) else { break }
-            // As it is, or as it was before the last was added: the compiler knows it in what it inlines.
+            // Sets the depth that the stack had before the last generator, so that the compiler knows it in the code
+            // that it inlines here.
             self.depth = depth
             unsafe process(module, record, at: depth)
             index &+= 1
             let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && self.depth == depth &+ 1)
             if unsafe _slowPath(!isAsDeclared || !addTop(to: sum, target)) {
-                // Not as declared, no numbers, wider than the sum, or somebody else's memory.
+                // The generator left other buffers than it declares, a bad sample, more channels than the sum has, or
+                // external memory.
                 if !isAsDeclared || !endsFinite(effect.results) { putRight(depth &+ 1, effect.results) }
                 leave(frame)
                 mix(2)
@@ -136,8 +139,8 @@ extension RenderContext {
         unsafe module._withUnsafeGuaranteedRef { $0.process(&self) }
     }
 
-    /// Adds the top to a buffer of the stack's own, right below it; the caller pops it. `false`: it is not that simple, or
-    /// ends in what is no number.
+    /// Adds the top to a buffer of the stack's own, right below it; the caller pops it. `false`: it is not that simple,
+    /// or ends in a sample that is no number.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) mutating func addTop(
         to sum: UnsafeMutablePointer<StackEntry>, _ target: UnsafeMutablePointer<Float>?
@@ -149,11 +152,11 @@ extension RenderContext {
         let samples = unsafe top.pointee.first + offset
         if unsafe _slowPath(!RenderContext.isNumber(samples[frameCount &- 1])) { return false }
         unsafe sum.pointee.times = top.pointee.times
-        unsafe StackKernel.add(samples, to: target, frameCount)
+        unsafe Kernel.add(samples, to: target, frameCount)
         return true
     }
 
-    /// The same for any numbers of channels.
+    /// Does the same as ``addTop(to:_:)`` for any numbers of channels.
     @_noLocks @_noAllocation
     @usableFromInline @inline(never) mutating func addTopWide(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
         let top = unsafe sum + 1
@@ -169,19 +172,19 @@ extension RenderContext {
 }
 
 extension StackEffect {
-    /// Whether the module takes one buffer and leaves its own work in the place of it.
+    /// Indicates whether the module takes one buffer and leaves its own work in the place of it.
     @inlinable @inline(__always) var isEdit: Bool {
         @_noLocks @_noAllocation get { pops == 1 && pushes == 1 && !isReadOnly }
     }
 
-    /// How many buffers on top are the module's own work.
+    /// The number of buffers on top that are the module's own work.
     @inlinable @inline(__always) var results: Int {
         @_noLocks @_noAllocation get { isReadOnly ? 0 : pushes }
     }
 }
 
 extension Span where Element: AnyObject {
-    /// An element, without a reference to it.
+    /// Returns an element, without a reference to it.
     @inlinable @inline(__always) func unmanaged(at index: Int) -> Unmanaged<Element> {
         unsafe withUnsafeBufferPointer { elements in
             unsafe UnsafeRawPointer(elements.baseAddress.unsafelyUnwrapped + index)

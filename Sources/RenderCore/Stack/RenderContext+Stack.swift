@@ -4,11 +4,11 @@ extension RenderContext {
     /// Pushes silent buffers.
     ///
     /// - Parameters:
-    ///   - count: how many.
-    ///   - channels: channels in each, 1 to the layout's.
+    ///   - count: The number of buffers.
+    ///   - channels: Channels in each, 1 to the layout's.
     @_noLocks @_noAllocation
     @inlinable public mutating func push(_ count: Int = 1, channels: Int = 2) {
-        var left = count
+        var left = bounded(count)
         while left > 0 {
             if claim(channels: channels, for: .push) { clearTop(channels) }
             left &-= 1
@@ -16,11 +16,11 @@ extension RenderContext {
         if count < 1 { fault(.badArgument, .push, wanted: count, found: 1) }
     }
 
-    /// Pushes buffers with whatever is in their memory: for a module that writes every sample anyway. A push straight
-    /// after a pop takes the same memory with the same contents.
+    /// Pushes buffers whose samples are undefined, for a module that writes every sample anyway. A push straight after
+    /// a pop takes the same memory with the same contents.
     @_noLocks @_noAllocation
     @inlinable public mutating func pushUninitialized(_ count: Int = 1, channels: Int = 2) {
-        var left = count
+        var left = bounded(count)
         while left > 0 {
             _ = claim(channels: channels, for: .push)
             left &-= 1
@@ -28,8 +28,8 @@ extension RenderContext {
         if count < 1 { fault(.badArgument, .push, wanted: count, found: 1) }
     }
 
-    /// Pushes a buffer of one channel with whatever is in its memory, and hands the channel out to be written: what a
-    /// generator begins with.
+    /// Pushes a buffer of one channel whose samples are undefined, and returns the channel to be written: the first
+    /// step of many generators.
     ///
     ///     var samples = context.pushMono()
     ///     for i in samples.indices { samples[i] = … }
@@ -116,7 +116,7 @@ extension RenderContext {
 
     /// Takes one buffer out of the stack; those above move down.
     ///
-    /// - Parameter index: counted from the top, which is 0.
+    /// - Parameter index: Counted from the top, which is 0.
     @_noLocks @_noAllocation
     public mutating func remove(at index: Int) {
         guard index >= 0 && index < depth &- floor else {
@@ -132,7 +132,7 @@ extension RenderContext {
             unsafe entries[position] = entries[position &+ 1]
             position &+= 1
         }
-        // What lies above the entries there are is silence; it moves down one place too.
+        // Above the entries that exist there is silence, which moves down one place too.
         unsafe entries[last] = entry
         if depth >= entryCount { dropToSilence(last) }
     }
@@ -152,6 +152,17 @@ extension RenderContext {
 }
 
 extension RenderContext {
+    /// Returns the number of buffers that are pushed where so many were asked for: never more than the largest stack
+    /// can hold. Each that does not fit is a fault, and takes time.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) func bounded(_ count: Int) -> Int { count <= 1_024 ? count : boundedSlowly(count) }
+
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) func boundedSlowly(_ count: Int) -> Int {
+        fault(.badArgument, .push, wanted: count, found: 1_024)
+        return 1_024
+    }
+
     /// Takes the next free slot for a buffer on top. `false`: the buffer is silent, and the fault is raised.
     @_noLocks @_noAllocation
     @inlinable mutating func claim(channels: Int, for operation: Fault.Operation) -> Bool {
@@ -174,7 +185,7 @@ extension RenderContext {
         depth &+= 1
     }
 
-    /// The same where the next entry is not ready: external before, without a slot, or the request is wrong.
+    /// Claims the next entry when it is not ready: it was external before, it has no slot, or the request is wrong.
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     mutating func claimSlowly(_ channels: Int, _ operation: Fault.Operation) -> Bool {
@@ -250,12 +261,12 @@ extension RenderContext {
         if found < 2 {
             fault(.underflow, .swap, wanted: 2, found: max(found, 0))
         } else if depth &- 1 == entryCount {
-            // The lower of the two has an entry, the upper (silence) has none: what is swapped up is lost.
+            // The lower of the two has an entry, the upper (silence) has none: the buffer that is swapped up is lost.
             dropToSilence(entryCount &- 1)
         }
     }
 
-    /// The entry at an index from the top, if it exists and has memory.
+    /// Returns the entry at an index from the top, if it exists and has memory.
     @_noLocks @_noAllocation
     @inlinable func realEntry(_ index: Int) -> UnsafeMutablePointer<StackEntry>? {
         let position = depth &- 1 &- index
@@ -264,8 +275,8 @@ extension RenderContext {
         return unsafe entries[position].kind == StackEntry.silent ? nil : entries + position
     }
 
-    /// The entry at an index from the top, or one that stands in for it. (Mutating, as all that may call what is not
-    /// inlined: a context that is only borrowed would be copied for it, on the fast path too.)
+    /// Returns the entry at an index from the top, or one that stands in for it. (Mutating, as all that may call what
+    /// is not inlined: a context that is only borrowed would be copied for it, on the fast path too.)
     @_noLocks @_noAllocation
     @inlinable mutating func entry(_ index: Int, sink: Int) -> UnsafeMutablePointer<StackEntry> {
         if let entry = unsafe realEntry(index) { return unsafe entry }
@@ -295,7 +306,7 @@ extension RenderContext {
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
     func fault(_ kind: Fault.Kind, _ operation: Fault.Operation, wanted: Int, found: Int) {
-        // Numbers and not the context: what is handed over whole is copied, also where there is no fault.
+        // Numbers are handed over and not the context, which would be copied as a whole, also if there is no fault.
         unsafe RenderContext.fault(core, kind, operation, wanted: wanted, found: found, at: sampleTime)
     }
 

@@ -1,18 +1,21 @@
 // Times as frames of a slice.
 
 extension RenderContext {
-    /// How many frames after the first one of this slice a moment is, to the nearest; negative where it has passed, 0 for
-    /// ``RenderTime/immediately``. A moment that knows its frame on the renderer's clock is taken by that.
+    /// Returns how many frames after the first one of this slice a moment is, to the nearest: a negative number for a
+    /// moment that has passed, 0 for ``RenderTime/immediately``. A moment that knows its frame on the renderer's clock
+    /// is taken by that.
     @_noLocks @_noAllocation
     public func frames(until time: RenderTime) -> Int64 { frames(from: self.time, until: time) }
 
-    /// The same from another moment on, such as a buffer's own ``AudioBuffer/time``; 0 where the two have no clock in
-    /// common.
+    /// Returns how many frames after another moment a moment is, such as after a buffer's own ``AudioBuffer/time``; 0
+    /// if the two have no clock in common.
     @_noLocks @_noAllocation
     public func frames(from start: RenderTime, until time: RenderTime) -> Int64 {
         if time.isImmediate || start.isImmediate { return 0 }
-        if let sample = time.sampleKey(sampleRate), let from = start.sampleKey(sampleRate) { return sample &- from }
+        if let sample = time.sampleKey(sampleRate), let from = start.sampleKey(sampleRate) {
+            return sample.subtractingSaturated(from)
+        }
         if time.host == RenderTime.unknown || start.host == RenderTime.unknown { return 0 }
-        return RenderTime.nearest(Double(time.hostKey &- start.hostKey) * sampleRate * 1e-9)
+        return RenderTime.nearest(Double(time.hostKey.subtractingSaturated(start.hostKey)) * sampleRate * 1e-9)
     }
 }

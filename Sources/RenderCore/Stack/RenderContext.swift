@@ -1,9 +1,9 @@
 public import Synchronization
 
-/// What a render closure sees of its cycle: the buffer stack, the time, the outputs.
+/// The view that a render closure has of its cycle: the buffer stack, the time, the outputs.
 ///
-/// A context exists only while a renderer calls the closure. It cannot be copied, kept, sent away or made by anybody but
-/// a renderer: that is what makes everything reached through it safe without a lock.
+/// A context exists only while a renderer calls the closure. Only a renderer can make one, and it cannot be copied,
+/// kept or sent away: therefore everything that is reached through it is safe without a lock.
 ///
 ///     let renderer = try Renderer { context in
 ///         context.run(oscillator)      // pushes a buffer
@@ -11,11 +11,11 @@ public import Synchronization
 ///         context.output()             // adds the top to the output
 ///     }
 ///
-/// **When something is missing.** No stack operation crashes. One that does not find what it needs (an empty stack, a
-/// full one, a wrong index) counts as a ``Fault``, is reported with the name of the module, and leaves silence where its
-/// result should be.
+/// **When something is missing.** No stack operation crashes. An operation that does not find what it needs (an empty
+/// stack, a full one, a wrong index) counts as a ``Fault``, is reported with the name of the module, and leaves silence
+/// in the place of its result.
 @safe public struct RenderContext: ~Copyable, ~Escapable {
-    /// What the context rarely needs, and what outlives the slice.
+    /// The memory that the context rarely needs, and that outlives the slice.
     @usableFromInline let core: UnsafeMutablePointer<CycleMemory>
     @usableFromInline let entries: UnsafeMutablePointer<StackEntry>
     /// Entries there are, with and without a slot.
@@ -24,17 +24,18 @@ public import Synchronization
 
     /// Buffers on the stack, those below the reach of the running module included.
     @usableFromInline var depth = 0
-    /// How much of the stack the running module cannot reach.
+    /// The number of buffers at the bottom of the stack that the running module cannot reach.
     @usableFromInline var floor = 0
-    /// Where in its buffers this context begins; not 0 inside ``subBlock(offset:length:_:)`` only.
+    /// The frame of its buffers at which this context begins; not 0 inside ``subBlock(offset:length:_:)`` only.
     @usableFromInline var offset = 0
-    /// How many ``subBlock(offset:length:_:)`` this is inside of, as it stands in the shape of an entry: 0 is none.
+    /// The number of ``subBlock(offset:length:_:)`` that this is inside of, as it stands in the shape of an entry: 0 is
+    /// none.
     @usableFromInline var place: UInt64 = 0
     /// The module that is expected to run next.
     @usableFromInline var cursor: UnsafeMutablePointer<ModuleRecord>
     @usableFromInline var mode: Mode
 
-    /// Frames to render now: at least 1, at most the layout's, and different from call to call.
+    /// The number of frames to render now: at least 1, at most the layout's, and different from call to call.
     public internal(set) var frameCount: Int
     /// ``sampleRate``, as parameters compare it.
     @usableFromInline let rateBits: UInt64
@@ -43,7 +44,7 @@ public import Synchronization
         @_noLocks @_noAllocation get { times[0] }
         @_noLocks @_noAllocation set { times[0] = newValue }
     }
-    /// When the first frame of this slice is due, in nanoseconds of ``HostClock``.
+    /// The time at which the first frame of this slice is due, in nanoseconds of ``HostClock``.
     @inlinable public internal(set) var hostTime: Int64 {
         @_noLocks @_noAllocation get { times[1] }
         @_noLocks @_noAllocation set { times[1] = newValue }
@@ -68,7 +69,7 @@ public import Synchronization
         times = SIMD2(sampleTime, hostTime)
     }
 
-    /// Who may touch a ``RenderState`` now: the running module, else the renderer itself.
+    /// The token of the owner that may touch a ``RenderState`` now: the running module's, else the renderer's own.
     @usableFromInline var owner: UInt {
         @_noLocks @_noAllocation @inlinable get {
             unsafe core.pointee.current.pointee.token.load(ordering: .relaxed)
@@ -80,27 +81,29 @@ public import Synchronization
         @_noLocks @_noAllocation get { Double(bitPattern: rateBits) }
     }
 
-    /// When the first frame of this slice is due, on both clocks.
+    /// The time at which the first frame of this slice is due, on both clocks.
     public var time: RenderTime {
         @_noLocks @_noAllocation get { RenderTime(sampleTime: sampleTime, hostTime: hostTime) }
     }
 
-    /// How many buffers the closure (or the running module) finds on the stack.
+    /// The number of buffers that the closure (or the running module) finds on the stack.
     @inlinable public var bufferCount: Int {
         @_noLocks @_noAllocation get { depth &- floor }
     }
 
-    /// Whether the closure is run only to see which modules it has. Modules do not process then and nobody hears it.
+    /// Indicates whether this is a dry run, which only finds the closure's modules. Modules do not process then, and
+    /// nothing is heard.
     @inlinable public var isDryRun: Bool {
         @_noLocks @_noAllocation get { mode.has(.dry) }
     }
 
-    /// Whether nobody waits for the result: it is rendered to memory or a file as fast as it goes.
+    /// Indicates whether the sound is rendered to memory or a file, as fast as the machine can, and no device waits for
+    /// it.
     @inlinable public var isOffline: Bool {
         @_noLocks @_noAllocation get { mode.has(.offline) }
     }
 
-    /// What is out of the ordinary in a slice. Zero on the fast path.
+    /// The conditions of a slice that are out of the ordinary. Zero on the fast path.
     @usableFromInline struct Mode: Sendable {
         @usableFromInline var bits: UInt8
         @_noLocks @_noAllocation @inlinable init(bits: UInt8) { self.bits = bits }
@@ -120,13 +123,13 @@ public import Synchronization
         static var plain: Mode { @_noLocks @_noAllocation get { Mode(bits: 0) } }
         static var dry: Mode { Mode(bits: Bit.dry.rawValue) }
         static var offline: Mode { Mode(bits: Bit.offline.rawValue) }
-        /// Whether `context.run` has more to do than to call the module.
+        /// Indicates whether `context.run` has more to do than to call the module.
         @inlinable var slowsModules: Bool {
             @_noLocks @_noAllocation get { bits & ~2 != 0 }
         }
     }
 
-    /// Makes the context what it was at the start of the slice.
+    /// Brings the context back to its state at the start of the slice.
     @_noLocks @_noAllocation
     mutating func cleanUp() {
         depth = 0

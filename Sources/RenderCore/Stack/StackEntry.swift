@@ -1,13 +1,13 @@
 /// One position of the index stack: which memory, how many channels, when.
 @safe @usableFromInline struct StackEntry {
-    /// Where the channels are: a table of the slot's, with a place for each channel that a buffer may have.
+    /// The addresses of the channels: a table of the slot's, with a place for each channel that a buffer may have.
     @usableFromInline var channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-    /// The slot's own memory; `nil` where there is none (see ``silent``).
+    /// The slot's own memory; `nil` if there is none (see ``silent``).
     @usableFromInline var home: UnsafeMutablePointer<Float>?
     /// ``channelCount`` (16 bits), ``kind`` (2), ``place`` (14) and ``path`` (32), so that a push is one store, and what is
     /// nearly always so is seen by one comparison.
     @usableFromInline var shape: UInt64
-    /// Which frames of external memory may be read.
+    /// The range of the frames of external memory that may be read.
     var validFrom: Int32 = 0
     var validTo: Int32 = 0
     /// The time of its first frame: of the sample clock, and of the host's. Written and read together. With it an entry is
@@ -27,9 +27,9 @@
         self.shape = shape
     }
 
-    /// A shape of so many channels.
+    /// Returns a shape of so many channels.
     ///
-    /// - Parameter place: as in ``RenderContext/place``.
+    /// - Parameter place: The place, as in ``RenderContext/place``.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) static func shape(_ channels: Int, _ kind: UInt8, _ place: UInt64 = 0) -> UInt64 {
         UInt64(UInt16(truncatingIfNeeded: channels)) | UInt64(kind) << 16 | place
@@ -47,20 +47,20 @@
         @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0x3_0000 | UInt64(newValue) << 16 }
     }
 
-    /// How deep inside of parts of a slice it was pushed, where that stands in the shape: outside of that part its samples
-    /// are nobody's.
+    /// The number of parts of a slice that the buffer was pushed inside of, at the bits where ``shape`` holds it.
+    /// Outside of that part the buffer's frames have never been written.
     @inlinable var place: UInt64 {
         @_noLocks @_noAllocation @inline(__always) get { shape & 0xFFFC_0000 }
         @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0xFFFC_0000 | newValue }
     }
 
-    /// In a dry run: where what is in it comes from, as a number in ``SignalPaths``; 0 is nowhere.
+    /// In a dry run, the origin of the buffer's sound, as a number in ``SignalPaths``; 0 for none.
     var path: Int32 {
         @_noLocks @_noAllocation get { Int32(truncatingIfNeeded: shape &>> 32) }
         @_noLocks @_noAllocation set { shape = shape & 0xFFFF_FFFF | UInt64(UInt32(bitPattern: newValue)) << 32 }
     }
 
-    /// How many channels of which memory, wherever it was pushed: ``monoOwn``, say.
+    /// The number of channels and the kind of memory together, wherever the buffer was pushed: ``monoOwn``, say.
     @inlinable var format: UInt64 { @_noLocks @_noAllocation @inline(__always) get { shape & 0x3_FFFF } }
 
     /// One and two channels of the slot's own memory.
@@ -74,14 +74,16 @@
         @_noLocks @_noAllocation @inline(__always) get { unsafe home.unsafelyUnwrapped }
     }
 
-    // What the memory behind an entry is. Bare numbers, because comparing enum cases is a call to the compiler's checks.
+    // Kinds of memory behind an entry. They are bare numbers, because comparing enum cases is a call to the compiler's
+    // checks.
 
     /// The slot's own.
     @usableFromInline static var own: UInt8 { @_noLocks @_noAllocation get { 0 } }
-    /// Somebody else's, and the caller said that it may be edited.
+    /// Memory of the caller's, which allowed edits in it.
     @usableFromInline static var external: UInt8 { @_noLocks @_noAllocation get { 1 } }
-    /// Somebody else's, to be copied at the first edit.
+    /// Memory of the caller's, which is copied at the first edit.
     @usableFromInline static var readOnly: UInt8 { @_noLocks @_noAllocation get { 2 } }
-    /// None: pushed when the stack was full. It reads as silence, and what is written to it is lost.
+    /// No memory: the buffer was pushed when the stack was full. It reads as silence, and samples that are written to
+    /// it are lost.
     @usableFromInline static var silent: UInt8 { @_noLocks @_noAllocation get { 3 } }
 }

@@ -1,23 +1,24 @@
-/// How large a renderer's stack is. It is allocated once and never grows.
+/// The size of a renderer's stack. The stack is allocated once and never grows.
 public struct StackLayout: Sendable, Hashable {
-    /// How many buffers can be on the stack at once: 1…1024.
-    public var slots: Int
-    /// How many channels a buffer can have at most: 1…64.
-    public var channels: Int
+    /// The number of buffers that can be on the stack at once: 1…1024. A number outside becomes the nearest one inside,
+    /// here and below.
+    public var slots: Int { didSet { slots = min(max(slots, 1), 1024) } }
+    /// The number of channels that a buffer can have at most: 1…64.
+    public var channels: Int { didSet { channels = min(max(channels, 1), 64) } }
     /// The longest slice in frames: 1…65,536. Longer cycles are rendered in slices of this length.
-    public var frames: Int
+    public var frames: Int { didSet { frames = min(max(frames, 1), 65_536) } }
 
-    /// A layout. The default takes about 1 MB; its slices stay in the processor's first-level cache.
+    /// Creates a layout. The default takes about 1 MB; its slices stay in the processor's first-level cache.
     ///
     /// - Parameters:
-    ///   - slots: buffers on the stack, 1…1024.
-    ///   - channels: channels in a buffer, 1…64.
-    ///   - frames: frames in a slice, 1…65,536.
-    /// - Precondition: all three are in range.
+    ///   - slots: Buffers on the stack, 1…1024.
+    ///   - channels: Channels in a buffer, 1…64.
+    ///   - frames: Frames in a slice, 1…65,536.
+    /// - Precondition: All three are in range.
     public init(slots: Int = 64, channels: Int = 8, frames: Int = 512) {
-        precondition((1...1024).contains(slots), "StackLayout: \(slots) slots; it must be 1…1024")
-        precondition((1...64).contains(channels), "StackLayout: \(channels) channels; it must be 1…64")
-        precondition((1...65_536).contains(frames), "StackLayout: \(frames) frames; it must be 1…65,536")
+        demand((1...1024).contains(slots), "StackLayout: \(slots) slots; it must be 1…1024")
+        demand((1...64).contains(channels), "StackLayout: \(channels) channels; it must be 1…64")
+        demand((1...65_536).contains(frames), "StackLayout: \(frames) frames; it must be 1…65,536")
         self.slots = slots
         self.channels = channels
         self.frames = frames

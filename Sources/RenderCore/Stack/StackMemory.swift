@@ -1,12 +1,15 @@
 /// The memory of one stack: a slab of slots × channels × frames and the entries that point into it.
 ///
 /// Positions below the depth are in use; those above hold the slots that are free, the one popped last first. Behind
-/// them come as many entries without a slot, for what is pushed when the stack is full.
+/// them come as many entries without a slot, for buffers that are pushed when the stack is full.
 @safe final class StackMemory {
     let layout: StackLayout
     let entries: UnsafeMutablePointer<StackEntry>
     /// Memory that stands in for a buffer that is not there: one for each view that can be open at once.
     let sinks: UnsafeMutablePointer<StackEntry>
+    /// The addresses of the first sink's channels, for an output that has none. They are read while the stack is in
+    /// use.
+    let sinkChannels: UnsafePointer<UnsafeMutablePointer<Float>>
     private let slab: UnsafeMutableRawPointer
     private let tables: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
 
@@ -39,6 +42,7 @@
             default: unsafe (entries + (index - StackEntry.sinkCount)).initialize(to: entry)
             }
         }
+        unsafe sinkChannels = UnsafePointer(sinks[0].channels)
     }
 
     deinit {

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The clock that every host time here is read from: nanoseconds of `CLOCK_MONOTONIC`, the clock of JACK and ALSA too.
+/// The clock of every host time here: nanoseconds of `CLOCK_MONOTONIC`, the clock of JACK and ALSA too.
 ///
-/// Reading it is not a system call (the kernel maps the clock into the process), so the render thread may.
+/// Reading it is not a system call (the kernel maps the clock into the process), so the render thread may read it.
 public enum HostClock {
     /// Nanoseconds since some moment at or before the start of the machine.
     public static var now: Int64 {
@@ -16,14 +16,12 @@ public enum HostClock {
         }
     }
 
-    /// A number of nanoseconds in seconds.
+    /// Returns a number of nanoseconds in seconds.
     public static func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e9 }
 
-    /// A number of seconds in nanoseconds, to the nearest one.
-    ///
-    /// - Precondition: `seconds` is a number between -292 and 292 years.
+    /// Returns a number of seconds in nanoseconds, to the nearest one. More than 292 years become so many, and a value
+    /// that is not a number becomes 0.
     public static func nanoseconds(_ seconds: Double) -> Int64 {
-        precondition(abs(seconds) < 9.2e9, "HostClock.nanoseconds: \(seconds) s is not a time within 292 years")
-        return Int64((seconds * 1e9).rounded())
+        Int64(saturating: (seconds * 1e9).rounded())
     }
 }

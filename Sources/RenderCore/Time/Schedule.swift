@@ -13,15 +13,19 @@ internal import Synchronization
     private var order: Int64 = 0
     private var probe = 0
 
-    /// As many as the inbox has places, so that it is never full.
+    /// Creates a schedule with as many places as the inbox has, so that it is never full.
     init() { unsafe items = .allocate(capacity: Inbox.capacity) }
 
     deinit {
-        for index in 0..<count { unsafe items[index].job.release() }
+        let jobs = (0..<count).map { unsafe items[$0].job.takeRetainedValue() }
+        for job in jobs { _ = job.take() }
+        if !jobs.isEmpty {
+            Reclaimer.shared.runErrand { for job in jobs { job.finish(wasDone: false, end: .rendererIsGone) } }
+        }
         unsafe items.deallocate()
     }
 
-    /// When the earliest is due.
+    /// The time at which the earliest job is due.
     var firstTime: Int64? { @_noLocks @_noAllocation get { count > 0 ? unsafe items[0].time : nil } }
 
     @_noLocks @_noAllocation
@@ -34,8 +38,8 @@ internal import Synchronization
     @_noLocks @_noAllocation
     mutating func takeFirst() -> Unmanaged<Job> { unsafe remove(at: 0) }
 
-    /// Looks at one of them, another one each time, and takes it out if it was called off. So what is called off long
-    /// before its time makes room for others.
+    /// Looks at one of them, another one each time, and takes it out if it was called off. So jobs that are called off
+    /// long before their time make room for others.
     mutating func takeCancelled() -> Unmanaged<Job>? {
         guard count > 0 else { return nil }
         probe = probe &+ 1 < count ? probe &+ 1 : 0
@@ -78,11 +82,11 @@ internal import Synchronization
     }
 }
 
-/// Something that was scheduled: it can be called off as long as it has not happened.
+/// An event that was scheduled: it can be called off as long as it has not happened.
 public struct ScheduledEvent: Sendable, CustomStringConvertible {
     let job: Job
 
-    /// When it happens, and whether it has.
+    /// The time of the event, and whether it has happened.
     public var description: String {
         let state = job.state.load(ordering: .acquiring)
         let word =
@@ -90,11 +94,10 @@ public struct ScheduledEvent: Sendable, CustomStringConvertible {
         return "\(word) \(job.time)"
     }
 
-    /// Calls it off. `false`: too late, it has happened or is happening, or it was called off before.
+    /// Calls the event off. Returns `false` if it has happened or is happening, or was called off before.
+    ///
+    /// The closure and the values that it captures are released soon, on a thread of RenderStack's own, also if the
+    /// renderer stands still.
     @discardableResult
-    public func cancel() -> Bool {
-        job.state.compareExchange(
-            expected: Job.State.waiting, desired: Job.State.cancelled, ordering: .acquiringAndReleasing
-        ).exchanged
-    }
+    public func cancel() -> Bool { job.cancel() }
 }

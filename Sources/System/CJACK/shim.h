@@ -1,13 +1,17 @@
 #ifndef CJACK_SHIM_H
 #define CJACK_SHIM_H
 
+#if !__has_include(<jack/jack.h>)
+#error RenderStack needs the headers of JACK: please install libjack-jackd2-dev (its name in Debian), or build without the trait JACK: traits: ["ALSA"] in your Package.swift, --traits ALSA in the clone.
+#else
+
 #include <jack/jack.h>
 #include <jack/metadata.h>
 #include <jack/midiport.h>
 #include <jack/thread.h>
 #include <jack/transport.h>
 
-// What Swift cannot import: a function of a variable number of arguments, and packed structures.
+// Declarations that Swift cannot import: a function with a variable number of arguments, and packed structures.
 
 static inline jack_client_t *cjack_client_open(
     const char *name, unsigned options, const char *server, unsigned *status) {
@@ -83,4 +87,5 @@ static inline int cjack_set_timebase(jack_client_t *client, int conditional, cja
     return jack_set_timebase_callback(client, conditional, (JackTimebaseCallback)callback, argument);
 }
 
+#endif
 #endif

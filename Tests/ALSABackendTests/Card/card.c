@@ -1,7 +1,7 @@
 // A sound card for tests: an external PCM plug-in whose frames move by command, or by the clock.
 //
-// Built as a shared object by the tests, loaded by libasound as its configuration says, and commanded by the same
-// process through the functions at the end. What is played is kept, so that a test can compare every sample.
+// The tests build it as a shared object, libasound loads it as its configuration says, and the same process commands it
+// through the functions at the end. The card keeps the played samples, so that a test can compare every one.
 
 #define _GNU_SOURCE
 #include "card.h"
@@ -94,7 +94,8 @@ static void capture(struct card *card, uint8_t *frame) {
 
 // Moves frames. Returns how many could be moved; fewer is an xrun.
 uint64_t rscard_advance(struct card *card, uint64_t frames) {
-    if (!card->is_running || card->fault == FAULT_STALL || card->fault == FAULT_GONE || card->fault == FAULT_SUSPEND)
+    if (!card->is_running || card->fault == FAULT_STALL || card->fault == FAULT_GONE || card->fault == FAULT_SUSPEND ||
+        card->fault == FAULT_ASLEEP)
         return 0;
     for (uint64_t i = 0; i < frames; i++) {
         uint8_t *frame = card->buffer + card->hardware % card->io.buffer_size * card->frame_bytes;
@@ -157,7 +158,7 @@ static snd_pcm_sframes_t card_pointer(snd_pcm_ioplug_t *io) {
     snd_pcm_sframes_t result = (snd_pcm_sframes_t)(card->hardware % card->boundary);
     if (card->fault == FAULT_GONE) {
         snd_pcm_ioplug_set_state(io, SND_PCM_STATE_DISCONNECTED);
-    } else if (card->fault == FAULT_SUSPEND) {
+    } else if (card->fault == FAULT_SUSPEND || card->fault == FAULT_ASLEEP) {
         snd_pcm_ioplug_set_state(io, SND_PCM_STATE_SUSPENDED);
     } else if (card->fault == FAULT_XRUN) {
         card->is_running = false;
@@ -192,12 +193,21 @@ static snd_pcm_sframes_t card_transfer(
 static int card_prepare(snd_pcm_ioplug_t *io) {
     struct card *card = io->private_data;
     pthread_mutex_lock(&card->lock);
-    int error = card->fault == FAULT_GONE ? -ENODEV : card->fault == FAULT_DEAF ? -EIO : 0;
+    int error = card->fault == FAULT_GONE ? -ENODEV
+        : card->fault == FAULT_DEAF       ? -EIO
+        : card->fault == FAULT_ASLEEP     ? -EBADFD
+                                          : 0;
     if (!error) {
         if (card->fault == FAULT_XRUN || card->fault == FAULT_SUSPEND) card->fault = FAULT_NONE;
         card->hardware = card->application = 0;
         card->is_running = false;
         card->prepares++;
+        if (card->sleeps_when_prepared) {
+            card->sleeps_when_prepared = false;
+            card->fault = FAULT_SUSPEND;
+            card->resume = RESUME_WORKS;
+            card->lies_left = 0;
+        }
     }
     rscard_show(card);
     pthread_mutex_unlock(&card->lock);
@@ -218,7 +228,8 @@ static int card_resume(snd_pcm_ioplug_t *io) {
         error = card->resume == RESUME_AGAIN ? -EAGAIN : 0;
     } else if (card->fault == FAULT_SUSPEND) {
         card->fault = FAULT_NONE;
-        snd_pcm_ioplug_set_state(io, SND_PCM_STATE_RUNNING);
+        // The state goes back as in the kernel: a card that was not running does not run.
+        snd_pcm_ioplug_set_state(io, card->is_running ? SND_PCM_STATE_RUNNING : SND_PCM_STATE_PREPARED);
     }
     rscard_show(card);
     pthread_mutex_unlock(&card->lock);

@@ -20,7 +20,7 @@
 
 enum { MOST_CARDS = 64 };
 
-// What a card does wrong.
+// The faults of a card.
 enum fault {
     FAULT_NONE = 0,
     FAULT_XRUN = 1,          // once: the next question is answered with EPIPE
@@ -30,9 +30,10 @@ enum fault {
     FAULT_ALWAYS_READY = 5,  // poll returns at once, but there is nothing to do
     FAULT_BUSY = 6,          // it cannot be opened
     FAULT_DEAF = 7,          // resume, prepare and start fail
+    FAULT_ASLEEP = 8,        // suspended, and neither resume nor prepare wakes it
 };
 
-// What a resume does.
+// The results of a resume.
 enum resume { RESUME_WORKS = 0, RESUME_LIES = 1, RESUME_AGAIN = 2, RESUME_NOT_THERE = 3 };
 
 struct card {
@@ -40,10 +41,10 @@ struct card {
     bool is_used, is_capture;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    // What it can do.
+    // The card's abilities.
     unsigned formats[8], format_count, accesses[8], access_count;
     unsigned least_rate, most_rate, least_channels, most_channels;
-    // What it is doing.
+    // The card's state.
     snd_pcm_ioplug_t io;
     bool is_open, is_running;
     int descriptor;
@@ -54,6 +55,7 @@ struct card {
     int lies_left;
     unsigned opens, prepares, starts, resumes, polls;
     long extra_delay;
+    bool sleeps_when_prepared;   // a suspension comes just after the next preparation, before it is started
     long moves_when_asked;  // frames that move just after the next question for the delay
     // All that was played, or that is to be captured next, in the card's own format, interleaved.
     uint8_t *memory;

@@ -35,6 +35,13 @@ void rscard_set_delay(struct card *card, long frames) {
     pthread_mutex_unlock(&card->lock);
 }
 
+// A suspension comes just after the next preparation.
+void rscard_sleep_when_prepared(struct card *card) {
+    pthread_mutex_lock(&card->lock);
+    card->sleeps_when_prepared = true;
+    pthread_mutex_unlock(&card->lock);
+}
+
 // The next question for the delay is answered just before so many frames move.
 void rscard_move_when_asked(struct card *card, long frames) {
     pthread_mutex_lock(&card->lock);

@@ -1,4 +1,4 @@
-"""An independent JACK client: sends and hears through PyPI's JACK-Client, and says what it found.
+"""An independent JACK client: sends and hears through the library JACK-Client, and says what it found.
 
 Usage: peer.py listen PORT SECONDS [freewheel]   the pitch and level of a port
        peer.py send FREQUENCY SECONDS      a sine at half of full scale on peer:out
@@ -18,6 +18,8 @@ import time
 import jack
 import numpy
 
+# Where an ordinary user may not lock memory libjack complains, among what is said here.
+jack.set_error_function(lambda text: None)
 client = jack.Client("peer", no_start_server=True)
 rate = client.samplerate
 
@@ -36,7 +38,8 @@ def listen(port, seconds, how="clock"):
 
     with client:
         client.connect(port, hear)
-        client.set_freewheel(how == "freewheel")
+        if how == "freewheel":
+            client.set_freewheel(True)
         time.sleep(0.3)
         heard.clear()
         done.clear()

@@ -12,7 +12,7 @@ private final class Pipe: Sendable {
         ring = AudioRing(frames: frames, channels: channels, sampleRate: sampleRate)
     }
 
-    /// As a tap on the render thread writes: what compiles here compiles there.
+    /// Writes like a tap on the render thread: code that compiles here compiles there.
     @_noLocks @_noAllocation
     func tap(_ block: borrowing AudioBlock, frames: Int, time: RenderTime) -> Bool {
         var grant = ring.reserve(frames: frames, time: time)
@@ -24,7 +24,7 @@ private final class Pipe: Sendable {
         return granted
     }
 
-    /// As a generator on the render thread reads.
+    /// Reads like a generator on the render thread.
     @_noLocks @_noAllocation
     func play(_ frames: Int, into block: inout AudioBlock) -> AudioRing.Chunk {
         let chunk = ring.peek(frames: frames)
@@ -37,7 +37,7 @@ private final class Pipe: Sendable {
     }
 }
 
-/// What the threads of a test report.
+/// The reports of a test's threads.
 private final class Counters: Sendable {
     let written = Atomic<Int>(0)
     let finished = Atomic<Int>(0)
@@ -66,7 +66,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         var sample: Int64
     }
 
-    @Test("CB-01: random writes, reads, peeks, skips and clears do what an array does", arguments: 1...40)
+    @Test("Random writes, reads, peeks, skips and clears do what an array does", arguments: 1...40)
     func model(seed: UInt64) {
         var numbers = Numbers(state: seed)
         let capacity = Int.random(in: 1...100, using: &numbers), channels = Int.random(in: 1...3, using: &numbers)
@@ -135,7 +135,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
     }
 
     @Test(
-        "CB-01: ten million frames cross between two threads, in order, complete, each with its time",
+        "Ten million frames cross between two threads, in order, complete, each with its time",
         arguments: [true, false])
     func threads(jumps: Bool) {
         let pipe = Pipe(frames: 1_000, channels: 2)
@@ -188,7 +188,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(pipe.ring.faultCount == 0)
     }
 
-    @Test("CB-01: two producers at a time are refused and counted, and every block arrives whole")
+    @Test("Two producers at a time are refused and counted, and every block arrives whole")
     func twoProducers() {
         let pipe = Pipe(frames: 4_096, channels: 2)
         let counters = Counters()
@@ -222,7 +222,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(pipe.ring.overflowCount + pipe.ring.faultCount + received / 50 == 40_000)
     }
 
-    @Test("CB-01: a block read in part goes on with its time moved, also on the clock of the machine")
+    @Test("A block read in part goes on with its time moved, also on the clock of the machine")
     func partialTime() {
         let ring = AudioRing(frames: 100, channels: 1, sampleRate: 48_000)
         let block = counting(channels: 1, frames: 50, from: 0)
@@ -243,7 +243,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(ring.peek().time.isImmediate && ring.availableFrames == 0)
     }
 
-    @Test("CB-01: times that are known in part, or come with a duration, stay so")
+    @Test("Times that are known in part, or come with a duration, stay so")
     func partlyKnownTime() {
         let ring = AudioRing(frames: 100, channels: 1, sampleRate: 1_000)
         let block = AudioBlock(channels: 1, frames: 10)
@@ -257,7 +257,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(ring.peek().time == .immediately)
     }
 
-    @Test("CB-03: a contiguous peek ends where the time jumps by more than the tolerance")
+    @Test("A contiguous peek ends where the time jumps by more than the tolerance")
     func contiguous() {
         let ring = AudioRing(frames: 1_000, channels: 1, sampleRate: 1_000)
         let block = AudioBlock(channels: 1, frames: 100)
@@ -280,7 +280,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(ring.peekContiguous(tolerance: 5).frameCount == 300)
     }
 
-    @Test("CB-03: sample times that start again at the wrap go on")
+    @Test("Sample times that start again at the wrap go on")
     func wrap() {
         let ring = AudioRing(frames: 1_000, channels: 1, sampleRate: 1_000)
         let block = AudioBlock(channels: 1, frames: 100)
@@ -295,7 +295,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(ring.peekContiguous(tolerance: 2, wrappingAt: 500).frameCount == 200)
     }
 
-    @Test("CB-01: what does not fit is refused whole and counted; what waits is unharmed")
+    @Test("What does not fit is refused whole and counted; what waits is unharmed")
     func overflow() {
         let ring = AudioRing(frames: 10, channels: 1, sampleRate: 48_000)
         let block = counting(channels: 1, frames: 6, from: 1)
@@ -309,7 +309,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(read.array(0) == [1, 2, 3, 4, 5, 6, 0, 0, 0, 0])
     }
 
-    @Test("CB-01: single frames fill the ring while their times go on; those that jump are refused, never misdated")
+    @Test("Single frames fill the ring while their times go on; those that jump are refused, never misdated")
     func stampsRunOut() {
         let ring = AudioRing(frames: 160, channels: 1, sampleRate: 1_000)
         let frame = AudioBlock(channels: 1, frames: 1)
@@ -331,7 +331,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(ring.availableFrames == 0)
     }
 
-    @Test("CB-01: a channel that is not written is silent, and so is the rest of a short one")
+    @Test("A channel that is not written is silent, and so is the rest of a short one")
     func missingChannels() {
         let ring = AudioRing(frames: 4, channels: 3, sampleRate: 48_000)
         ring.write(AudioBlock([[9, 9, 9], [9, 9, 9], [9, 9, 9]]), time: .sample(0))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RenderCore
 
-/// A module that notes when it is told what.
+/// A module that notes its commands and their times.
 private final class Told: Tap {
     let commands = CommandQueue<Int>()
     let heard = MessagePort<Note>()

@@ -8,7 +8,7 @@ import Testing
 final class Lives: Sendable {
     let made = Atomic<Int>(0)
     let freed = Atomic<Int>(0)
-    /// How many were freed on the thread that is named here.
+    /// The number of values that were freed on the thread that is named here.
     let freedOnRenderThread = Atomic<Int>(0)
     let renderThread = Atomic<UInt>(0)
 
@@ -52,7 +52,7 @@ final class MortalObject: Sendable {
     }
 }
 
-/// What happened, in order, from any thread.
+/// The events of a test, in order, from any thread.
 final class Record<Element: Sendable>: Sendable {
     private let elements = Lock<[Element]>([])
     func add(_ element: Element) { elements.withLock { $0.append(element) } }
@@ -74,7 +74,7 @@ func becomesTrue(
 
 /// A thread of its own, to be joined or detached.
 final class TestThread: @unchecked Sendable {
-    // Unchecked because the handle is written before anybody else has this.
+    // Unchecked because the handle is written before any other thread has this.
     private var thread = pthread_t()
 
     private final class Body {
@@ -106,11 +106,11 @@ final class TestDriver: Sendable {
     let threadID = Atomic<UInt>(0)
 
     init(_ renderer: Renderer, frames: Int = 64, watchedBy lives: Lives? = nil) {
-        thread = Lock(nil)
+        thread = Lock(nil, .output)
         thread.withLock { thread in
             thread = TestThread { [self] in
                 threadID.store(UInt(pthread_self()), ordering: .relaxed)
-                // As long as it runs: another thread may get the number afterwards.
+                // The number holds as long as the thread runs: another one may get it afterwards.
                 lives?.renderThread.store(UInt(pthread_self()), ordering: .relaxed)
                 defer { lives?.renderThread.store(0, ordering: .relaxed) }
                 var block = AudioBlock(channels: renderer.channelCount, frames: frames)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// What the render side has seen last: key, index at birth, frames lived.
+    /// The values that the render side has seen last: key, index at birth, frames lived.
     private struct Seen: Sendable, Equatable {
         var key: Int
         var index: Int
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("AR-01: survivors keep their state; make is called for new keys only, with their position")
+    @Test("Survivors keep their state; make is called for new keys only, with their position")
     func survivors() throws {
         let choir = Choir()
         let lives = Lives()
@@ -78,7 +78,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("AR-04: those that left are freed once, in the order of the list, and whoever asked is told")
+    @Test("Those that left are freed once, in the order of the list, and whoever asked is told")
     func release() async throws {
         let choir = Choir()
         let lives = Lives()
@@ -95,7 +95,7 @@ import Testing
         #expect(lives.alive == 1)
     }
 
-    @Test("AR-03: one state is replaced, the others stay")
+    @Test("One state is replaced, the others stay")
     func replace() async throws {
         let choir = Choir()
         let lives = Lives()
@@ -111,7 +111,7 @@ import Testing
         #expect(await becomesTrue { lives.alive == 2 })
     }
 
-    @Test("AR-05: a change is seen with the others of its transaction; control code sees it at once")
+    @Test("A change is seen with the others of its transaction; control code sees it at once")
     func transaction() async throws {
         let choir = Choir()
         let lives = Lives()
@@ -131,7 +131,7 @@ import Testing
         #expect(lives.made.load(ordering: .relaxed) == 3)
     }
 
-    @Test("AR-02: of equal keys the first counts; a position that is not there runs nothing")
+    @Test("Of equal keys the first counts; a position that is not there runs nothing")
     func positions() throws {
         let voices = ManagedArray<Int, Voice>()
         let lives = Lives()

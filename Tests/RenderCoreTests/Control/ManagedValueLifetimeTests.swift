@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ManagedValueLifetimeTests {
 
-    /// What holds a value, as a module does.
+    /// Holds a value, like a module.
     private final class Holder: Sendable {
         let value: ManagedValue<Mortal>
         init(_ lives: Lives) { value = ManagedValue(Mortal(0, lives)) }
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("MV-06, W-22: without a cycle every replaced value is freed, exactly once")
+    @Test("Without a cycle every replaced value is freed, exactly once")
     func stopped() async throws {
         let lives = Lives()
         do {
@@ -29,7 +29,7 @@ import Testing
         #expect(lives.freed.load(ordering: .relaxed) == 1001)
     }
 
-    @Test("MV-06, W-21: set on any thread while it runs, freed on none that renders, without a run loop")
+    @Test("Set on any thread while it runs, freed on none that renders, without a run loop")
     func running() async throws {
         let lives = Lives()
         do {
@@ -49,7 +49,7 @@ import Testing
         #expect(lives.freedOnRenderThread.load(ordering: .relaxed) == 0)
     }
 
-    @Test("MV-02, W-22: a million changes by transaction with the engine stopped keep at most two values")
+    @Test("A million changes by transaction with the engine stopped keep at most two values")
     func bounded() async throws {
         let lives = Lives()
         let most = Atomic<Int>(0)

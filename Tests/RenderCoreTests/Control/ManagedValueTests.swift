@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("MV-01: a new value is seen by the next cycle, and by control code at once")
+    @Test("A new value is seen by the next cycle, and by control code at once")
     func seen() throws {
         let reader = Reader(1)
         let renderer = try reader.renderer()
@@ -36,7 +36,7 @@ import Testing
         #expect(renderer.values(1) == [2])
     }
 
-    @Test("MV-02: three values of a transaction are seen in one cycle, by control code at once")
+    @Test("Three values of a transaction are seen in one cycle, by control code at once")
     func transaction() throws {
         let readers = [Reader(1), Reader(2), Reader(3)]
         let (a, b, c) = (readers[0], readers[1], readers[2])
@@ -61,7 +61,7 @@ import Testing
         #expect(renderer.values(1) == [60])
     }
 
-    @Test("MV-02: two transactions before one cycle show the later one's values")
+    @Test("Two transactions before one cycle show the later one's values")
     func twoTransactions() throws {
         let (a, b) = (Reader(1), Reader(1))
         let renderer = try Renderer(channels: 1) { context in
@@ -104,7 +104,7 @@ import Testing
         #expect(first.faultCount == 0 && second.faultCount == 0)
     }
 
-    @Test("MV-06: whoever sets a value is told, once, when the old one has been freed")
+    @Test("Whoever sets a value is told, once, when the old one has been freed")
     func completion() async throws {
         let reader = Reader(1)
         let renderer = try reader.renderer()

@@ -10,7 +10,7 @@ import Testing
         init(capacity: Int = 256) { port = MessagePort(capacity: capacity) }
     }
 
-    @Test("ME-01: values arrive in their order; a full port says so, and counts")
+    @Test("Values arrive in their order; a full port says so, and counts")
     func full() {
         let port = MessagePort<Int>(capacity: 8)
         #expect(port.capacity == 8)
@@ -44,7 +44,7 @@ import Testing
         #expect(taken == Array(repeating: true, count: given) + [false])
     }
 
-    @Test("CB-02: several senders, each one's values in its order; those lost are counted")
+    @Test("Several senders, each one's values in its order; those lost are counted")
     func senders() async {
         let box = Box(capacity: 64)
         let (threads, count) = (3, 5000)
@@ -70,7 +70,7 @@ import Testing
         subscription.cancel()
     }
 
-    @Test("ME-02: a listener as a stream, from the render thread")
+    @Test("A listener as a stream, from the render thread")
     func stream() async throws {
         let box = Box()
         let renderer = try Renderer(channels: 1) { context in
@@ -86,7 +86,7 @@ import Testing
         #expect(values == (0..<50).map { $0 * 10 })
     }
 
-    @Test("ME-02: a listener on the main actor")
+    @Test("A listener on the main actor")
     func onMain() async {
         let box = Box()
         let received = Record<Int>()
@@ -100,7 +100,7 @@ import Testing
         subscription.cancel()
     }
 
-    @Test("ME-02: a listener on an executor and one through whatever runs closures; each gets everything")
+    @Test("A listener on an executor and one through whatever runs closures; each gets everything")
     func elsewhere() async {
         final class Executor: TaskExecutor {
             let jobs = Atomic<Int>(0)
@@ -130,7 +130,7 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
-    @Test("ME-02: what nobody listens to stays in the port, for drain() or the first listener")
+    @Test("What nobody listens to stays in the port, for drain() or the first listener")
     func nobody() async throws {
         let box = Box()
         for number in 0..<10 { box.port.send(number) }
@@ -150,7 +150,7 @@ import Testing
     @MainActor func cancels() async {
         let box = Box()
         final class Handle: Sendable {
-            let subscription = Lock<Subscription?>(nil)
+            let subscription = Lock<Subscription?>(nil, .output)
             let calls = Atomic<Int>(0)
         }
         let handle = Handle()
@@ -183,10 +183,10 @@ import Testing
         #expect(received.all == [1])
     }
 
-    @Test("ME-03: a port may go inside its own handler")
+    @Test("A port may go inside its own handler")
     func goesInHandler() async {
         final class Owner: Sendable {
-            let box = Lock<Box?>(Box())
+            let box = Lock<Box?>(Box(), .output)
         }
         let owner = Owner()
         let received = Record<Int>()

@@ -5,7 +5,7 @@ import Testing
 @testable import RenderCore
 
 @Suite struct MessageQueueTests {
-    @Test("MQ-01: messages run in order at the next cycle, each once, their completions after them")
+    @Test("Messages run in order at the next cycle, each once, their completions after them")
     func order() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let (ran, completed) = (Record<Int>(), Record<Int>())
@@ -26,7 +26,7 @@ import Testing
         #expect(ran.count == 10)
     }
 
-    @Test("MQ-01: what a message holds is let go of on a thread that does not render")
+    @Test("What a message holds is let go of on a thread that does not render")
     func release() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let lives = Lives()
@@ -42,7 +42,7 @@ import Testing
         #expect(lives.freedOnRenderThread.load(ordering: .relaxed) == 0)
     }
 
-    @Test("MQ-04, W-23: a full queue says so; what it took runs, what it did not take is let go of")
+    @Test("A full queue says so; what it took runs, what it did not take is let go of")
     func full() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let lives = Lives()
@@ -73,7 +73,7 @@ import Testing
         #expect(await becomesTrue { lives.alive == 0 })
     }
 
-    @Test("W-23: a bounded number of messages runs in a cycle, the rest in the next ones")
+    @Test("A bounded number of messages runs in a cycle, the rest in the next ones")
     func bounded() throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let ran = Record<Int>()
@@ -85,7 +85,7 @@ import Testing
         #expect(ran.all == Array(0..<200))
     }
 
-    @Test("MQ-03: the messages of a transaction run in one cycle, also where it is nearly full of others")
+    @Test("The messages of a transaction run in one cycle, also where it is nearly full of others")
     func group() throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let ran = Record<Int64>()
@@ -100,7 +100,7 @@ import Testing
         #expect(Set(ran.all).count == 1)
     }
 
-    @Test("T1-19: perform comes back when the message has run")
+    @Test("Perform comes back when the message has run")
     func perform() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let driver = TestDriver(renderer)
@@ -113,7 +113,7 @@ import Testing
         driver.stop()
     }
 
-    @Test("T1-19: perform with a full queue throws")
+    @Test("Perform with a full queue throws")
     func performFull() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         for _ in 0..<renderer.messages.capacity { try renderer.messages.send { _ in } }

@@ -29,7 +29,7 @@ private final class Number: Generator {
         }
     }
 
-    @Test("AR-01, AR-02: members come and go, in order, and are heard from the next cycle on")
+    @Test("Members come and go, in order, and are heard from the next cycle on")
     func changes() async throws {
         let lives = Lives()
         let list = ModuleList(mixing: 1)
@@ -57,7 +57,7 @@ private final class Number: Generator {
         #expect(await becomesTrue { lives.alive == 0 })
     }
 
-    @Test("AR-04, W-22: a removed member is let go of, with the renderer running or not")
+    @Test("A removed member is let go of, with the renderer running or not")
     func release() async throws {
         let lives = Lives()
         let list = ModuleList(mixing: 1)
@@ -95,7 +95,7 @@ private final class Number: Generator {
         let renderer = try Renderer(channels: 1) { context in
             if !context.isDryRun, once.current(context) > 0 {
                 once.value = 0
-                // What another thread may do at this moment.
+                // Another thread may do this at this moment.
                 list.append(Number(1, lives))
             }
             context.run(list)
@@ -113,7 +113,7 @@ private final class Number: Generator {
         let list = ModuleList(mixing: 1)
         let once = Parameter(0, in: 0...1, glide: .none)
         let renderer = try Renderer(channels: 1) { context in
-            // What another thread may do at these moments. The cycle goes on with the modules that it began with.
+            // Another thread may do this at these moments. The cycle goes on with the modules that it began with.
             let isNow = !context.isDryRun && once.current(context) > 0
             if isNow { list.append(Number(1, lives)) }
             context.run(list)
@@ -129,7 +129,7 @@ private final class Number: Generator {
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("AR-05: in a transaction, heard with the rest; thrown out of it, not at all")
+    @Test("In a transaction, heard with the rest; thrown out of it, not at all")
     func transaction() async throws {
         struct Refusal: Error {}
         let lives = Lives()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RenderCore
 
-/// Where the numbers of parameters are kept, and how the render thread sees that none has changed.
+/// Tests of the memory of parameters, and of the way in which the render thread sees that none has changed.
 @Suite struct ParameterCellTests {
     @Test("What the render thread goes through is as small as it is meant to be")
     func sizes() {
@@ -82,7 +82,7 @@ import Testing
         #expect(slices(6) == [0, 0, 0, 0, 1, 1])
         watching.b.value = 5
         #expect(slices(4) == [0, 0, 1, 1])
-        // The same value once more is a change like any other: a slice looks at it.
+        // Setting the same value once more is a change like any other: a slice looks at it.
         watching.a.value = 5
         #expect(slices(4) == [0, 0, 1, 1])
         shared.value = 4

@@ -67,7 +67,7 @@ import Testing
         let renderer = try probe.renderer(sampleRate: rate)
         #expect(renderer.values(4) == Array(repeating: expected, count: 4))
         #expect(probe.parameter.value == 10_000)
-        // What the control side says can be heard is what is heard, also below the range.
+        // Values within the range of the control side are heard, also below the parameter's own.
         renderer.configure(sampleRate: 20)
         #expect(probe.parameter.range(atSampleRate: 20).contains(renderer.values(1)[0]))
     }

@@ -68,7 +68,7 @@ import Testing
 
     @Test("A renderer that is called while it renders gives silence and a fault, from any thread")
     func busy() async throws {
-        let inner = Lock<Renderer?>(nil)
+        let inner = Lock<Renderer?>(nil, .output)
         let heard = Record<Float>()
         let renderer = try Renderer(channels: 1) { context in
             guard !context.isDryRun else { return }
@@ -88,7 +88,7 @@ import Testing
         subscription.cancel()
     }
 
-    @Test("RN-05: the times of the last and the next cycle")
+    @Test("The times of the last and the next cycle")
     func times() throws {
         let renderer = try Renderer(sampleRate: 1000, channels: 1) { _ in }
         #expect(renderer.lastRenderTime == nil)

@@ -190,7 +190,7 @@ import Testing
         #expect(renderer.values(5) == [1, 1, 1, 201, 201])
     }
 
-    @Test("MQ-04: 1024 scheduled events fill the queue, and each happens at its frame")
+    @Test("1024 scheduled events fill the queue, and each happens at its frame")
     func full() throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let ran = Record<Int64>()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TransactionTests {
     private struct Refusal: Error {}
 
-    @Test("MV-02: parameters of a transaction change in one cycle; until then the old ones are heard")
+    @Test("Parameters of a transaction change in one cycle; until then the old ones are heard")
     func together() throws {
         let (a, b) = (GlideProbe(1, glide: .none), GlideProbe(2, glide: .none))
         let renderer = try Self.pair(a, b)
@@ -22,7 +22,7 @@ import Testing
         #expect(renderer.values(1) == [403])
     }
 
-    @Test("MV-02: a transaction in a transaction belongs to the outer one")
+    @Test("A transaction in a transaction belongs to the outer one")
     func nested() throws {
         let (a, b) = (GlideProbe(1, glide: .none), GlideProbe(2, glide: .none))
         let renderer = try Self.pair(a, b)

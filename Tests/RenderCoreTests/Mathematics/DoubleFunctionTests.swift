@@ -4,7 +4,7 @@ import Testing
 
 #if arch(x86_64)
     typealias Reference = Float80
-    /// What the reference itself may be wrong by, in ulp of `Double`.
+    /// The possible error of the reference itself, in ulp of `Double`.
     private let referenceError = 0.001
 #else
     typealias Reference = Double

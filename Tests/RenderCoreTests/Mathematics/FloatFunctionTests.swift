@@ -107,7 +107,7 @@ import Testing
             Bound.logarithm)
     }
 
-    @Test("DS-13: decibels and amplitude are right for every Float")
+    @Test("Decibels and amplitude are right for every Float")
     func decibels() {
         check(
             FloatSweep(

@@ -1,7 +1,7 @@
 import Glibc
 
-/// How far a `Float` lies from the exact value, in spacings of `Float`s at that value; infinite where it is not even
-/// the same kind of number.
+/// Returns the distance of a `Float` from the exact value, in spacings of `Float`s at that value; infinite if it is not
+/// even the same kind of number.
 func ulps(_ actual: Float, _ exact: Double) -> Double {
     if exact.isNaN || actual.isNaN { return exact.isNaN && actual.isNaN ? 0 : .infinity }
     if (actual.sign == .minus) != (exact.sign == .minus) { return .infinity }
@@ -22,7 +22,7 @@ struct FloatSweep {
     /// Arguments for which a packed form gave other bits than the scalar form.
     var disagreements: [Float] = []
 
-    /// - Parameter packedRange: the largest argument for which the packed forms are compared.
+    /// - Parameter packedRange: The largest argument for which the packed forms are compared.
     init(
         packedRange: Float = .infinity,
         scalar: (Float) -> Float, four: (SIMD4<Float>) -> SIMD4<Float>, eight: (SIMD8<Float>) -> SIMD8<Float>,
@@ -59,10 +59,10 @@ struct FloatSweep {
     }
 }
 
-/// The same bits, or both not a number.
+/// Returns whether both have the same bits, or are both not a number.
 func isSame(_ a: Float, _ b: Float) -> Bool { a.bitPattern == b.bitPattern || (a.isNaN && b.isNaN) }
 
-/// The same bits, or both not a number.
+/// Returns whether both have the same bits, or are both not a number.
 func isSame(_ a: Double, _ b: Double) -> Bool { a.bitPattern == b.bitPattern || (a.isNaN && b.isNaN) }
 
 /// Repeatable random bits (SplitMix64).

@@ -9,7 +9,7 @@ import Testing
     /// In ulp.
     static let pitchBound = 0.502
 
-    @Test("DS-13: known levels")
+    @Test("Known levels")
     func knownLevels() {
         #expect(RenderMath.amplitude(decibels: 0 as Float) == 1)
         #expect(RenderMath.amplitude(decibels: 20 as Float) == 10)
@@ -21,7 +21,7 @@ import Testing
         #expect(RenderMath.decibels(amplitude: -0.5 as Float).isNaN)
     }
 
-    @Test("DS-13: the clipped forms end at the floor")
+    @Test("The clipped forms end at the floor")
     func floor() {
         #expect(RenderMath.decibels(amplitude: 0, floor: -96) == -96)
         #expect(RenderMath.decibels(amplitude: 1e-6, floor: -96) == -96)
@@ -33,7 +33,7 @@ import Testing
         #expect(RenderMath.amplitude(decibels: .nan, floor: -96).isNaN)
     }
 
-    @Test("DS-14: the fader's corners")
+    @Test("The fader's corners")
     func faderCorners() {
         let level = { (position: Float) in
             RenderMath.decibels(faderPosition: position, minimum: -80, middle: -30, maximum: 12)
@@ -55,7 +55,7 @@ import Testing
         #expect(position(.nan).isNaN)
     }
 
-    @Test("DS-14: there and back, and always rising")
+    @Test("There and back, and always rising")
     func faderInverse() {
         var before = -Float.infinity
         for step in 1...1000 {

@@ -1,9 +1,10 @@
 import CAllocationCounter
 import RenderStack
+import TestSupport
 import Testing
 
 /// A cycle after the first neither allocates nor frees. Counted by a `malloc` of the test program's own.
-@Suite(.enabled(if: allocation_counter_works() != 0)) struct AllocationTests {
+@Suite(.notSanitized(allocation_counter_works() != 0)) struct AllocationTests {
     /// Calls of the allocator on this thread in some cycles.
     private func calls(_ renderer: Renderer, cycles: Int = 200, frames: Int = 16) -> Int {
         var block = AudioBlock(channels: renderer.channelCount, frames: frames)
@@ -130,5 +131,32 @@ import Testing
         }
         #expect(calls(renderer) == 0)
         #expect(level.value == 0.99)
+    }
+
+    @Test("A renderer at another rate, and one at another speed")
+    func resampling() throws {
+        let (tone, other) = (Oscillator(frequency: 440), Oscillator(frequency: 660))
+        let converter = RateConverter(
+            try Renderer(channels: 1) { context in
+                context.run(tone)
+                context.output()
+            }, sampleRate: 44_100)
+        let machine = Varispeed(
+            try Renderer(channels: 1) { context in
+                context.run(other)
+                context.output()
+            })
+        let outer = try Renderer(channels: 1) { context in
+            context.run(converter)
+            context.run(machine)
+            context.mix(2)
+            context.output()
+        }
+        var block = AudioBlock(channels: 1, frames: 32)
+        for _ in 0..<70 { outer.render(into: &block, hostTime: 0) }
+        machine.speed.value = 2
+        allocation_counter_begin()
+        for _ in 0..<40 { outer.render(into: &block, hostTime: 0) }
+        #expect(allocation_counter_end() == 0 && outer.faultCount == 0)
     }
 }

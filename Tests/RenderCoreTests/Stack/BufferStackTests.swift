@@ -1,9 +1,9 @@
 import RenderStack
 import Testing
 
-/// What TAAE2's AEBufferStackTests check, and the rows BS-01 to BS-10, BS-14 and BS-17 to BS-20.
+/// The checks of TAAE2's AEBufferStackTests, and others that those leave out.
 @Suite struct BufferStackTests {
-    @Test("BS-01: every slot of the layout can be pushed with all its channels, each with memory of its own")
+    @Test("Every slot of the layout can be pushed with all its channels, each with memory of its own")
     func capacity() throws {
         let layout = StackLayout(slots: 5, channels: 7, frames: 16)
         let result = try renderSlice(frames: 16, layout: layout) { context in
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("BS-01: the largest layout has 64 channels in a buffer")
+    @Test("The largest layout has 64 channels in a buffer")
     func widest() throws {
         let result = try renderSlice(layout: StackLayout(slots: 2, channels: 64, frames: 8)) { context in
             context.push(channels: 64)
@@ -34,7 +34,7 @@ import Testing
         #expect(result.faults == 1)
     }
 
-    @Test("BS-02: a slice is as long as the cycle asks for, at most the layout's, never empty", arguments: [1, 7, 16])
+    @Test("A slice is as long as the cycle asks for, at most the layout's, never empty", arguments: [1, 7, 16])
     func frameCount(cycle: Int) throws {
         let lengths = Shared<[Int]>([])
         let renderer = try Renderer(layout: smallLayout) { context in
@@ -50,7 +50,7 @@ import Testing
         #expect(lengths.value.reduce(0, +) == 40)
     }
 
-    @Test("BS-03, BS-17: a pushed buffer has the time of its slice, and a time can be written")
+    @Test("A pushed buffer has the time of its slice, and a time can be written")
     func time() throws {
         let times = Shared<[RenderTime]>([])
         let wanted = RenderTime(sampleTime: 77, hostTime: 99)
@@ -77,7 +77,7 @@ import Testing
         #expect(times.value[4...] == [second, second, wanted, second])
     }
 
-    @Test("BS-04: index 0 is the top; an index that is not there is silence and a fault")
+    @Test("Index 0 is the top; an index that is not there is silence and a fault")
     func indices() throws {
         let result = try renderSlice { context in
             context.push([1])
@@ -96,7 +96,7 @@ import Testing
         #expect(result.faults == 4)
     }
 
-    @Test("BS-05: push(n) pushes n silent stereo buffers")
+    @Test("Push(n) pushes n silent stereo buffers")
     func pushSeveral() throws {
         let result = try renderSlice { context in
             context.push([9, 9])
@@ -109,7 +109,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-06: a push straight after a pop takes the same memory; more channels keep the first ones")
+    @Test("A push straight after a pop takes the same memory; more channels keep the first ones")
     func sameMemory() throws {
         let result = try renderSlice { context in
             context.push([1])
@@ -132,7 +132,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-06: three popped at once come back in their order")
+    @Test("Three popped at once come back in their order")
     func sameMemoryOfSeveral() throws {
         let result = try renderSlice { context in
             context.push([1])
@@ -144,7 +144,7 @@ import Testing
         #expect(result.value == [[4], [3], [2], [1]])
     }
 
-    @Test("BS-07, BS-18: an external buffer is shown from where it is asked for, and is not written")
+    @Test("An external buffer is shown from where it is asked for, and is not written")
     func external() throws {
         let result = try renderSlice { context in
             let block = AudioBlock([(0..<32).map(Float.init), (0..<32).map { Float(-$0) }])
@@ -174,7 +174,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-08: duplicate copies samples, channels and time, into memory of its own")
+    @Test("Duplicate copies samples, channels and time, into memory of its own")
     func duplicate() throws {
         let result = try renderSlice { context in
             context.push([1, 2, 3])
@@ -192,7 +192,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-08: duplicate of nothing is one silent buffer and a fault; on a full stack it is silent too")
+    @Test("Duplicate of nothing is one silent buffer and a fault; on a full stack it is silent too")
     func duplicateAtTheLimits() throws {
         let result = try renderSlice(layout: StackLayout(slots: 2, channels: 2, frames: 8)) { context in
             context.duplicate()
@@ -206,7 +206,7 @@ import Testing
         #expect(result.faults == 2)
     }
 
-    @Test("BS-09: swap exchanges the two on top, whatever their widths")
+    @Test("Swap exchanges the two on top, whatever their widths")
     func swap() throws {
         let result = try renderSlice { context in
             context.push([1])
@@ -222,7 +222,7 @@ import Testing
         #expect(result.faults == 1)
     }
 
-    @Test("BS-10: remove from the middle; the memory is pushed next", arguments: 0..<4)
+    @Test("Remove from the middle; the memory is pushed next", arguments: 0..<4)
     func remove(index: Int) throws {
         let result = try renderSlice { context in
             for value in 1...4 { context.push([Float(value), Float(value * 10)]) }
@@ -238,7 +238,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-10, W-04: pop(0) takes nothing; more than there are takes all, and is a fault")
+    @Test("Pop(0) takes nothing; more than there are takes all, and is a fault")
     func popLimits() throws {
         let result = try renderSlice { context in
             context.push(4)
@@ -258,7 +258,7 @@ import Testing
         #expect(result.faults == 4)
     }
 
-    @Test("BS-14: silence writes zeros over the top only")
+    @Test("Silence writes zeros over the top only")
     func silence() throws {
         let result = try renderSlice { context in
             context.push([1, 1])
@@ -270,7 +270,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-19: every slice begins with an empty stack")
+    @Test("Every slice begins with an empty stack")
     func reset() throws {
         let counts = Shared<[Int]>([])
         let renderer = try Renderer(layout: smallLayout) { context in
@@ -282,7 +282,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("BS-20, W-02: what is pushed on a full stack is silence; those below are as they were")
+    @Test("What is pushed on a full stack is silence; those below are as they were")
     func overflow() throws {
         let layout = StackLayout(slots: 3, channels: 2, frames: 8)
         let result = try renderSlice(layout: layout) { context in

@@ -3,7 +3,7 @@ import Testing
 
 /// The same closure gives the same samples in cycles and slices of any length.
 @Suite struct CycleInvarianceTests {
-    /// Promise 4, where arithmetic does not allow more.
+    /// The tolerance of promise 4 for arithmetic that is not exact.
     private static let tolerance: Float = 1e-6
     private static let frames = 12_000
     private static let cycles = [1, 7, 64, 100, 512, 4096, 10_000]

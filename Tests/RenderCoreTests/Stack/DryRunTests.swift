@@ -58,14 +58,14 @@ import Testing
         (
             {
                 $0.push(); $0.output(to: .auxiliary(1))
-            }, "output(1) asks for what is not there; there are 1"
+            }, "output(1) asks for an index that does not exist; there are 1"
         ),
         ({ $0.gain(0.5) }, "gain(1) finds no buffer"),
-        ({ _ = $0.top.channelCount }, "the top is asked for and the stack is empty"),
+        ({ _ = $0.top.channelCount }, "the code asks for the top of the stack, and the stack is empty"),
         (
             {
                 $0.push(); $0.remove(at: 3)
-            }, "remove(3) asks for what is not there; there are 1"
+            }, "remove(3) asks for an index that does not exist; there are 1"
         ),
         (
             {
@@ -161,7 +161,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("RN-06: prepare comes before the first slice, again with another rate or layout, not with another loop")
+    @Test("Prepare comes before the first slice, again with another rate or layout, not with another loop")
     func preparation() throws {
         let constant = Constant(1)
         let loop: RenderLoop = { context in

@@ -1,7 +1,7 @@
 import RenderStack
 import Testing
 
-/// BS-11, BS-12, BS-15, BS-16, and the faults of TAAE2's stack that must not come back: W-01 to W-05.
+/// Mixing, and the faults of TAAE2's stack that must not come back.
 @Suite struct MixTests {
     private static let pieces: [[Float]] = [[1], [2, 3], [5], [7, 11, 13, 17], [19, 23], [29]]
 
@@ -16,7 +16,7 @@ import Testing
         return stereo
     }
 
-    @Test("BS-12, W-03: six buffers of all widths with gains 3, 5, 7, 11, 13, 17 mix exactly, at once and by twos")
+    @Test("Six buffers of all widths with gains 3, 5, 7, 11, 13, 17 mix exactly, at once and by twos")
     func chain() throws {
         let result = try renderSlice { context in
             var sums: [[[Float]]] = []
@@ -50,7 +50,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-11: mix without gains: every pair of widths, in both orders, exactly", arguments: 1...4, 1...4)
+    @Test("Mix without gains: every pair of widths, in both orders, exactly", arguments: 1...4, 1...4)
     func pairs(upper: Int, lower: Int) throws {
         let result = try renderSlice { context in
             context.push((0..<lower).map { Float(1 << $0) })
@@ -67,7 +67,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-11: mix(1) changes nothing, mix(0) is a fault, mixAll takes all and is fine with none")
+    @Test("Mix(1) changes nothing, mix(0) is a fault, mixAll takes all and is fine with none")
     func counts() throws {
         let result = try renderSlice { context in
             context.mixAll()
@@ -84,7 +84,7 @@ import Testing
         #expect(result.faults == 1)
     }
 
-    @Test("BS-11: the sum has the time of the widest, of several the one nearest to the top")
+    @Test("The sum has the time of the widest, of several the one nearest to the top")
     func time() throws {
         let result = try renderSlice { context in
             for (time, channels) in [(1, 2), (2, 3), (3, 3), (4, 1)] as [(Int64, Int)] {
@@ -98,7 +98,7 @@ import Testing
         #expect(result.value == RenderTime(sampleTime: 3, hostTime: 3))
     }
 
-    @Test("BS-11, W-05: mixing leaves an external buffer as it is, even where it is the widest", arguments: [2, 3])
+    @Test("Mixing leaves an external buffer as it is, even where it is the widest", arguments: [2, 3])
     func externalIsNotWritten(count: Int) throws {
         let result = try renderSlice { context in
             let block = AudioBlock([8.of(2), 8.of(3)])
@@ -114,7 +114,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("BS-15: mono output: everything sums; the stack stays")
+    @Test("Mono output: everything sums; the stack stays")
     func toMono() throws {
         let result = try renderSlice(channels: 1) { context in
             for piece in Self.pieces { context.push(piece) }
@@ -125,7 +125,7 @@ import Testing
         #expect(result.value == 6)
     }
 
-    @Test("BS-15: stereo output: mono to both, stereo to its own, of four the first two; added to what is there")
+    @Test("Stereo output: mono to both, stereo to its own, of four the first two; added to what is there")
     func toStereo() throws {
         let result = try renderSlice { context in
             for piece in Self.pieces { context.push(piece) }
@@ -138,7 +138,7 @@ import Testing
         #expect(result.output == [8.of(mono + 2 + 7 + 19), 8.of(mono + 3 + 11 + 23)])
     }
 
-    @Test("BS-16: channel 3 only of 4: everything sums into it")
+    @Test("Channel 3 only of 4: everything sums into it")
     func toOneChannel() throws {
         let result = try renderSlice(channels: 4) { context in
             for piece in Self.pieces { context.push(piece) }
@@ -147,7 +147,7 @@ import Testing
         #expect(result.output == [8.of(0), 8.of(0), 8.of(Self.pieces.joined().reduce(0, +)), 8.of(0)])
     }
 
-    @Test("BS-16: channels 3 and 4 of 4, and a range that is not there")
+    @Test("Channels 3 and 4 of 4, and a range that is not there")
     func toTwoChannels() throws {
         let result = try renderSlice(channels: 4, auxiliary: [1]) { context in
             for piece in Self.pieces { context.push(piece) }
@@ -162,7 +162,7 @@ import Testing
         #expect(result.faults == 3)
     }
 
-    @Test("W-01: a generator that finds the stack full is silence, not the buffer below it")
+    @Test("A generator that finds the stack full is silence, not the buffer below it")
     func fullStack() throws {
         let result = try renderSlice(layout: StackLayout(slots: 2, channels: 2, frames: 8)) { context in
             context.push([1, 1])
@@ -178,7 +178,7 @@ import Testing
         #expect(result.output == [8.of(2), 8.of(2)])
     }
 
-    @Test("W-02: 64 slots take 64 stereo buffers, and 64 of 8 channels")
+    @Test("64 slots take 64 stereo buffers, and 64 of 8 channels")
     func fullOfWide() throws {
         let result = try renderSlice(layout: StackLayout(frames: 8)) { context in
             for value in 1...64 { context.push([Float](repeating: Float(value), count: 8)) }
@@ -188,7 +188,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("W-03: three buffers of any widths keep all their gains", arguments: 1...4, 1...4)
+    @Test("Three buffers of any widths keep all their gains", arguments: 1...4, 1...4)
     func threeGains(top: Int, middle: Int) throws {
         for bottom in 1...4 {
             let result = try renderSlice { context in
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(
-        "W-04: an external mono buffer with a balance: both sides are heard", arguments: [-0.5, 0, 0.5, 1] as [Float])
+        "An external mono buffer with a balance: both sides are heard", arguments: [-0.5, 0, 0.5, 1] as [Float])
     func externalMonoBalance(balance: Float) throws {
         let result = try renderSlice { context in
             let block = AudioBlock([8.of(8)])
@@ -225,7 +225,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("W-05: nothing writes into an external buffer unless it was given for editing", arguments: [false, true])
+    @Test("Nothing writes into an external buffer unless it was given for editing", arguments: [false, true])
     func editing(isEditable: Bool) throws {
         let result = try renderSlice { context in
             var block = AudioBlock([8.of(2), 8.of(3)])

@@ -3,7 +3,7 @@ import RenderStack
 import Synchronization
 import Testing
 
-/// Modules that come and go while they are heard (AR-01…05), and closures as modules (BM-01).
+/// Modules that come and go while they are heard, and closures as modules.
 @Suite struct ModuleListTests {
     /// A generator of ones that is active as long as its own state says so.
     private final class Fading: Generator {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("MX-01: a mixing list is the sum of its members; with none it is silence")
+    @Test("A mixing list is the sum of its members; with none it is silence")
     func mixing() throws {
         let list = ModuleList(mixing: 2, [Constant(1), Constant(10)])
         let renderer = try renderer(list)
@@ -57,7 +57,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("MD-02: isActive may look at the member's own state")
+    @Test("IsActive may look at the member's own state")
     func isActive() throws {
         let list = ModuleList(mixing: 1, [Fading(slices: 3), Fading(slices: 5)])
         let renderer = try renderer(list)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "AR-01: members that stay keep their state through append, remove, replace and another order, while rendering")
+        "Members that stay keep their state through append, remove, replace and another order, while rendering")
     func staying() async throws {
         let counting = Counting()
         let list = ModuleList(mixing: 2, [counting])
@@ -110,7 +110,7 @@ import Testing
         #expect(list.modules.count == 1 && list.contains(counting))
     }
 
-    @Test("AR-05: changes from several threads: what is heard in the end is what `modules` says")
+    @Test("Changes from several threads: what is heard in the end is what `modules` says")
     func concurrentUpdates() async throws {
         for _ in 0..<30 {
             let list = ModuleList(mixing: 1)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("AR-04: a removed member can be used by another renderer, and its memory is let go of")
+    @Test("A removed member can be used by another renderer, and its memory is let go of")
     func removed() async throws {
         let list = ModuleList(mixing: 2)
         let renderer = try renderer(list)
@@ -232,7 +232,7 @@ import Testing
         closure.replace { $0.gain(2) }
     }
 
-    @Test("BM-01: a closure module has a name, and another closure from the next slice on")
+    @Test("A closure module has a name, and another closure from the next slice on")
     func closureModule() async throws {
         let source = Constant(1)
         let module = ClosureModule(.edits, name: "Halve") { $0.gain(0.5) }

@@ -11,7 +11,7 @@ import Testing
 
     private static let wantedSeed = getenv("RENDERSTACK_SEED").flatMap { UInt64(String(cString: $0)) }
 
-    @Test("BS-01…BS-20: random operations on small stacks do what arrays of arrays do")
+    @Test("Random operations on small stacks do what arrays of arrays do")
     func agree() throws {
         let isSoak = getenv("RENDERSTACK_SOAK") != nil
         var generator = SystemRandomNumberGenerator()

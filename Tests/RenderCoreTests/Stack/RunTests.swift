@@ -5,7 +5,7 @@ import Testing
 /// `context.run`: what a module may do to the stack, and what is done when it does something else.
 @Suite struct RunTests {
     @Test(
-        "W-01: a module that leaves too much or too little: silence in its place, one fault with its name",
+        "A module that leaves too much or too little: silence in its place, one fault with its name",
         arguments: [
             (StackEffect.generates, 0, 0), (.generates, 0, 3), (.edits, 1, 0), (.edits, 0, 1), (.edits, 1, 2),
             (StackEffect(pops: 2, pushes: 1), 0, 0), (StackEffect(pops: 1, pushes: 3), 1, 0),
@@ -30,7 +30,7 @@ import Testing
         #expect(faults.first?.module == "Misbehaving" && faults.first?.isInsideModule == true)
     }
 
-    @Test("W-01: a module cannot pop what lies below its reach")
+    @Test("A module cannot pop what lies below its reach")
     func reach() async throws {
         let module = Misbehaving(declares: .edits, pops: 3, pushes: 1)
         let after = Shared<[[Float]]>([])
@@ -51,7 +51,7 @@ import Testing
         #expect(faults.first?.module == "Misbehaving")
     }
 
-    @Test("W-01: a module that finds too few buffers does not run; what it leaves is there, and silent")
+    @Test("A module that finds too few buffers does not run; what it leaves is there, and silent")
     func tooFew() async throws {
         let module = Misbehaving(declares: StackEffect(pops: 2, pushes: 2), pops: 0, pushes: 0)
         let state = Shared((low: false, after: [[Float]]()))
@@ -160,7 +160,7 @@ import Testing
         #expect(renderer.faultCount == 250, "one in each slice, by name")
     }
 
-    @Test("MD-03: reset goes to the module, and to none that another renderer has")
+    @Test("Reset goes to the module, and to none that another renderer has")
     func reset() throws {
         let (mine, foreign) = (Breaking(0, frame: 0, first: 0, count: 0), Breaking(0, frame: 0, first: 0, count: 0))
         let other = try Renderer(layout: smallLayout) { context in

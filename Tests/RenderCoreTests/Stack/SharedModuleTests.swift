@@ -51,7 +51,7 @@ import Testing
         #expect(heard.value == [21, 22, 23, 24])
     }
 
-    /// Somebody whom the collector looks after for long.
+    /// A client that keeps the collector busy for long.
     private final class Slow: Collectable {
         let rounds = Atomic<Int>(0)
         func collect() -> Bool {

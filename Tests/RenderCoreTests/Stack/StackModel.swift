@@ -8,7 +8,7 @@ final class StackModel {
         /// Samples of the whole slice; those of an editable external buffer are in its block.
         var samples: [[Float]]
         var time: Int64
-        /// How deep inside of parts it was pushed.
+        /// The number of parts that it was pushed inside of.
         var level: Int
 
         var isReal: Bool { if case .silent = memory { false } else { true } }
@@ -24,7 +24,7 @@ final class StackModel {
     final class AudioBlockModel {
         var samples: [[Float]]
         let first: Int
-        /// Which part of the slice it is shown in.
+        /// The part of the slice in which it is shown.
         let shown: Range<Int>
         init(_ samples: [[Float]], first: Int, shown: Range<Int>) {
             (self.samples, self.first, self.shown) = (samples, first, shown)
@@ -35,16 +35,16 @@ final class StackModel {
     let sliceFrames: Int
     /// The bottom first.
     var buffers: [Buffer] = []
-    /// What the running module cannot reach.
+    /// The number of buffers that the running module cannot reach.
     var floor = 0
     /// The part of the slice that is being rendered.
     var part: Range<Int>
-    /// How many parts this is inside of.
+    /// The number of parts that this is inside of.
     var level = 0
     /// The time of the part's first frame.
     var time: Int64
     var faults = 0
-    /// Whether there was one since the running module began.
+    /// Indicates whether there was one since the running module began.
     var hasFailed = false
     /// Channels of each output.
     var outputs: [[[Float]]]
@@ -71,7 +71,7 @@ final class StackModel {
 
     // MARK: Samples
 
-    /// What a buffer shows in the part, per channel.
+    /// Returns the samples that a buffer shows in the part, per channel.
     func contents(_ position: Int) -> [[Float]] {
         let buffer = buffers[position]
         switch buffer.memory {
@@ -154,7 +154,7 @@ final class StackModel {
         guard reach >= 2 else { return fault() }
         let top = buffers.count - 1
         buffers.swapAt(top, top - 1)
-        // What is swapped up to where there are no places any more is lost.
+        // A buffer that is swapped up to where there are no places any more is lost.
         if top >= 2 * layout.slots { buffers[top] = Buffer(memory: .silent, samples: [], time: time, level: level) }
     }
 
@@ -184,7 +184,8 @@ final class StackModel {
 
     // MARK: Mixing
 
-    /// What a channel of `count` gives to channel `channel` of `total`: the one rule for channels.
+    /// Returns the samples that a source of several channels gives to channel `channel` of `total`: the one rule for
+    /// channels.
     static func share(_ source: [[Float]], _ channel: Int, of total: Int) -> [Float] {
         if source.count == 1 { return source[0] }
         if total == 1 {
@@ -324,7 +325,7 @@ final class StackModel {
             fault()
             if buffers.count > saved.depth { buffers.removeLast(buffers.count - saved.depth) }
         }
-        // What was pushed in the part and is in the place of another has samples in the part only.
+        // A buffer that was pushed in the part and is in the place of another has samples in the part only.
         for position in buffers.indices where buffers[position].isReal && buffers[position].level == level {
             fault()
             buffers[position].level -= 1

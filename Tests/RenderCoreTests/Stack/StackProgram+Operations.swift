@@ -77,7 +77,7 @@ extension StackProgram {
         if let old, !isFull { pushAgain(old.0, old.1, &context) }
     }
 
-    /// What was popped is pushed again without being written, now and then.
+    /// Pushes a popped buffer again without writing it, now and then.
     private func pushAgain(_ old: StackModel.Buffer, _ contents: [[Float]], _ context: inout RenderContext) {
         guard old.isReal, !old.isExternal, random.oneIn(2) else { return }
         note("push again")

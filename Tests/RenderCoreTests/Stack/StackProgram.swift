@@ -9,7 +9,7 @@ final class StackProgram: @unchecked Sendable {
     let seed: UInt64
     var random: SplitMix64
     private(set) var operations = 0
-    /// What was different, and the last operations before.
+    /// The difference, and the last operations before.
     private(set) var failure: String?
     var trace: [String] = []
 
@@ -157,7 +157,7 @@ struct SplitMix64: RandomNumberGenerator {
     mutating func `in`(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))
     }
-    /// Whether one case in `count` has come.
+    /// Returns whether one case in `count` has come.
     mutating func oneIn(_ count: Int) -> Bool { next() % UInt64(count) == 0 }
     mutating func value() -> Float { Float(`in`(-50...50)) }
 }

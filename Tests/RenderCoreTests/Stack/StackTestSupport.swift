@@ -15,7 +15,7 @@ final class Counter: Sendable {
     func add() { number.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 }
 
-/// What one slice of a closure gave.
+/// The result of one slice of a closure.
 struct SliceResult<Value> {
     let value: Value
     let faults: Int
@@ -82,7 +82,7 @@ extension RenderContext {
     }
 }
 
-/// Which faults a renderer tells of, with their modules; waits until there are as many.
+/// Returns the faults that a renderer reports, with their modules; waits until there are as many.
 func faults(of renderer: Renderer, count: Int, during body: () -> Void) async throws -> [Fault] {
     let events = renderer.events
     body()

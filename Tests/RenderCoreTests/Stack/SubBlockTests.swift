@@ -1,11 +1,11 @@
 import RenderStack
 import Testing
 
-/// Parts of a slice (RC-04): what happens to the buffers around them.
+/// Parts of a slice: what happens to the buffers around them.
 @Suite struct SubBlockTests {
     private static func ramp(_ first: Int, _ count: Int) -> [Float] { (first..<(first + count)).map(Float.init) }
 
-    @Test("RC-04: a part shows its frames of the buffers around it, of the output and of the time")
+    @Test("A part shows its frames of the buffers around it, of the output and of the time")
     func part() throws {
         let result = try renderSlice { context in
             context.push(channels: 1)
@@ -33,10 +33,10 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("RC-04: mixing something into a buffer around the part changes the part alone", arguments: 1...3, 1...3)
+    @Test("Mixing something into a buffer around the part changes the part alone", arguments: 1...3, 1...3)
     func mixIntoAround(around: Int, inside: Int) throws {
         let result = try renderSlice { context in
-            context.push([9, 9, 9, 9])  // What is in the memory must not be heard.
+            context.push([9, 9, 9, 9])  // The samples in the memory must not be heard.
             context.push([9, 9, 9, 9])
             context.pop(2)
             context.push([Float](repeating: 1, count: around))
@@ -56,7 +56,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("RC-04: the same with gains", arguments: 1...3, 1...3)
+    @Test("The same with gains", arguments: 1...3, 1...3)
     func mixGainsIntoAround(around: Int, inside: Int) throws {
         let result = try renderSlice { context in
             context.push([9, 9, 9, 9])
@@ -78,7 +78,7 @@ import Testing
         #expect(result.value == expected)
     }
 
-    @Test("RC-04, BS-13: a mono buffer that becomes stereo in a part is the same on both sides around it")
+    @Test("A mono buffer that becomes stereo in a part is the same on both sides around it")
     func widen() throws {
         let result = try renderSlice { context in
             context.push([9, 9])
@@ -93,7 +93,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("RC-04: silencing an external buffer in a part leaves the rest of it, and the block, as they are")
+    @Test("Silencing an external buffer in a part leaves the rest of it, and the block, as they are")
     func silenceExternal() throws {
         let result = try renderSlice { context in
             let block = AudioBlock([Self.ramp(1, 8)])
@@ -105,7 +105,7 @@ import Testing
         #expect(result.value == [[1, 2, 0, 0, 0, 6, 7, 8], Self.ramp(1, 8)])
     }
 
-    @Test("RC-04: a module that fails in a part silences its buffer there, not around it")
+    @Test("A module that fails in a part silences its buffer there, not around it")
     func failingModule() throws {
         let module = Breaking(.nan, frame: 0, first: 0, count: 1)
         let block = AudioBlock([Self.ramp(1, 8)])
@@ -126,7 +126,7 @@ import Testing
         #expect(renderer.faultCount == 1)
     }
 
-    @Test("RC-04: the dry run takes it that a module in a part edits the buffer around it")
+    @Test("The dry run takes it that a module in a part edits the buffer around it")
     func dryRun() throws {
         let (counting, gain) = (Counting(), Gain(0.5))
         let seen = Shared<[Float]>([])
@@ -140,7 +140,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("RC-04: what takes the place of a buffer around the part by mistake is silent around it, and that is a fault")
+    @Test("What takes the place of a buffer around the part by mistake is silent around it, and that is a fault")
     func mistaken() throws {
         let result = try renderSlice { context in
             context.push([9, 9])
@@ -158,7 +158,7 @@ import Testing
         #expect(result.faults == 1)
     }
 
-    @Test("RC-04: too deep and too flat a stack after a part is put right; wrong parts run nothing")
+    @Test("Too deep and too flat a stack after a part is put right; wrong parts run nothing")
     func unbalanced() throws {
         let result = try renderSlice { context in
             context.push([1])

@@ -3,7 +3,7 @@ import RenderStack
 import Synchronization
 import Testing
 
-/// A renderer inside a renderer (SR-01, W-17).
+/// A renderer inside a renderer.
 @Suite struct SubRendererTests {
     private func outer(_ module: SubRenderer, rate: Double = 2000, channels: Int = 2) throws -> Renderer {
         try Renderer(sampleRate: rate, channels: channels, layout: smallLayout) { context in
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test("SR-01: it pushes what the inner renderer puts out, in slices of any length", arguments: [1, 7, 16, 100])
+    @Test("It pushes what the inner renderer puts out, in slices of any length", arguments: [1, 7, 16, 100])
     func inner(cycle: Int) throws {
         let counting = Counting()
         let inner = try Renderer(layout: StackLayout(slots: 2, channels: 2, frames: 5)) { context in
@@ -25,7 +25,7 @@ import Testing
         #expect(renderer.faultCount == 0 && inner.faultCount == 0)
     }
 
-    @Test("W-17: the inner renderer has the outer one's rate: when it is made, when that changes, when it is exchanged")
+    @Test("The inner renderer has the outer one's rate: when it is made, when that changes, when it is exchanged")
     func rate() throws {
         let (first, second) = (Renderer(), Renderer())
         let sub = SubRenderer(first)
@@ -39,7 +39,7 @@ import Testing
         #expect(second.sampleRate == 4000 && first.sampleRate == 3000)
     }
 
-    @Test("SR-01, W-17: it pushes as many channels as the inner renderer has, also after that has changed")
+    @Test("It pushes as many channels as the inner renderer has, also after that has changed")
     func channels() throws {
         let inner = try Renderer(channels: 1) { context in
             context.push()

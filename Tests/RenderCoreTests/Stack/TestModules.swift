@@ -31,7 +31,7 @@ final class Constant: Generator {
     let frames = Atomic<Int>(0)
     let channels = Atomic<Int>(0)
     let rate = Atomic<Int>(0)
-    /// How often it was rendered before it was prepared.
+    /// The number of times that it was rendered before it was prepared.
     let early = Atomic<Int>(0)
 
     init(_ value: Float, name: String = "Constant") { (self.value, self.name) = (value, name) }
@@ -120,7 +120,7 @@ final class Breaking: Effect {
 }
 
 extension Renderer {
-    /// What it renders next, per channel.
+    /// Returns the samples that it renders next, per channel.
     func next(_ frames: Int, cycle: Int = 512) -> [[Float]] {
         let block = renderOffline(frames: frames, cycle: cycle)
         return (0..<block.channelCount).map { block.array($0) }

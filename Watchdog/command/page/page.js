@@ -87,7 +87,7 @@ function lane(thread) {
   all[0] = Math.min(points[0][0], thread.marks.length ? thread.marks[0][0] * thread.mark_width_ns : Infinity);
   let range = all.slice();
   const picture = svg("svg", {viewBox: "0 0 1130 212", preserveAspectRatio: "none", role: "img", "aria-label": "Cycle times of " + thread.name});
-  const facts = make("p", "", make("b", "", thread.name), " (thread " + thread.tid + ", found by " + thread.found_by + "): "
+  const facts = make("p", "", make("b", "", thread.name), " (" + (report.processes.length > 1 ? "process " + thread.process + ", " : "") + "thread " + thread.tid + ", found by " + thread.found_by + "): "
     + commas(thread.cycles) + (thread.cycles === 1 ? " cycle" : " cycles") + (thread.period_ns ? " of " + time(thread.period_ns) : ", no deadline known")
     + ", mean " + time(thread.mean_ns) + ", longest " + time(thread.longest_ns)
     + (thread.deadline_misses ? ", " + commas(thread.deadline_misses) + " missed" : ""));
@@ -270,7 +270,7 @@ function stack(finding) {
   const list = make("ol", "stack mono");
   for (const frame of finding.stack) {
     const line = make("li", frame.place ? "here" : frame.origin,
-      make("span", "", frameName(frame), frame.inlined ? make("em", "", " inlined") : null),
+      make("span", "", frameName(frame), frame.inlined ? make("em", "", " inlined") : frame.left_the_stack ? make("em", "", " left the stack") : null),
       make("span", "", shortSource(frame) || base(frame.module)));
     line.title = [frame.symbol, source(frame), frame.module].filter(Boolean).join("\n");
     list.append(line);
@@ -279,7 +279,9 @@ function stack(finding) {
 }
 
 function card(place, open) {
-  const name = make("span", "name mono", place.function || "an unknown place");
+  const name = make("span", "name mono", (place.function || "an unknown place")
+    + (place.only_caller_known ? ", or a function called through a pointer in it (only the caller is known)" : "")
+    + (place.findings[0].foreign_code ? ", in the foreign code " + place.findings[0].foreign_code : ""));
   if (place.file) {
     const where = make("span", "source", shortSource(place));
     where.title = source(place);
@@ -344,6 +346,8 @@ function about() {
   row("Program", report.program.path);
   row("Ended", report.program.signal ? "by signal " + report.program.signal : "with status " + report.program.exit_status
     + (report.program.ended_by_duration ? ", by --duration" : ""));
+  if (report.crash)
+    row("Crash", report.crash.stack.map(frame => frameName(frame) + (frame.file ? "  " + shortSource(frame) : "")).join(" ← "));
   for (const process of report.processes)
     row("Process " + process.pid, Object.entries(process).filter(([key]) => key !== "pid")
       .map(([key, value]) => key.replaceAll("_", " ") + (value ? " ✓" : " –")).join("   "));

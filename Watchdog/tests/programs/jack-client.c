@@ -1,4 +1,4 @@
-// A JACK client that opens libjack at run time, for scripts/watch-clients: callback or thread, and milliseconds.
+// A JACK client that opens libjack at run time, for scripts/checks/clients: callback or thread, and milliseconds.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,15 +12,13 @@ static void *volatile kept;
 static uint32_t (*cycle_wait)(client *);
 static void (*cycle_signal)(client *, int);
 
-__attribute__((noinline)) static int process(uint32_t frames, void *argument)
-{
+__attribute__((noinline)) static int process(uint32_t frames, void *argument) {
     kept = malloc(frames);
     free(kept);
     return argument != NULL;
 }
 
-static void *thread(void *argument)
-{
+static void *thread(void *argument) {
     for (;;) {
         int status = process(cycle_wait(self), argument);
         cycle_signal(self, status);
@@ -35,8 +33,7 @@ int jack_set_process_thread(client *, void *(*)(void *), void *);
 int jack_activate(client *);
 int jack_client_close(client *);
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     void *jack = dlopen("libjack.so.0", RTLD_NOW);
     if (!jack || argc < 3) return 2;
     FIND(jack_client_open);

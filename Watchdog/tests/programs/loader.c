@@ -10,8 +10,7 @@
 
 static volatile int going = 1;
 
-static void *audio(void *unused)
-{
+static void *audio(void *unused) {
     while (going) {
         rtwatch_cycle_begin("beside", 1000000);
         free(malloc(16));
@@ -21,8 +20,7 @@ static void *audio(void *unused)
     return unused;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     pthread_t thread;
     int times = argc > 1 ? atoi(argv[1]) : 10;
     for (int i = 0; i < times; i++) {

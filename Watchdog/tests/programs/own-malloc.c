@@ -6,14 +6,12 @@ void __libc_free(void *memory);
 
 static volatile long count;
 
-void *malloc(size_t size)
-{
+void *malloc(size_t size) {
     count++;
     return __libc_malloc(size);
 }
 
-void free(void *memory)
-{
+void free(void *memory) {
     count++;
     __libc_free(memory);
 }

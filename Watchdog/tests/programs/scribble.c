@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, start = 0, end = 0;
     char line[512];
     for (int cycle = 0; cycle < 100; cycle++) {

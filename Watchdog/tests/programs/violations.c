@@ -1,14 +1,20 @@
 // An "audio thread" with faults of several kinds, for the command's tests. Arguments: cycles, microseconds a cycle has,
 // and words: allocate, print, lock, wake, clock, late, stall, hang, raw, inline, deep, fault, unmarked, crash, forever, deaf,
-// fork, clean, status=N.
+// fork, clean, stuck, abort, handled, sealed, permitted, status=N.
 #define _GNU_SOURCE
 #include "../../rtwatch.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,31 +28,27 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static volatile int *volatile nowhere = (volatile int *)8;
 static volatile float sink;
-static volatile char fresh[20 << 16];   // pages that nobody has touched
+static volatile char fresh[40 << 16];   // pages that have not been touched
 
-static int has(const char *word)
-{
+static int has(const char *word) {
     for (int i = 3; i < arguments_count; i++)
         if (!strcmp(words[i], word)) return 1;
     return 0;
 }
 
-__attribute__((noinline)) static void allocate_buffer(int size)
-{
+__attribute__((noinline)) static void allocate_buffer(int size) {
     char *volatile buffer = malloc((size_t)size);      // line: allocate
     buffer[0] = 1;
     free(buffer);                                      // line: free
 }
 
-__attribute__((noinline)) static void log_level(int cycle)
-{
+__attribute__((noinline)) static void log_level(int cycle) {
     printf("level %d\n", cycle);                       // line: print
     fflush(stdout);
 }
 
 // A system call without libc.
-__attribute__((noinline)) static void inline_call(void)
-{
+__attribute__((noinline)) static void inline_call(void) {
 #ifdef __x86_64__
     long result;
     __asm__ volatile("syscall" : "=a"(result) : "0"(SYS_getppid) : "rcx", "r11", "memory");   // line: inline
@@ -55,14 +57,12 @@ __attribute__((noinline)) static void inline_call(void)
 #endif
 }
 
-static inline __attribute__((always_inline)) void take_lock(void)
-{
+static inline __attribute__((always_inline)) void take_lock(void) {
     pthread_mutex_lock(&mutex);                        // line: lock
     pthread_mutex_unlock(&mutex);
 }
 
-__attribute__((noinline)) static void spin(long nanoseconds)
-{
+__attribute__((noinline)) static void spin(long nanoseconds) {
     struct timespec from, at;
     clock_gettime(CLOCK_MONOTONIC, &from);
     do {
@@ -72,15 +72,13 @@ __attribute__((noinline)) static void spin(long nanoseconds)
 }
 
 // Named like the Swift runtime's, so that it is never the place.
-__attribute__((noinline)) static void swift_descend(int depth)
-{
+__attribute__((noinline)) static void swift_descend(int depth) {
     if (depth) swift_descend(depth - 1);
     else free(malloc(16));
     sink += 1;
 }
 
-__attribute__((noinline)) static void render(int cycle)
-{
+__attribute__((noinline)) static void render(int cycle) {
     for (int i = 0; i < 20000; i++) sink += (float)i;
     if (has("allocate")) allocate_buffer(64);
     if (has("print") && cycle % 10 == 0) log_level(cycle);
@@ -88,20 +86,36 @@ __attribute__((noinline)) static void render(int cycle)
     if (has("late") && cycle % 50 == 49) spin(period * 1500);
     if (has("stall") && cycle == 10) spin(60000000);
     if (has("deep")) swift_descend(70);                // line: deep
-    if (has("fault") && cycle < 20) fresh[cycle << 16] = 1;   // line: fault
+    if (has("fault") && cycle < 40) fresh[cycle << 16] = 1;   // line: fault
     if (has("raw")) syscall(SYS_getpid);
+    if (has("permitted")) rtwatch_permitted_begin();
     if (has("hang") && cycle == 20) spin(3000000000l);
+    if (has("permitted")) rtwatch_permitted_end();
     if (has("inline")) inline_call();
     if (has("wake")) pthread_cond_signal(&condition);
     if (has("clock")) clock_gettime(CLOCK_MONOTONIC, &(struct timespec){0});
-    if (has("crash") && cycle == 30) *nowhere = 1;
+    if (has("stuck") && cycle == 20) spin(60000000000l);
+    if (has("abort") && cycle == 30) abort();          // line: abort
+    if (has("crash") && cycle == 30) *nowhere = 1;   // line: crash
 }
 
-static void *audio(void *argument)
-{
+// From here on this thread may open no perf events itself.
+static void seal(void) {
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof steps / sizeof *steps, steps};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) exit(99);
+}
+
+static void *audio(void *argument) {
     struct timespec pause = {0, period * 1000};
     (void)argument;
     pthread_setname_np(pthread_self(), "audio");
+    if (has("sealed")) seal();
     for (int cycle = 0; (cycle < count || has("forever")) && !ended; cycle++) {
         if (has("forever") && cycle == 50) puts("started"), fflush(stdout);
         if (!has("unmarked")) rtwatch_cycle_begin("render", (unsigned long long)period * 1000);
@@ -114,10 +128,11 @@ static void *audio(void *argument)
     return NULL;
 }
 
+static void fault(int signal) { _exit(signal - 2); }
+
 static void end(int signal) { (void)signal; ended++; }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     pthread_t thread;
     int status = 0;
     count = argc > 1 ? atoi(argv[1]) : 100;
@@ -131,7 +146,21 @@ int main(int argc, char **argv)
         audio(NULL);
         _exit(0);
     }
+    if (has("sealed")) {   // what the watchdog starts for itself it starts here
+        rtwatch_cycle_begin("first", 0);
+        rtwatch_cycle_end();
+    }
     pthread_create(&thread, NULL, audio, NULL);
+    if (has("handled")) {
+        struct sigaction before = {0};
+        usleep(10000);
+        sigaction(SIGSEGV, NULL, &before);
+        if (before.sa_handler == SIG_DFL && signal(SIGSEGV, fault) == SIG_DFL) puts("no handler before"), fflush(stdout);
+    }
+    if (has("stuck")) {
+        usleep(2000000);
+        return 0;
+    }
     pthread_join(thread, NULL);
     if (has("fork")) wait(NULL);
     if (ended) printf("ended by Ctrl-C, signals: %d\n", (int)ended);

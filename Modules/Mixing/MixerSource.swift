@@ -1,0 +1,297 @@
+public import RenderCore
+
+/// A channel strip: a generator with its volume, pan, mute and solo. They belong to it and go with it from one
+/// ``Mixer`` to another.
+///
+///     let strip = MixerSource(drums, panning: .equalPower)
+///     strip.volume.value = 0.8
+///     strip.pan.value = -0.3
+///     rehearsal.append(strip)
+///     …
+///     concert.append(strip)           // leaves the one, joins the other, sounds on
+public final class MixerSource: Sendable {
+    /// The ways in which ``pan`` works.
+    public enum Panning: Sendable, Hashable {
+        /// The far side gets quieter, the near side stays: for stereo. In the middle nothing is changed.
+        case balance
+        /// Both sides have equal power, 0.707 each in the middle: to give a place to mono.
+        case equalPower
+    }
+
+    /// The module that is heard.
+    public let generator: any Module
+    /// An amplitude factor.
+    public let volume: Parameter
+    /// The place from -1 (left) to 1 (right). It counts if the mixer has two channels and the source one or two.
+    public let pan: Parameter
+    /// The way in which ``pan`` works.
+    public let panning: Panning
+
+    let mute = Switch()
+    let solo = Switch()
+    /// Holds it back until the latest source of a mixer that aligns them.
+    let delay = LatencyDelay()
+    /// 0 while it fades out because it leaves.
+    let presence = Switch(true)
+    private let home = Lock(Home())
+
+    private struct Home {
+        weak var mixer: Mixer?
+        var hasMoved = false
+    }
+
+    /// Notes that mixers leave for each other and for the control side. Written on the render thread.
+    let notes = SharedWords()
+    enum Note {
+        /// The gate of the fade-in, 0 to 1: the bits of a float.
+        static var gate: Int { @_noLocks @_noAllocation get { 0 } }
+        /// Indicates whether the source has faded out because it leaves.
+        static var hasLeft: Int { @_noLocks @_noAllocation get { 1 } }
+        /// The pass in which it was rendered last.
+        static var pass: Int { @_noLocks @_noAllocation get { 2 } }
+        /// And by which mixer.
+        static var mixer: Int { @_noLocks @_noAllocation get { 3 } }
+    }
+
+    /// Creates a strip.
+    ///
+    /// - Parameters:
+    ///   - generator: The module to hear: a generator, or another module that pushes one buffer.
+    ///   - volume: An amplitude factor, 0…16.
+    ///   - pan: -1 (left) to 1 (right).
+    ///   - panning: The way in which that works.
+    /// - Precondition: The module takes nothing from the stack and pushes one buffer.
+    public init(_ generator: any Module, volume: Float = 1, pan: Float = 0, panning: Panning = .balance) {
+        precondition(
+            generator.stackEffect.pops == 0 && generator.stackEffect.pushes == 1,
+            "MixerSource: \(generator.name) cannot be a source; a source pushes one buffer and takes none")
+        self.generator = generator
+        self.volume = Parameter(volume, in: 0...16)
+        self.pan = Parameter(pan, in: -1...1)
+        self.panning = panning
+    }
+
+    /// Indicates whether the source is silent, whatever its volume. It goes on playing.
+    public var isMuted: Bool {
+        get { mute.isOn }
+        set { mute.isOn = newValue }
+    }
+
+    /// Indicates whether only this source of its mixer is heard, and others that have solo too.
+    public var isSolo: Bool {
+        get { solo.isOn }
+        set { solo.isOn = newValue }
+    }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [volume.named("volume"), pan.named("pan"), mute.named("mute"), solo.named("solo")]
+    }
+
+    /// The mixer that it is in, or that it is leaving.
+    public var mixer: Mixer? { home.withLock { $0.mixer } }
+
+    // MARK: Control side
+
+    /// Enters a mixer. Returns the one that it was in.
+    func move(to mixer: Mixer?) -> Mixer? {
+        home.withLock { home in
+            let old = home.mixer
+            if old !== mixer { home.hasMoved = old != nil }
+            home.mixer = mixer
+            return old
+        }
+    }
+
+    /// Indicates whether the source comes from another mixer, whose renderer may have it still.
+    var hasMoved: Bool { home.withLock { $0.hasMoved } }
+
+    /// Returns whether the source is in this mixer, or is leaving it.
+    func isIn(_ mixer: Mixer) -> Bool { home.withLock { $0.mixer === mixer } }
+
+    /// Leaves its mixer, if that is this one.
+    func leaveHome(_ mixer: Mixer) {
+        home.withLock { home in if home.mixer === mixer { home.mixer = nil } }
+    }
+
+    func setPresent(_ isPresent: Bool) { presence.isOn = isPresent }
+
+    /// Sets the gate at which the source begins when it is heard next.
+    func begin(faded: Bool) {
+        notes[Note.gate] = UInt64((faded ? 0 : 1 as Float).bitPattern)
+        notes[Note.hasLeft] = 0
+    }
+
+    /// Indicates whether the source has faded out.
+    var isGone: Bool { notes[Note.hasLeft] != 0 }
+
+    /// Changes with every slice in which a mixer has it.
+    var lastPass: UInt64 { notes[Note.pass] }
+}
+
+/// A source in a mixer, on the render thread. It holds the parts of the source that it needs: loading a class would
+/// count.
+struct MixerStrip: ~Copyable, Sendable {
+    private let generator: ModuleHandle
+    private let volume: Parameter
+    private let pan: Parameter
+    private let mute: Switch
+    private let solo: Switch
+    private let presence: Switch
+    private let hasEqualPower: Bool
+    private let hasMoved: Bool
+    private let notes: SharedWords
+    private let delay: LatencyDelay
+    private let isAligned: Bool
+
+    /// Fades in a source that joins, and out one that leaves, is muted, or has no solo while others have.
+    private var gate = Signal.Fader(0)
+    private var isNew = true
+    /// Since when it waits for another renderer to let go of it, by the host clock; 0 if it does not.
+    private var waitsSince: Int64 = 0
+
+    init(_ source: MixerSource, isAligned: Bool) {
+        delay = LatencyDelay(sharing: source.delay)
+        self.isAligned = isAligned
+        generator = ModuleHandle(source.generator)
+        volume = Parameter(sharing: source.volume)
+        pan = Parameter(sharing: source.pan)
+        mute = Switch(sharing: source.mute)
+        solo = Switch(sharing: source.solo)
+        presence = Switch(sharing: source.presence)
+        hasEqualPower = source.panning == .equalPower
+        hasMoved = source.hasMoved
+        notes = SharedWords(sharing: source.notes)
+    }
+
+    /// The time that joining, leaving, muting and solo take.
+    private static var fadeSeconds: Double { @_noLocks @_noAllocation get { 0.005 } }
+
+    @_noLocks @_noAllocation
+    borrowing func hasSolo(_ context: borrowing RenderContext) -> Bool { solo.isOn(context) }
+
+    /// Adds the source to the top.
+    @_noLocks @_noAllocation
+    mutating func mix(_ context: inout RenderContext, into channels: Int, othersHaveSolo: Bool, mixer: UInt64) {
+        guard takesTurn(in: mixer, context) else { return }
+        // Also while it is silent, so that it does not begin with an old glide.
+        let (volume, pan) = (volume.glide(context), pan.glide(context))
+        let isPresent = presence.isOn(context)
+        let isHeard = isHeard(context, othersHaveSolo)
+        if isNew && isAligned && !hasMoved { delay.reset(context) }
+        if isNew { gate = Signal.Fader(Float(bitPattern: UInt32(truncatingIfNeeded: notes[MixerSource.Note.gate]))) }
+        gate.head(for: isHeard ? 1 : 0, frames: Int(context.sampleRate * MixerStrip.fadeSeconds))
+        if isPresent || gate.framesLeft > 0 {
+            switch generator.run(&context, waits: mayWait()) {
+            case .unknown: return
+            case .elsewhere:
+                if waitsSince == 0 { waitsSince = HostClock.now }
+                return
+            case .inactive:
+                gate = Signal.Fader(isHeard ? 1 : 0)
+                if isAligned { addRest(&context, volume, pan, channels, isHeard: isHeard) }
+            case .ran:
+                if isAligned { delay.process(&context) }
+                if gate.framesLeft > 0 || isHeard {
+                    applyGate(&context)
+                    add(&context, volume, pan, channels)
+                } else {
+                    context.pop()
+                }
+            }
+        }
+        isNew = false
+        notes[MixerSource.Note.gate] = UInt64(gate.value.bitPattern)
+        notes[MixerSource.Note.hasLeft] = !isPresent && gate.framesLeft == 0 ? 1 : 0
+    }
+
+    /// Returns whether this mixer may run the source in this slice: not if another mixer has run it, as may be while it
+    /// moves.
+    @_noLocks @_noAllocation
+    private borrowing func takesTurn(in mixer: UInt64, _ context: borrowing RenderContext) -> Bool {
+        let number = context.pass.number
+        if notes[MixerSource.Note.pass] == number {
+            if notes[MixerSource.Note.mixer] != mixer { return false }
+        }
+        notes[MixerSource.Note.pass] = number
+        notes[MixerSource.Note.mixer] = mixer
+        return true
+    }
+
+    /// Returns whether the source may still be on its way from another renderer, which takes that one a few cycles of
+    /// its own.
+    @_noLocks @_noAllocation
+    private borrowing func mayWait() -> Bool {
+        guard isNew && hasMoved else { return false }
+        return waitsSince == 0 || HostClock.now &- waitsSince < 500_000_000
+    }
+
+    @_noLocks @_noAllocation
+    private borrowing func isHeard(_ context: borrowing RenderContext, _ othersHaveSolo: Bool) -> Bool {
+        if !presence.isOn(context) { return false }
+        if mute.isOn(context) { return false }
+        return othersHaveSolo ? solo.isOn(context) : true
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func applyGate(_ context: inout RenderContext) {
+        guard gate.framesLeft > 0 else { return }
+        var top = context.top
+        for channel in 0..<top.channelCount {
+            var samples = top[channel]
+            Signal.applyGain(along: gate, to: &samples)
+        }
+        gate.advance(by: top.frameCount)
+    }
+
+    /// Adds the sound that is still held back of a source that has ended.
+    @_noLocks @_noAllocation
+    private borrowing func addRest(
+        _ context: inout RenderContext, _ volume: Glide, _ pan: Glide, _ channels: Int, isHeard: Bool
+    ) {
+        let left = delay.channelsLeft(context)
+        if left == 0 { return }
+        context.push(channels: left)
+        delay.process(&context, hasEnded: true)
+        if isHeard { add(&context, volume, pan, channels) } else { context.pop() }
+    }
+
+    /// Adds the top to the mix, with volume and pan.
+    @_noLocks @_noAllocation
+    private borrowing func add(_ context: inout RenderContext, _ volume: Glide, _ pan: Glide, _ channels: Int) {
+        let hasSides = channels == 2 ? context.channelCount() <= 2 : false
+        if !hasSides {
+            context.gain(volume)
+            context.addTopToNext()
+        } else if volume.isFlat && pan.isFlat {
+            addAtRest(&context, volume.end, pan.end)
+        } else {
+            if hasEqualPower {
+                context.gain(volume)
+                context.pan(pan)
+            } else {
+                context.fade(volume: volume, balance: pan)
+            }
+            context.addTopToNext()
+        }
+    }
+
+    /// Adds the source in one go while nothing glides, with the same products, so that the samples are the same.
+    @_noLocks @_noAllocation
+    private borrowing func addAtRest(_ context: inout RenderContext, _ volume: Float, _ pan: Float) {
+        var (left, right) = (1 - (pan > 0 ? pan : 0), 1 + (pan < 0 ? pan : 0))
+        if hasEqualPower {
+            let sides = PanGains(pan)
+            (left, right) = (sides.left, sides.right)
+        }
+        context.withTop2 { source, sum in
+            let first = source.samples(0)
+            var sumLeft = sum[0]
+            for i in first.indices { sumLeft[i] += first[i] * volume * left }
+            let second = source.samples(source.channelCount &- 1)
+            var sumRight = sum[1]
+            for i in second.indices { sumRight[i] += second[i] * volume * right }
+        }
+        context.pop()
+    }
+}

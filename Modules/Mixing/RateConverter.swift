@@ -1,0 +1,94 @@
+public import RenderCore
+
+/// Another renderer, at a sample rate of its own: pushes its output, brought to the outer renderer's rate.
+///
+///     let tape = try Renderer(sampleRate: 44_100) { context in … }
+///     let converter = RateConverter(tape, sampleRate: 44_100)
+///     …
+///     context.run(converter)              // pushes as many channels as `tape` has
+///
+/// Pushes 1. Latency: that of the inner renderer and the reach of the filter, 61 frames from 44.1 to 48 kHz. If the
+/// rates are equal the filter has none, and every bit passes. `Resampler` says how clean it is.
+///
+/// The inner renderer has its own stack, sample clock, messages and events, and runs ahead by the latency: a job that
+/// is scheduled in it by host time is heard at that time, by sample time on that sample of its own clock. It can be
+/// exchanged while it runs. Its rate may be up to 256 times the outer one; one that is still higher plays slower.
+public final class RateConverter: Generator {
+    /// Frames per second of the inner renderer.
+    public let sampleRate: Double
+    /// Channels that are pushed, unless the stack has fewer.
+    public let channelCount: Int
+
+    private let inner: ManagedValue<InnerRenderer>
+    private let resampler: RenderState<Resampler>
+    private let newest: Lock<Renderer>
+
+    /// Creates a module that renders with another renderer.
+    ///
+    /// - Parameters:
+    ///   - renderer: The inner renderer. It is configured for the rate and the channels.
+    ///   - sampleRate: Frames per second inside, 1…1,000,000.
+    ///   - channels: Channels inside, 1…64; by default those that the renderer has.
+    /// - Precondition: The numbers are in range.
+    public init(_ renderer: Renderer, sampleRate: Double, channels: Int? = nil) {
+        renderer.configure(sampleRate: sampleRate, channels: channels)
+        let count = renderer.channelCount
+        self.sampleRate = sampleRate
+        channelCount = count
+        newest = Lock(renderer)
+        inner = ManagedValue(InnerRenderer(renderer))
+        resampler = RenderState(Resampler(channels: count, steps: 1...1))
+    }
+
+    /// The inner renderer. A new one is configured for the rate and the channels, and heard from the next slice on.
+    public var renderer: Renderer {
+        get { newest.withLock { $0 } }
+        set {
+            newValue.configure(sampleRate: sampleRate, channels: channelCount)
+            newest.withLock { $0 = newValue }
+            inner.set(InnerRenderer(newValue))
+        }
+    }
+
+    /// Returns the delay of the filter in frames of the outer renderer, and the latency of the inner renderer, as a
+    /// sum.
+    public func latency(at sampleRate: Double) -> Int {
+        let step = step(at: sampleRate)
+        let inner = Double(renderer.latency(at: self.sampleRate)) / step
+        return Resampler.latency(at: step) + Int(min(inner, 0x1p40).rounded())
+    }
+
+    /// Returns the number of inner frames per frame of the outer renderer.
+    private func step(at outerRate: Double) -> Double { min(sampleRate / outerRate, 256) }
+
+    /// Makes the filter for the two rates.
+    public func prepare(_ preparation: Preparation) {
+        let step = step(at: preparation.sampleRate)
+        let room = Int(Double(min(preparation.maximumFrameCount, 1_024)) * step) + 2
+        var new = Resampler(
+            channels: min(channelCount, preparation.maximumChannelCount), steps: step...step, room: room)
+        new.reset(latency: new.latency(at: step), at: step)
+        resampler.replace(with: new)
+    }
+
+    /// Pushes a slice of the inner renderer.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let rate = sampleRate
+        var inner = InnerRenderer.Reference()
+        self.inner.with(&context) { value, _ in inner = value.reference }
+        resampler.with(&context) { resampler, context in
+            let step = Resampler.Step(resampler.steps.lowerBound)
+            inner.push(through: &resampler, at: step, rate: rate, &context)
+        }
+    }
+
+    /// Empties the filter. The inner renderer's modules go on as they are.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) {
+        resampler.with(&context) { resampler, _ in
+            let step = resampler.steps.lowerBound
+            resampler.reset(latency: resampler.latency(at: step), at: step)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+public import AudioFiles
+public import RenderCore
+internal import Synchronization
+
+extension BufferPlayer {
+    /// The ways in which a sound is scheduled.
+    public struct Options: OptionSet, Sendable {
+        /// Its bits.
+        public let rawValue: Int
+        /// Options with these bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// It is heard over and over, until it is interrupted or stopped.
+        public static let loops = Options(rawValue: 1)
+        /// It does not wait for its turn: the playing sound is cut off at its time, and sounds that were scheduled
+        /// before it are dropped.
+        public static let interrupts = Options(rawValue: 2)
+        /// It does not wait for its turn, but the playing sound is heard to its end; a loop to the end of the present
+        /// round.
+        public static let interruptsAtLoop = Options(rawValue: 4)
+    }
+
+    /// The state of control code. Under its lock.
+    struct Control {
+        /// The renderer's rate, when it is known.
+        var sampleRate: Double?
+        /// The sounds that are scheduled and not over, in order.
+        var tickets: [ScheduledSound] = []
+        /// The sounds that have been rendered and are still to be heard.
+        var sounding: [ScheduledSound] = []
+        /// Changes of the list that the render thread may not have seen.
+        var openChanges = 0
+        /// The number up to which the list has been emptied.
+        var pruned = 0
+        /// The last number that was given.
+        var lastNumber = 0
+    }
+
+    // MARK: Scheduling
+
+    /// Schedules a sound, behind the scheduled ones if no option says otherwise.
+    ///
+    /// - Parameters:
+    ///   - sound: The sound.
+    ///   - options: The ways in which it is scheduled.
+    ///   - time: Not before; by default as soon as it is its turn.
+    /// - Returns: The scheduled sound, which says how it has ended.
+    @discardableResult
+    public func schedule(
+        _ sound: Sound, _ options: Options = [], at time: RenderTime = .immediately
+    ) -> ScheduledSound {
+        let rate = control.withLock { $0.sampleRate }
+        _ = rate.map(sound.at)  // takes long: not under the lock
+        let ticket = control.withLock { control in
+            control.lastNumber += 1
+            let number = control.lastNumber
+            let ticket = ScheduledSound(number: number, sound, options, time)
+            control.tickets.append(ticket)
+            control.openChanges += 1
+            let converted = control.sampleRate.map(sound.at) ?? sound
+            entries.exchange(
+                entries.keys.filter { $0 > done.load(ordering: .acquiring) } + [number],
+                whenOldIsReleased: { [weak self] in self?.changeIsSeen() },
+                undo: { [weak self] in self?.takeBack(ticket) },
+                make: { key, _ in key == number ? BufferEntry(number, converted, ticket) : BufferEntry(gone: key) })
+            if !options.isDisjoint(with: [.interrupts, .interruptsAtLoop]) {
+                newestInterruption.store(number, ordering: .relaxed)
+            }
+            newest.store(number, ordering: .releasing)
+            return ticket
+        }
+        Collector.shared.add(self)
+        return ticket
+    }
+
+    /// Reads a segment of a file, and schedules it. It waits for the disk.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - frames: The segment, in frames of the file; by default all of it. It is kept in memory.
+    ///   - options: The ways in which it is scheduled.
+    ///   - time: Not before.
+    /// - Throws: An error if the file cannot be read.
+    @discardableResult
+    public func schedule(
+        path: String, frames: Range<Int64>? = nil, _ options: Options = [], at time: RenderTime = .immediately
+    ) throws(AudioFileError) -> ScheduledSound {
+        schedule(try Sound(path: path, frames: frames), options, at: time)
+    }
+
+    /// The number of sounds that are scheduled and not over; the one that plays is counted.
+    public var scheduledCount: Int {
+        let done = done.load(ordering: .acquiring)
+        return control.withLock { control in control.tickets.count { $0.number > done } }
+    }
+
+    // MARK: Play and stop
+
+    /// Plays the scheduled sounds, or goes on after a pause.
+    ///
+    /// - Returns: `false` if 64 commands wait for their time; then it was not taken.
+    @discardableResult
+    public func play(at time: RenderTime = .immediately) -> Bool {
+        commands.send(Command(action: .play, number: 0), at: time)
+    }
+
+    /// Rests on the present frame.
+    @discardableResult
+    public func pause(at time: RenderTime = .immediately) -> Bool {
+        commands.send(Command(action: .pause, number: 0), at: time)
+    }
+
+    /// Stops, and drops the sounds that have been scheduled up to now.
+    @discardableResult
+    public func stop(at time: RenderTime = .immediately) -> Bool {
+        commands.send(Command(action: .stop, number: newest.load(ordering: .acquiring)), at: time)
+    }
+
+    /// Indicates whether the player was started, and neither paused nor stopped since. It may have nothing to play.
+    public var isPlaying: Bool { shownState.load(ordering: .relaxed) != 0 }
+
+    /// Indicates whether a sound is heard.
+    public var isSounding: Bool { shownState.load(ordering: .relaxed) == 2 }
+
+    /// The delay with which a frame is heard after its time, in seconds, as the output reports it. It counts for
+    /// ``ScheduledSound/Stage/played``.
+    public var outputLatency: Double {
+        get { HostClock.seconds(outputDelay.load(ordering: .relaxed)) }
+        set { outputDelay.store(HostClock.nanoseconds(newValue), ordering: .relaxed) }
+    }
+
+    // MARK: Lists
+
+    private func changeIsSeen() { control.withLock { $0.openChanges -= 1 } }
+
+    /// Takes back a sound of a transaction that has been called off.
+    private func takeBack(_ ticket: ScheduledSound) {
+        control.withLock { control in
+            control.openChanges -= 1
+            control.tickets.removeAll { $0 === ticket }
+            newest.store(control.tickets.last?.number ?? done.load(ordering: .acquiring), ordering: .releasing)
+        }
+        ticket.cut()
+    }
+
+    /// Converts the scheduled sounds, if the renderer has another rate than they were made for.
+    public func prepare(_ preparation: Preparation) {
+        let tickets: [ScheduledSound] = control.withLock { control in
+            if control.sampleRate == preparation.sampleRate { return [] }
+            control.sampleRate = preparation.sampleRate
+            return control.tickets
+        }
+        for ticket in tickets {
+            let sound = ticket.sound.at(preparation.sampleRate)
+            entries.replace(ticket.number, with: BufferEntry(ticket.number, sound, ticket))
+        }
+    }
+}
+
+extension BufferPlayer: Collectable {
+    /// Tells how sounds have ended, and lets go of them.
+    package func collect() -> Bool {
+        let through = done.load(ordering: .acquiring)
+        var (finished, cut, heard): ([ScheduledSound], [ScheduledSound], [ScheduledSound]) = ([], [], [])
+        let now = HostClock.now.subtractingSaturated(outputDelay.load(ordering: .relaxed))
+        control.withLock { control in
+            for ticket in control.tickets where ticket.number <= through {
+                if ticket.end[0] == 0 { cut.append(ticket) } else { finished.append(ticket) }
+            }
+            control.tickets.removeAll { $0.number <= through }
+            control.sounding += finished
+            heard = control.sounding.filter { Int64(bitPattern: $0.end[0]) <= now && $0.has(.rendered) }
+            control.sounding.removeAll { ticket in heard.contains { $0 === ticket } }
+            // This is not done while a transaction is open: it would be seen before its time.
+            guard control.pruned < through, control.openChanges == 0 else { return }
+            control.pruned = through
+            entries.exchange(
+                entries.keys.filter { $0 > through }, whenOldIsReleased: nil, undo: nil,
+                make: { key, _ in BufferEntry(gone: key) })
+        }
+        if !cut.isEmpty || !finished.isEmpty || !heard.isEmpty {
+            // Code that waits for a sound is the user's, and runs without the lock.
+            let (cut, finished, heard) = (cut, finished, heard)
+            Collector.shared.runErrand {
+                for ticket in cut { ticket.cut() }
+                for ticket in finished { ticket.reach(.consumed) }
+            }
+            // Rendered: when the cycle is over that has taken the last frame.
+            if !finished.isEmpty { cycles.set(0) { for ticket in finished { ticket.reach(.rendered) } } }
+            Collector.shared.runErrand { for ticket in heard { ticket.reach(.played) } }
+        }
+        return isPlaying || control.withLock { !$0.sounding.isEmpty || $0.pruned < through }
+    }
+}

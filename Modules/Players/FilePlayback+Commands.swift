@@ -1,0 +1,224 @@
+internal import DiskStreaming
+internal import RenderCore
+
+// The commands of a player on the render thread.
+
+extension FilePlayback {
+    /// Returns the first frame in `first..<frames` at which something is to be done; `frames` if nothing is.
+    @_noLocks @_noAllocation
+    mutating func nextDue(_ context: borrowing RenderContext, from first: Int) -> (frame: Int, which: Int) {
+        var found = (frame: context.frameCount, which: -1)
+        var number = Int.max
+        var which = 0
+        while which < 5 {
+            var command = self.command(which)
+            if command.isWaiting && !(which == 1 && isSeekDeferred) {
+                let distance = context.frames(until: command.time)
+                let due = distance > Int64(first) ? distance : Int64(first)
+                if due < Int64(context.frameCount) {
+                    if due < Int64(found.frame) || due == Int64(found.frame) && command.number < number {
+                        found = (Int(due), which)
+                        number = command.number
+                    }
+                } else {
+                    command.wasAhead = true
+                    store(command, which)
+                }
+            }
+            which &+= 1
+        }
+        return found
+    }
+
+    @_noLocks @_noAllocation
+    func command(_ which: Int) -> Command {
+        switch which {
+        case 0: start
+        case 1: seek
+        case 2: stop
+        case 3: pause
+        default: resume
+        }
+    }
+
+    @_noLocks @_noAllocation
+    mutating func store(_ command: Command, _ which: Int) {
+        switch which {
+        case 0: start = command
+        case 1: seek = command
+        case 2: stop = command
+        case 3: pause = command
+        default: resume = command
+        }
+    }
+
+    /// Does the commands that are due at a frame.
+    @_noLocks @_noAllocation
+    mutating func perform(
+        _ which: Int, _ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort
+    ) {
+        switch which {
+        case 0: performStart(&context, at: frame, port)
+        case 1: performSeek(&context, at: frame, port)
+        case 2:
+            stop.isWaiting = false
+            if start.isWaiting && start.number < stop.number {
+                start.isWaiting = false
+                if !isSounding && !isPaused { port.tell(.stopped, stream: 0, at: frame, context) }
+            }
+            fadeOut(to: .stopping)
+            if voice.fadeLeft < 0 && voice.stream != nil { silence(&context, at: frame, port) }
+        case 3:
+            pause.isWaiting = false
+            switch phase {
+            case .playing:
+                fadeOut(to: .pausing)
+                if voice.fadeLeft < 0 { rest(&context, at: frame, port) }
+            case .idle, .pausing, .paused, .stopping: break
+            }
+        default:
+            resume.isWaiting = false
+            switch phase {
+            case .pausing, .paused:
+                phase = .playing
+                voice.fadeIn = fade
+                voice.age = voice.fadeLeft > 0 ? fade &* voice.fadeLeft / voice.fadeOut : 0
+                voice.fadeLeft = -1
+                port.tell(.resumed, stream: voice.stream?.id ?? 0, at: frame, context)
+            case .idle, .playing, .stopping: break
+            }
+        }
+    }
+
+    var isPaused: Bool {
+        @_noLocks @_noAllocation get {
+            switch phase {
+            case .paused: true
+            case .idle, .playing, .pausing, .stopping: false
+            }
+        }
+    }
+
+    /// Returns the stream of a start that is due, and the number of frames that the start lies back.
+    @_noLocks @_noAllocation
+    func pendingStart(_ context: borrowing RenderContext, at frame: Int) -> (stream: StreamReference?, late: Int64) {
+        // A seek that came after it says where.
+        var stream = startStream
+        if seek.number > start.number, let seekStream, !seekStream.wasBegun { stream = seekStream }
+        var late = Int64(frame).subtractingSaturated(context.frames(until: start.time))
+        // One that was waited for, and missed because clocks are not steady, has still to begin at its beginning.
+        if start.time.isImmediate || start.wasAhead && late < Int64(context.frameCount) { late = 0 }
+        // After months only loops are heard, and they may begin anywhere.
+        late = max(0, min(late, 1 &<< 42))
+        // Another region, set after the start: it begins where it would have gone on.
+        if seekKeepsPlace, let next = stream, next.id == seekStream?.id {
+            let place = nextFrame(in: next)
+            if place > 0 { late &+= place }
+        }
+        return (stream, late)
+    }
+
+    @_noLocks @_noAllocation
+    mutating func performStart(_ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort) {
+        let (found, late) = pendingStart(context, at: frame)
+        start.isWaiting = false
+        guard let stream = found else { return }
+        begin(stream, at: late)
+        phase = .playing
+        port.tell(.began, stream: stream.id, at: frame, context)
+        while voice.stream != nil {
+            let end = end(of: voice)
+            if voice.frame <= end { break }
+            _ = follow(&context, past: end, at: frame, port)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func performSeek(
+        _ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort
+    ) {
+        guard let stream = seekStream, !stream.wasBegun else {
+            seek.isWaiting = false
+            return
+        }
+        let place = seekKeepsPlace ? nextFrame(in: stream) : 0
+        if place > 0 && !stream.has(place, context.frameCount &+ 1_024) {
+            // The old region is heard until the disk has brought the frames.
+            stream.jump(to: place)
+            isSeekDeferred = true
+            return
+        }
+        seek.isWaiting = false
+        if place < 0 { return }
+        switch phase {
+        case .idle, .stopping: return
+        case .playing, .paused: begin(stream, at: place)
+        case .pausing:
+            begin(stream, at: place)
+            rest(&context, at: frame, port)
+        }
+        if seekKeepsPlace { voice.isLate = false }
+    }
+
+    /// Returns the frame of another region's stream that goes on with the present sound; -1 if that is of another file.
+    @_noLocks @_noAllocation
+    private func nextFrame(in stream: StreamReference) -> Int64 {
+        guard let current = voice.stream, current.isSameFile(as: stream) else { return -1 }
+        return stream.geometry.frame(like: voice.frame, of: current.geometry)
+    }
+
+    /// Offline, has the disk bring the frames that a change of the region will need.
+    @_noLocks @_noAllocation
+    mutating func jumpAhead() {
+        guard seek.isWaiting && seekKeepsPlace, let stream = seekStream, !stream.wasBegun else { return }
+        stream.jump(to: nextFrame(in: stream))
+    }
+
+    /// Puts a stream in the place of the one that is heard, which fades out where it is to.
+    @_noLocks @_noAllocation
+    mutating func begin(_ stream: StreamReference, at frame: Int64) {
+        let wasSounding = isSounding
+        leaving.letGo()
+        if wasSounding && fade > 0 && stream.id != voice.stream?.id {
+            if voice.fadeLeft < 0 {
+                voice.fadeLeft = fade
+                voice.fadeOut = fade
+            }
+            leaving = voice
+        } else if stream.id != voice.stream?.id {
+            voice.letGo()
+        }
+        stream.hold()
+        stream.jump(to: frame)
+        voice = Voice()
+        voice.stream = stream
+        voice.item = stream
+        voice.frame = frame
+        voice.isLate = frame > 0
+        voice.fadeIn = fade
+    }
+
+    @_noLocks @_noAllocation
+    mutating func fadeOut(to goal: Phase) {
+        if !isSounding { return }
+        if voice.fadeLeft < 0 && fade > 0 {
+            voice.fadeLeft = fade
+            voice.fadeOut = fade
+        }
+        phase = goal
+    }
+
+    @_noLocks @_noAllocation
+    mutating func silence(_ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort) {
+        let id = voice.stream?.id ?? 0
+        voice.letGo()
+        phase = .idle
+        port.tell(.stopped, stream: id, at: frame, context)
+    }
+
+    @_noLocks @_noAllocation
+    mutating func rest(_ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort) {
+        phase = .paused
+        port.tell(.paused, stream: voice.stream?.id ?? 0, at: frame, context)
+    }
+}

@@ -1,0 +1,365 @@
+internal import DiskStreaming
+internal import RenderCore
+
+/// The render thread's side of a player: the sound that it plays, the commands, and the answers to them frame by frame.
+struct FilePlayback: Sendable {
+    /// A command of control code, in the order in which it is looked at.
+    struct Command: Sendable {
+        var number = 0
+        var time = RenderTime.immediately
+        /// Indicates whether the command is still to be done.
+        var isWaiting = false
+        /// Indicates whether the command was seen before its time.
+        var wasAhead = false
+
+        /// Takes a newer command in the place of this one.
+        @_noLocks @_noAllocation
+        mutating func take(_ number: Int, _ time: RenderTime) -> Bool {
+            if number == self.number { return false }
+            self.number = number
+            self.time = time
+            isWaiting = true
+            wasAhead = false
+            return true
+        }
+    }
+
+    /// A stream that is heard, and how.
+    struct Voice: Sendable {
+        var stream: StreamReference?
+        /// The first stream of the same file, which has the one for the next file.
+        var item: StreamReference?
+        /// The stream's next frame.
+        var frame: Int64 = 0
+        /// Passes of the file that ended before this stream began.
+        var passesBefore: Int64 = 0
+        /// Indicates whether the voice has begun in the past, and is being brought to where it would be.
+        var isLate = false
+        /// Frames since it began to be heard, up to the length of the fade.
+        var age = 0
+        var fadeIn = 0
+        /// Frames that are left of its fade-out; -1 if it does not fade out.
+        var fadeLeft = -1
+        var fadeOut = 0
+
+        /// Creates a voice that plays nothing.
+        @_noLocks @_noAllocation
+        init() {}
+
+        @_noLocks @_noAllocation
+        mutating func letGo() {
+            if let stream { stream.release() }
+            if let item { item.release() }
+            stream = nil
+            item = nil
+            fadeLeft = -1
+        }
+    }
+
+    enum Phase: Sendable { case idle, playing, pausing, paused, stopping }
+
+    var phase = Phase.idle
+    var voice = Voice()
+    /// The voice that was heard before, while it fades out.
+    var leaving = Voice()
+    var start = Command()
+    var seek = Command()
+    var stop = Command()
+    var pause = Command()
+    var resume = Command()
+    var startStream: StreamReference?
+    var seekStream: StreamReference?
+    /// Indicates whether the seek is to the frame that is heard, in another region.
+    var seekKeepsPlace = false
+    /// Indicates whether the disk has not brought the frames for such a seek, which is then made in a later slice.
+    var isSeekDeferred = false
+    /// The greatest number of a start that was seen.
+    var lastStart = 0
+    /// The player's count of things to look at, when it looked last.
+    var commands = 0
+    /// The number of times that the region is to be heard.
+    var passes: Int64 = 1
+    /// Frames of a fade.
+    var fade = 0
+    // The numbers that are reported when the slice is over.
+    var seams = 0
+    var missing = 0
+    /// The stream whose numbers the playhead has.
+    var shownStream = -1
+    /// Up to which frame the stream only plays on, unless there is another command than this.
+    private var steadyEnd = Int64.min
+    private var steadyCommand = -1
+
+    init() {}
+
+    /// Indicates whether anything is heard or about to be.
+    var isActive: Bool {
+        @_noLocks @_noAllocation get {
+            if start.isWaiting || stop.isWaiting || leaving.stream != nil { return true }
+            switch phase {
+            case .idle: return false
+            case .playing, .pausing, .paused, .stopping: return true
+            }
+        }
+    }
+
+    /// Indicates whether there is more to do than to play on: a command, or the end of the sound before.
+    var isBusy: Bool {
+        @_noLocks @_noAllocation get {
+            start.isWaiting || seek.isWaiting || stop.isWaiting || pause.isWaiting || resume.isWaiting
+                || leaving.stream != nil
+        }
+    }
+
+    /// Frames of the longest fade.
+    static var longestFade: Int { @_noLocks @_noAllocation get { 65_536 } }
+
+    /// Returns the number of frames that need nothing but the frames of the present stream that have come. It is 0 near
+    /// the end of a file, where the next stream has to be known, and if there is a command.
+    func supply(_ context: borrowing RenderContext, lastCommand number: Int) -> Int {
+        if number != commands || isBusy { return 0 }
+        // A new stream begins with a tenth of a second: see `makeStream`.
+        if Double(context.frameCount) > context.sampleRate / 10 { return 0 }
+        let most = context.sampleRate < 8_000 ? context.frameCount : 1 << 20
+        guard let stream = voice.stream else { return most }
+        let rest = end(of: voice) &- voice.frame &- Int64(FilePlayback.longestFade)
+        return Int(max(0, min(Int64(most), min(rest, stream.supply(from: voice.frame)))))
+    }
+
+    /// Indicates whether something comes out.
+    var isSounding: Bool {
+        @_noLocks @_noAllocation get {
+            switch phase {
+            case .idle, .paused: false
+            case .playing, .pausing, .stopping: true
+            }
+        }
+    }
+}
+
+// MARK: - Frames
+
+extension FilePlayback {
+    /// Returns whether the next frames are only to be read: there is no new command, nothing fades, and no end is near.
+    @_noLocks @_noAllocation
+    func isSteady(frames: Int, lastCommand number: Int) -> Bool {
+        guard number == steadyCommand, let stream = voice.stream else { return false }
+        let last = voice.frame &+ Int64(frames)
+        return last <= steadyEnd && last <= stream.end
+    }
+
+    /// Reads the frames of a slice that is steady. Returns how many were not there.
+    @_noLocks @_noAllocation
+    mutating func playOn(_ context: inout RenderContext) -> Int {
+        guard let stream = voice.stream else { return 0 }
+        let frames = context.frameCount
+        let missing = stream.read(voice.frame, frames, into: &context, at: 0)
+        voice.frame &+= Int64(frames)
+        return missing
+    }
+
+    /// Finds out how far the stream only plays on from here.
+    @_noLocks @_noAllocation
+    mutating func settle(isStaged: Bool) {
+        steadyCommand = commands
+        steadyEnd = .min
+        // Commands in a transaction may be shown at any slice.
+        if isStaged { return }
+        switch phase {
+        case .playing: break
+        case .idle, .pausing, .paused, .stopping: return
+        }
+        if isBusy || voice.isLate || voice.fadeLeft >= 0 || voice.age < voice.fadeIn { return }
+        guard let geometry = voice.stream?.geometry else { return }
+        let pass = geometry.end(ofPass: geometry.passesEnded(at: voice.frame &- 1) &+ 1)
+        let end = end(of: voice)
+        steadyEnd = (pass < end ? pass : end) &- Int64(FilePlayback.longestFade)
+    }
+
+    /// Renders the next frames of the voice.
+    @_noLocks @_noAllocation
+    mutating func advance(_ context: inout RenderContext, at offset: Int, frames: Int, to port: borrowing PlayerPort) {
+        var done = 0
+        while done < frames && isSounding {
+            let end = end(of: voice)
+            if voice.frame >= end {
+                if !follow(&context, past: end, at: offset &+ done, port) { break }
+                continue
+            }
+            var count = frames &- done
+            if end &- voice.frame < Int64(count) { count = Int(end &- voice.frame) }
+            if voice.fadeLeft >= 0 && voice.fadeLeft < count { count = voice.fadeLeft }
+            if count > 0 {
+                play(&context, at: offset &+ done, frames: count, end: end)
+                done &+= count
+            }
+            if voice.fadeLeft == 0 { endFade(&context, at: offset &+ done, port) }
+        }
+    }
+
+    /// Returns the frame at which a voice's stream is left: its end, or the end of the last pass that is wanted.
+    @_noLocks @_noAllocation
+    func end(of voice: Voice) -> Int64 {
+        guard let stream = voice.stream else { return 0 }
+        let geometry = stream.geometry
+        let end = stream.end
+        let left = passes == .max ? .max : passes &- voice.passesBefore
+        if left >= geometry.passes { return end }
+        let ended = geometry.passesEnded(at: voice.frame &- 1)
+        let last = geometry.end(ofPass: left > ended || voice.isLate ? left : ended &+ 1)
+        return last < end ? last : end
+    }
+
+    /// Returns the voice that is heard after a stream has been left: the loop, the next file, or none. Frames that have
+    /// been passed beyond the end already (a start in the past) count.
+    @_noLocks @_noAllocation
+    func successor(of voice: Voice, past end: Int64, _ context: inout RenderContext) -> Voice? {
+        guard let stream = voice.stream, let item = voice.item else { return nil }
+        let geometry = stream.geometry
+        let heard = voice.passesBefore &+ geometry.passesEnded(at: end)
+        var new = voice
+        new.frame = voice.frame &- end
+        if end == geometry.end && geometry.length > 0 && heard < passes {
+            if let again = item.again(&context), !again.wasBegun {
+                new.stream = again
+                new.passesBefore = heard
+                return new
+            }
+        }
+        var next = item.next(&context)
+        // The player has heard that stream already, after another stream of this file.
+        while let candidate = next, candidate.wasBegun { next = candidate.next(&context) }
+        if next == nil { return nil }
+        new.stream = next
+        new.item = next
+        new.passesBefore = 0
+        return new
+    }
+
+    /// Goes on where a stream has been left. `false`: there is nothing to go on with.
+    @_noLocks @_noAllocation
+    mutating func follow(
+        _ context: inout RenderContext, past end: Int64, at offset: Int, _ port: borrowing PlayerPort
+    ) -> Bool {
+        guard let stream = voice.stream, let item = voice.item else { return false }
+        guard let new = successor(of: voice, past: end, &context), let next = new.stream else {
+            let wasStopping = isStopping
+            voice.letGo()
+            phase = .idle
+            port.tell(wasStopping ? .stopped : .ended, stream: stream.id, at: offset, context)
+            return false
+        }
+        let isSameFile = new.item?.id == item.id
+        if stream.id != item.id || !isSameFile { stream.release() }
+        if !isSameFile { item.release() }
+        next.hold()
+        next.jump(to: new.frame)
+        voice = new
+        if isSameFile { seams &+= 1 } else { port.tell(.advanced, stream: next.id, at: offset, context) }
+        return true
+    }
+
+    /// Returns the stream in which a start in the past begins, and the frame of it.
+    @_noLocks @_noAllocation
+    func beginning(_ stream: StreamReference, late: Int64, _ context: inout RenderContext) -> Voice {
+        var probe = Voice()
+        probe.stream = stream
+        probe.item = stream
+        probe.frame = late
+        probe.isLate = true
+        while true {
+            let end = end(of: probe)
+            if probe.frame <= end { return probe }
+            guard let next = successor(of: probe, past: end, &context) else { return probe }
+            probe = next
+        }
+    }
+
+    var isStopping: Bool {
+        @_noLocks @_noAllocation get {
+            switch phase {
+            case .stopping: true
+            case .idle, .playing, .pausing, .paused: false
+            }
+        }
+    }
+
+    /// Copies frames into the top, and fades them where they are to be faded.
+    @_noLocks @_noAllocation
+    mutating func play(_ context: inout RenderContext, at offset: Int, frames: Int, end: Int64) {
+        guard let stream = voice.stream else { return }
+        let geometry = stream.geometry
+        missing &+= stream.read(voice.frame, frames, into: &context, at: offset)
+        let last = voice.frame &+ Int64(frames) &- 1
+        seams &+= Int(geometry.passesEnded(at: last) &- geometry.passesEnded(at: voice.frame &- 1))
+        var endFade: Int64 = 0
+        if fade > 0 && end != .max && end &- last <= Int64(fade) && isLast(&context, end) { endFade = Int64(fade) }
+        if voice.age < voice.fadeIn || voice.fadeLeft >= 0 || endFade > 0 {
+            FilePlayback.fade(&context, at: offset, frames: frames, voice, end: end, endFade: endFade)
+        }
+        voice.frame &+= Int64(frames)
+        voice.isLate = false
+        voice.age = voice.age &+ frames < voice.fadeIn ? voice.age &+ frames : voice.fadeIn
+        if voice.fadeLeft >= 0 { voice.fadeLeft &-= frames }
+    }
+
+    /// Returns whether nothing comes after the end of this stream.
+    @_noLocks @_noAllocation
+    func isLast(_ context: inout RenderContext, _ end: Int64) -> Bool {
+        guard let stream = voice.stream, let item = voice.item else { return true }
+        let heard = voice.passesBefore &+ stream.geometry.passesEnded(at: end)
+        if end == stream.geometry.end && heard < passes, item.again(&context) != nil { return false }
+        return item.next(&context) == nil
+    }
+
+    /// Returns the straight lines of a voice's fades, at its present frame.
+    @_noLocks @_noAllocation
+    static func fade(
+        _ context: inout RenderContext, at offset: Int, frames: Int, _ voice: Voice, end: Int64, endFade: Int64
+    ) {
+        var top = context.top
+        var channel = 0
+        while channel < top.channelCount {
+            var samples = top[channel]
+            var i = 0
+            while i < frames {
+                var gain: Float = 1
+                let age = voice.age &+ i
+                if age < voice.fadeIn { gain = Float(age) / Float(voice.fadeIn) }
+                if voice.fadeLeft >= 0 { gain *= Float(voice.fadeLeft &- i) / Float(voice.fadeOut) }
+                let left = end &- voice.frame &- Int64(i)
+                if left < endFade { gain *= Float(left) / Float(endFade) }
+                samples[offset &+ i] *= gain
+                i &+= 1
+            }
+            channel &+= 1
+        }
+    }
+
+    /// Ends a fade-out: silence from here on.
+    @_noLocks @_noAllocation
+    mutating func endFade(_ context: inout RenderContext, at offset: Int, _ port: borrowing PlayerPort) {
+        voice.fadeLeft = -1
+        switch phase {
+        case .pausing: rest(&context, at: offset, port)
+        case .stopping: silence(&context, at: offset, port)
+        case .idle, .playing, .paused: break
+        }
+    }
+
+    /// Renders the rest of the sound before a jump, on a buffer of its own.
+    @_noLocks @_noAllocation
+    mutating func advanceLeaving(_ context: inout RenderContext, at offset: Int, frames: Int) {
+        guard let stream = leaving.stream else { return }
+        let rest = stream.end &- leaving.frame
+        var count = frames < leaving.fadeLeft ? frames : leaving.fadeLeft
+        if rest < Int64(count) { count = rest > 0 ? Int(rest) : 0 }
+        if count > 0 {
+            _ = stream.read(leaving.frame, count, into: &context, at: offset)
+            FilePlayback.fade(&context, at: offset, frames: count, leaving, end: .max, endFade: 0)
+            leaving.frame &+= Int64(count)
+            leaving.fadeLeft &-= count
+        }
+        if leaving.fadeLeft <= 0 || count < frames { leaving.letGo() }
+    }
+}

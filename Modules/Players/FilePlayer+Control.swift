@@ -1,0 +1,338 @@
+public import AudioFiles
+package import DiskStreaming
+public import RenderCore
+internal import Synchronization
+
+extension FilePlayer {
+    /// The number of times that the region is heard.
+    public enum Loops: Sendable, Hashable {
+        /// The region is heard once.
+        case off
+        /// The region is heard so many times.
+        case times(Int)
+        /// The region is heard until `loops` is set anew.
+        case forever
+
+        var passes: Int64 {
+            switch self {
+            case .off: 1
+            case .times(let count): Int64(max(1, count))
+            case .forever: .max
+            }
+        }
+    }
+
+    /// The state of control code. Under its lock.
+    struct Control {
+        var region: Range<Int64>
+        /// The renderer's rate.
+        var sampleRate: Double
+        /// The stream that the next start takes, if it is at hand.
+        var prepared: DiskStream?
+        /// Every stream that may still be heard.
+        var streams: [DiskStream] = []
+        /// Files of the queue that have streams and have not begun, in order; and those that wait for one.
+        var upcoming: [DiskStream] = []
+        var waiting: [StreamFile] = []
+        /// The streams that already have another one to go on with, round the loop.
+        var looping: Set<Int> = []
+        /// Of a stream that goes on round the loop of another one: that other one.
+        var begunBy: [Int: Int] = [:]
+        var lastStart = 0
+        /// Starts in transactions that have neither been shown nor called off.
+        var stagedStarts = 0
+        /// The stream of the last seek to a frame, and whether it was made in a transaction.
+        var lastSeek = (stream: 0, isStaged: false)
+        var loops = Loops.off
+
+        /// Returns the number of the stream whose loop a stream goes round; of any other stream its own.
+        func firstPass(of stream: DiskStream) -> Int { begunBy[stream.id] ?? stream.id }
+    }
+
+    // MARK: Start and stop
+
+    /// Plays from the beginning of the region, or from the frame to which ``seek(to:)`` has gone since.
+    ///
+    /// A player that plays begins anew. One start can wait at a time: a later one replaces an earlier one. A start
+    /// whose time has passed begins further on, at the present frame of a player that had started then, also in the
+    /// files of the queue.
+    ///
+    /// - Parameter time: The time; by default as soon as possible.
+    public func play(at time: RenderTime = .immediately) {
+        let isStaged = OpenTransaction.exists
+        FilePlayer.hasStartedAny.store(true, ordering: .relaxed)
+        control.withLock { control in
+            let (prepared, region, rate, last) = (
+                control.prepared, control.region, control.sampleRate, control.lastStart
+            )
+            let stream = prepared ?? makeStream(file, from: control.region.lowerBound, control)
+            control.prepared = nil
+            let number = nextNumber()
+            control.lastStart = number
+            // A seek before this start is overruled by it.
+            control.lastSeek = (0, false)
+            if isStaged { control.stagedStarts += 1 }
+            adopt(stream, &control)
+            tell(
+                StreamCue(stream, number: number, time: time), through: starts,
+                whenShown: { $0.stagedStarts -= 1 },
+                undo: { control in
+                    control.stagedStarts -= 1
+                    if control.lastStart == number { control.lastStart = last }
+                    // The stream that a seek had prepared is there for the next start, if it still fits.
+                    guard let prepared, control.prepared == nil, !prepared.wasBegun, control.region == region,
+                        control.sampleRate == rate
+                    else { return }
+                    control.prepared = prepared
+                    if !control.streams.contains(where: { $0 === prepared }) { control.streams.append(prepared) }
+                })
+        }
+        DiskThread.shared.wake()
+    }
+
+    /// Stops, and goes back to the beginning of the region. A start that waits for its time is called off.
+    public func stop(at time: RenderTime = .immediately) {
+        tell(TimedCue(number: nextNumber(), time: time), through: stops)
+    }
+
+    /// Rests at the present frame.
+    public func pause(at time: RenderTime = .immediately) {
+        tell(TimedCue(number: nextNumber(), time: time), through: pauses)
+    }
+
+    /// Goes on from the frame at which it rests.
+    public func resume(at time: RenderTime = .immediately) {
+        tell(TimedCue(number: nextNumber(), time: time), through: resumes)
+    }
+
+    /// Goes to a frame of the file: at once if the player plays or rests, with the next start if not.
+    ///
+    /// - Parameter frame: A frame of the region; one outside becomes the nearest inside.
+    public func seek(to frame: Int64) {
+        control.withLock { control in
+            let current = heard(control)
+            let stream = makeStream(current?.file ?? file, from: frame, control)
+            adopt(stream, &control)
+            let before = control.prepared
+            if current != nil || isStarting(control) {
+                control.prepared = nil
+                control.lastSeek = (stream.id, OpenTransaction.exists)
+                tell(
+                    StreamCue(stream, number: nextNumber()), through: seeks,
+                    undo: { control in if control.prepared == nil { control.prepared = before } })
+            } else {
+                control.prepared = stream
+                takeBackIfThrown { control in if control.prepared === stream { control.prepared = before } }
+            }
+        }
+        DiskThread.shared.wake()
+    }
+
+    /// Indicates whether the player plays. A player that rests, or waits for its time, does not.
+    public var isPlaying: Bool {
+        switch playhead.load().phase {
+        case .playing: true
+        case .idle, .paused: false
+        }
+    }
+
+    /// Indicates whether the player rests.
+    public var isPaused: Bool {
+        switch playhead.load().phase {
+        case .paused: true
+        case .idle, .playing: false
+        }
+    }
+
+    /// Waits until the player does not play any more: until it has ended or was stopped. The function also waits for a
+    /// player that has not begun yet, but not for one that has not been started.
+    public func waitUntilStopped() async {
+        // Listening first, so that nothing happens in between.
+        let events = self.events
+        let isActive = control.withLock { heard($0) != nil || isStarting($0) }
+        if !isActive { return }
+        for await event in events {
+            switch event {
+            case .ended, .stopped: return
+            default: continue
+            }
+        }
+    }
+
+    /// Indicates whether the sound is switched off, with a short fade.
+    public var isMuted: Bool {
+        get { mute.isOn }
+        set { mute.isOn = newValue }
+    }
+
+    // MARK: Region and loop
+
+    /// The frames of the file that are played. After a change of the region the player goes on with the frame that is
+    /// next when the render thread learns of it, or with the nearest one inside; no frame is left out or heard twice.
+    public var region: Range<Int64> {
+        get { control.withLock { $0.region } }
+        set {
+            let frame = currentFrame
+            let now = playhead.load()
+            let sought: Int64? = control.withLock { control in
+                let (old, before) = (control.region, control.prepared)
+                let lower = max(0, min(newValue.lowerBound, file.frameCount))
+                let new = lower..<max(lower, min(newValue.upperBound, file.frameCount))
+                control.region = new
+                control.prepared = nil
+                takeBackIfThrown { control in
+                    guard control.region == new else { return }
+                    control.region = old
+                    if control.prepared == nil { control.prepared = before }
+                }
+                if let seek = pendingSeek(control) { return seek }
+                if heard(control)?.file === file {
+                    goOn(from: now, &control)
+                    return nil
+                }
+                return isStarting(control) ? frame : nil
+            }
+            if let sought { seek(to: sought) }
+            DiskThread.shared.wake()
+        }
+    }
+
+    /// Returns the frame of a seek of which the render thread has not learnt yet; nothing may come in between.
+    private func pendingSeek(_ control: Control) -> Int64? {
+        let (id, isStaged) = control.lastSeek
+        guard isStaged == OpenTransaction.exists, heard(control)?.file === file,
+            let stream = control.streams.first(where: { $0.id == id && $0.isInUse && !$0.wasBegun })
+        else { return nil }
+        return stream.geometry.start
+    }
+
+    /// Has another stream of the file take the place of the one that is heard, on whichever frame that then is.
+    private func goOn(from now: Playhead.State, _ control: inout Control) {
+        // A converter needs some frames from before, as its filter has heard them in the other stream.
+        let runUp = now.geometry.isAtRate ? 0 : Int64(control.sampleRate / 20)
+        var place = now.geometry.place(before: now.frame, by: runUp)
+        let (region, step) = (control.region, now.geometry.down)
+        if OpenTransaction.exists && place < region.lowerBound {
+            // By the time it is heard it may be inside: there the frames of both streams have to meet.
+            let met = place + (region.lowerBound - place + step - 1) / step * step
+            if met < region.upperBound { place = met }
+        }
+        let stream = makeStream(file, from: place, control)
+        adopt(stream, &control)
+        control.lastSeek = (0, false)
+        tell(StreamCue(stream, number: nextNumber(), keepsPlace: true), through: seeks)
+    }
+
+    /// The beginning of the region, in seconds. The region keeps its length, as far as the file goes.
+    public var regionStart: Double {
+        get { Double(region.lowerBound) / file.sampleRate }
+        set {
+            let start = frames(newValue)
+            region = start..<max(start, start + Int64(region.count))
+        }
+    }
+
+    /// The length of the region, in seconds.
+    public var regionDuration: Double {
+        get { Double(region.count) / file.sampleRate }
+        set { region = region.lowerBound..<(region.lowerBound + frames(newValue)) }
+    }
+
+    /// The number of times that the region is heard. It can be changed while the player plays: the present pass is
+    /// heard to the end of the region at least. Loops are seamless: the region's first frame follows on its last. A
+    /// file of the queue is looped as a whole.
+    public var loops: Loops {
+        get { control.withLock { $0.loops } }
+        set {
+            control.withLock { control in
+                let old = control.loops
+                control.loops = newValue
+                OpenTransaction.suspended { prepareLoops(&control) }
+                tell(
+                    newValue.passes, through: passes,
+                    undo: { control in if control.loops == newValue { control.loops = old } })
+            }
+            DiskThread.shared.wake()
+        }
+    }
+
+    // MARK: Position
+
+    /// The frame of the file that is heard now, reckoned from the last cycle by the clock; offline and at rest the next
+    /// one. If nothing plays, it is the frame at which the player would begin.
+    public var currentFrame: Int64 {
+        let now = playhead.load()
+        switch now.phase {
+        case .idle: return control.withLock { $0.prepared?.geometry.start ?? $0.region.lowerBound }
+        case .playing, .paused:
+            let time = max(now.hostTime.subtractingSaturated(now.sliceLength), min(HostClock.now, now.hostTime))
+            return now.position(at: now.sliceLength == 0 ? now.hostTime : time)
+        }
+    }
+
+    /// The position in the file, in seconds: ``currentFrame`` as a time. Setting it is a ``seek(to:)``.
+    public var currentTime: Double {
+        get { Double(currentFrame) / (control.withLock { heard($0) }?.file ?? file).sampleRate }
+        set { seek(to: frames(newValue)) }
+    }
+
+    /// Returns the frame of the file that is heard at a host time: reckoned from the last cycle, round the loop or up
+    /// to the end. Also on a render thread.
+    @_noLocks @_noAllocation
+    public func playhead(at hostTime: Int64) -> Int64 { playhead.load().position(at: hostTime) }
+
+    private func frames(_ seconds: Double) -> Int64 {
+        let frames = (seconds * file.sampleRate).rounded()
+        return min(Int64(saturating: max(0, frames)), file.frameCount)
+    }
+
+    // MARK: Queue
+
+    /// Plays a file on the frame after the last, whatever its format and rate. Its channels meet those of the player by
+    /// the rule of `AudioBlock`. Each file of the queue is heard once; a player that loops for ever does not come to it
+    /// until `loops` is set anew.
+    ///
+    /// - Throws: An error if the file cannot be played.
+    public func enqueue(path: String) throws(AudioFileError) { enqueue(try StreamFile(path: path)) }
+
+    package func enqueue(_ file: StreamFile) {
+        control.withLock { control in
+            control.waiting.append(file)
+            takeBackIfThrown { [weak self] control in
+                if let index = control.waiting.lastIndex(where: { $0 === file }) {
+                    control.waiting.remove(at: index)
+                } else if let index = control.upcoming.lastIndex(where: { $0.file === file && !$0.wasBegun }) {
+                    control.upcoming.remove(at: index)
+                }
+                self?.relink(&control)
+            }
+            lengthenQueue(&control)
+        }
+        DiskThread.shared.wake()
+    }
+
+    /// Files of the queue that have not begun.
+    public var queue: [String] {
+        control.withLock { control in
+            control.upcoming.filter { !$0.wasBegun }.map(\.file.path) + control.waiting.map(\.path)
+        }
+    }
+
+    /// Empties the queue. A file that has begun is heard to its end.
+    public func clearQueue() {
+        control.withLock { control in
+            let (waiting, upcoming) = (control.waiting, control.upcoming)
+            takeBackIfThrown { [weak self] control in
+                control.waiting = waiting + control.waiting
+                control.upcoming = upcoming + control.upcoming
+                for stream in upcoming where !control.streams.contains(where: { $0 === stream }) {
+                    control.streams.append(stream)
+                }
+                self?.relink(&control)
+            }
+            control.waiting = []
+            control.upcoming = []
+            for stream in control.streams { stream.setNext(nil) }
+        }
+    }
+}

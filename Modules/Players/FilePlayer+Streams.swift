@@ -1,0 +1,277 @@
+internal import AudioFiles
+public import DiskStreaming
+public import RenderCore
+internal import Synchronization
+
+// The streams behind a player: made on the control side, filled by the disk thread, released when they are not heard
+// any more.
+
+extension FilePlayer {
+    /// The number of streams, for tests.
+    package var streamCount: Int { control.withLock { $0.streams.count } }
+
+    func nextNumber() -> Int { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    /// Gives the render thread a cue, and has it look. In a transaction it looks at every slice until the cue is shown
+    /// or called off, because no other signal says when.
+    ///
+    /// - Parameters:
+    ///   - whenShown: The closure that is called under the lock when the cue was in a transaction and the render thread
+    ///     has it.
+    ///   - undo: The closure that is called under the lock when the cue was in a transaction that throws, or is called
+    ///     off.
+    func tell<Cue: ~Copyable & Sendable>(
+        _ cue: consuming Cue, through value: borrowing ManagedValue<Cue>,
+        whenShown shown: (@Sendable (inout Control) -> Void)? = nil,
+        undo: (@Sendable (inout Control) -> Void)? = nil
+    ) {
+        guard OpenTransaction.exists else {
+            value.set(cue)
+            commands.wrappingAdd(1, ordering: .releasing)
+            return
+        }
+        staged.wrappingAdd(1, ordering: .relaxed)
+        commands.wrappingAdd(1, ordering: .releasing)
+        value.exchange(
+            cue, version: nil, whenOldIsFreed: { [weak self] in self?.endStaging(shown) },
+            undo: { [weak self] in self?.endStaging(undo) })
+    }
+
+    private func endStaging(_ change: ((inout Control) -> Void)?) {
+        if let change { control.withLock { change(&$0) } }
+        staged.wrappingSubtract(1, ordering: .relaxed)
+        commands.wrappingAdd(1, ordering: .releasing)
+        DiskThread.shared.wake()
+    }
+
+    /// Sets, in a transaction, how to take back the changes that only the control side has made. Under the lock.
+    func takeBackIfThrown(_ undo: @escaping @Sendable (inout Control) -> Void) {
+        if OpenTransaction.exists { tell(0, through: changes, undo: undo) }
+    }
+
+    /// Leads from each stream to the one that is heard next, as the lists have it.
+    func relink(_ control: inout Control) {
+        for stream in control.streams { stream.setNext(successor(of: stream, control)) }
+    }
+
+    /// Returns the stream that is heard after the last pass of another one. It never leads back: where a stream has not
+    /// begun, what goes on round its loop has the same successor.
+    private func successor(of stream: DiskStream, _ control: Control) -> DiskStream? {
+        let index = control.upcoming.firstIndex { $0.id == control.firstPass(of: stream) }
+        let next = index.map { $0 + 1 } ?? 0
+        return next < control.upcoming.count ? control.upcoming[next] : nil
+    }
+
+    /// Returns the stream that is heard: the first one of its file.
+    func heard(_ control: Control) -> DiskStream? {
+        let now = playhead.load()
+        switch now.phase {
+        case .idle: return nil
+        case .playing, .paused: return control.streams.first { $0.id == now.item }
+        }
+    }
+
+    /// Returns a stream of a file from a frame on, with its first frames in it.
+    func makeStream(_ file: StreamFile, from frame: Int64, _ control: Control? = nil) -> DiskStream {
+        let control = control ?? self.control.withLock { $0 }
+        let region = file === self.file ? control.region : 0..<file.frameCount
+        let start = max(region.lowerBound, min(frame, region.upperBound))
+        return makeStream(file, region, start, control.loops.passes, control.sampleRate)
+    }
+
+    private func makeStream(
+        _ file: StreamFile, _ region: Range<Int64>, _ start: Int64, _ passes: Int64, _ rate: Double
+    ) -> DiskStream {
+        let geometry = StreamGeometry(
+            lower: region.lowerBound, upper: region.upperBound, start: start, passes: passes,
+            fileRate: file.sampleRate, outputRate: rate)
+        let stream = DiskStream(file, geometry, channels: channelCount, sampleRate: rate, seconds: seconds)
+        // A tenth of a second or more: the disk thread goes on from there.
+        stream.fill(frames: Int(rate / 10))
+        return stream
+    }
+
+    /// Has a stream served from now on, with all that follows on it.
+    func adopt(_ stream: DiskStream, _ control: inout Control) {
+        // No transaction takes any of this back: the stream is not heard before its cue is shown.
+        OpenTransaction.suspended {
+            prune(&control)
+            control.streams.append(stream)
+            if let next = control.upcoming.first { stream.setNext(next) }
+            prepareLoops(&control)
+        }
+    }
+
+    /// Releases streams that are not heard and cannot be heard any more.
+    func prune(_ control: inout Control) {
+        let count = control.upcoming.count
+        // The search goes from the end, and takes out all before it: the next one may begin while this looks, and none
+        // may stay behind one that has begun, so that the way from one to the next never leads back.
+        if let last = control.upcoming.lastIndex(where: \.wasBegun) { control.upcoming.removeFirst(last + 1) }
+        let prepared = control.prepared?.id
+        let upcoming = Set(control.upcoming.map(\.id))
+        if control.upcoming.count < count {
+            // No stream leads to one that has been heard any more, so that a long list does not stay in memory.
+            for stream in control.streams where !upcoming.contains(stream.id) {
+                stream.setNext(successor(of: stream, control))
+            }
+        }
+        control.streams.removeAll { stream in
+            if stream.isInUse || stream.id == prepared || upcoming.contains(stream.id) { return false }
+            tellFailure(of: stream)
+            return true
+        }
+        let ids = Set(control.streams.map(\.id))
+        control.looping.formIntersection(ids)
+        control.begunBy = control.begunBy.filter { ids.contains($0.key) }
+    }
+
+    /// Sees to it that streams that end, and are to be heard again, have something to go on with.
+    func prepareLoops(_ control: inout Control) {
+        for stream in control.streams {
+            let geometry = stream.geometry
+            guard geometry.passes < control.loops.passes, geometry.length > 0,
+                control.looping.insert(stream.id).inserted
+            else { continue }
+            let rate = Double(geometry.up) / Double(geometry.down) * stream.file.sampleRate
+            let again = makeStream(
+                stream.file, geometry.lower..<geometry.upper, geometry.lower, .max, rate)
+            control.streams.append(again)
+            control.looping.insert(again.id)
+            control.begunBy[again.id] = stream.id
+            stream.setAgain(again)
+        }
+    }
+
+    /// Makes streams for files of the queue, until enough is ready for as long as the ring lasts.
+    func lengthenQueue(_ control: inout Control) {
+        OpenTransaction.suspended { prune(&control) }
+        while let file = control.waiting.first, control.upcoming.count < 256 {
+            let ready = control.upcoming.reduce(0.0) { $0 + Double($1.file.frameCount) / $1.file.sampleRate }
+            if ready >= seconds { return }
+            control.waiting.removeFirst()
+            let stream = makeStream(file, from: 0, control)
+            // It follows the last one and what goes on round that one's loop, or all that may be heard now.
+            let last = control.upcoming.last?.id
+            for predecessor in control.streams where last == nil || control.firstPass(of: predecessor) == last {
+                predecessor.setNext(stream)
+            }
+            control.upcoming.append(stream)
+            control.streams.append(stream)
+            OpenTransaction.suspended { prepareLoops(&control) }
+        }
+    }
+
+    /// Reads so much for every stream that a slice can take its frames.
+    func fillAll(frames: Int) {
+        let streams = control.withLock { control in
+            lengthenQueue(&control)
+            prepareLoops(&control)
+            return control.streams
+        }
+        for stream in streams { stream.fill(atLeast: frames) }
+    }
+
+    /// Makes the streams anew if the renderer has another rate than they were made for.
+    public func prepare(_ preparation: Preparation) {
+        let frame = currentFrame
+        let isOther = control.withLock { control in
+            guard control.sampleRate != preparation.sampleRate else { return false }
+            control.sampleRate = preparation.sampleRate
+            control.prepared = nil
+            prune(&control)
+            let files = control.upcoming.map(\.file)
+            control.waiting = files + control.waiting
+            control.upcoming = []
+            for stream in control.streams { stream.setNext(nil) }
+            lengthenQueue(&control)
+            return true
+        }
+        if isOther { seek(to: frame) }
+    }
+}
+
+// MARK: - The disk thread
+
+extension FilePlayer: DiskClient {
+    /// The events from now on.
+    public var events: AsyncStream<FilePlayerEvent> {
+        let stream = hub.subscribe()
+        DiskThread.shared.wake()
+        return stream
+    }
+
+    package func serveDisk() -> DiskNeed {
+        let streams = control.withLock { control in
+            lengthenQueue(&control)
+            prepareLoops(&control)
+            return control.streams
+        }
+        var need = isQuiet ? DiskNeed.none : .soon
+        let isDriven = isDriven()
+        for stream in streams {
+            if !isDriven && stream.fill(frames: 8_192) >= 8_192 { need = .more }
+            tellFailure(of: stream)
+        }
+        tell(streams)
+        watchForStart()
+        return need
+    }
+
+    /// Tells once that the player runs and has not been started, which sounds like a broken one. A program that has started
+    /// none of its players and listens to none reads it on standard error.
+    private func watchForStart() {
+        guard commands.load(ordering: .relaxed) == 0 else { return }
+        let now = playhead.load()
+        guard now.hostTime != 0, now.sliceLength != 0 else { return }
+        let first = runsSince.load(ordering: .relaxed)
+        if first == 0 { return runsSince.store(now.hostTime, ordering: .relaxed) }
+        guard first != .max, now.hostTime.subtractingSaturated(first) > 5_000_000_000 else { return }
+        runsSince.store(.max, ordering: .relaxed)
+        if !hub.hasListeners && !FilePlayer.hasStartedAny.load(ordering: .relaxed) {
+            StandardError.say("the FilePlayer of \"\(file.path)\" runs, and nothing has started it: play() does")
+        }
+        hub.send(.neverStarted)
+    }
+
+    /// Returns whether the player is being rendered offline just now, faster than it would be heard. Then the rendering
+    /// thread reads the file itself, so that the frames are still warm in its processor's cache.
+    private func isDriven() -> Bool {
+        let now = playhead.load()
+        let before = lastLook.exchange(now.frame, ordering: .relaxed)
+        switch now.phase {
+        case .playing: return now.sliceLength == 0 && now.frame != before
+        case .idle, .paused: return false
+        }
+    }
+
+    /// Reports why a stream is shorter than it should be, once it is heard: frames that are read ahead may never be
+    /// heard.
+    private func tellFailure(of stream: DiskStream) {
+        if stream.wasBegun, let failure = stream.takeFailure() { hub.send(.failed(failure)) }
+    }
+
+    /// Passes on the notices that the render thread has left.
+    private func tell(_ streams: [DiskStream]) {
+        func tellLoops() {
+            let counts = takeCounts()
+            if counts.seams > 0 { hub.send(.looped(count: counts.seams)) }
+            if counts.missing > 0 { hub.send(.underrun(frames: counts.missing)) }
+        }
+        port.notices.drain { notice in
+            switch notice.kind {
+            case .began: hub.send(.began(notice.time))
+            case .advanced:
+                tellLoops()
+                let path = streams.first { $0.id == notice.stream }?.file.path
+                hub.send(.advanced(path: path ?? file.path))
+            case .paused: hub.send(.paused)
+            case .resumed: hub.send(.resumed)
+            case .stopped, .ended:
+                tellLoops()
+                hub.send(notice.kind == .ended ? .ended : .stopped)
+            }
+        }
+        tellLoops()
+    }
+}

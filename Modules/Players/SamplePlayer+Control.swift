@@ -1,0 +1,278 @@
+public import RenderCore
+internal import Synchronization
+
+extension SamplePlayer {
+    /// A sound that was loaded, for ``SamplePlayer/play(_:at:gain:pan:pitch:every:)``.
+    public struct Sample: Sendable, Hashable {
+        let number: Int
+    }
+
+    /// One start of a sound, with its repeats, by which it can be stopped.
+    public struct Voice: Sendable, Hashable {
+        let number: Int
+    }
+
+    /// The state of control code. Under its lock.
+    struct Control {
+        /// The renderer's rate, when it is known.
+        var sampleRate: Double?
+        /// Every sound in the list, in its order.
+        var slots: [SampleSlot] = []
+        var lastNumber = 0
+        /// Changes of the list that the render thread may not have seen.
+        var openChanges = 0
+    }
+
+    // MARK: Sounds
+
+    /// Loads a sound. It can be played at once, also while others play.
+    ///
+    /// It is converted if it has another rate than the renderer: before this returns, if the rate is known.
+    ///
+    /// - Precondition: It has fewer than 2³¹ frames.
+    /// - Complexity: O(*n*) of the sounds that are loaded.
+    public func load(_ sound: Sound) -> Sample {
+        let number = control.withLock { control in
+            control.lastNumber += 1
+            return control.lastNumber
+        }
+        insert(sound, number: number, inPlaceOf: nil)
+        return Sample(number: number)
+    }
+
+    /// Replaces a sound by another. Voices that begin from now on play the new one, also if they were asked for before.
+    /// Voices that play the old one play it to its end.
+    ///
+    /// - Returns: `false` if the old one is not loaded; then the new one is not loaded either.
+    @discardableResult
+    public func replace(_ sample: Sample, with sound: Sound) -> Bool {
+        let old = control.withLock { control in
+            control.slots.last { $0.id == sample.number && !$0.isLeaving }
+        }
+        guard let old else { return false }
+        insert(sound, number: sample.number, inPlaceOf: old)
+        return true
+    }
+
+    /// Unloads a sound; in a transaction as soon as that was applied. Voices that play it play it to its end, unless
+    /// they are stopped. Starts that wait for their time, and repeats, are silent. The memory is freed when no voice
+    /// uses it any more.
+    ///
+    /// - Returns: `false` if it is not loaded.
+    @discardableResult
+    public func unload(_ sample: Sample) -> Bool {
+        let slots = control.withLock { control in
+            control.slots.filter { $0.id == sample.number && !$0.isLeaving }
+        }
+        if OpenTransaction.exists && !slots.isEmpty {
+            // A transaction that throws unloads no sound.
+            cycles.set(0) { [weak self] in for slot in slots { self?.retire(slot) } }
+        } else {
+            for slot in slots { retire(slot) }
+        }
+        return !slots.isEmpty
+    }
+
+    /// The number of sounds that are loaded.
+    public var loadedCount: Int {
+        control.withLock { control in Set(control.slots.filter { !$0.isLeaving }.map(\.id)).count }
+    }
+
+    private func insert(_ sound: Sound, number: Int, inPlaceOf old: SampleSlot?) {
+        demand(
+            sound.frameCount < 1 << 31,
+            "SamplePlayer: a sound of \(sound.frameCount) frames; it must have fewer than 2,147,483,648")
+        let rate = control.withLock { $0.sampleRate }
+        _ = rate.map(sound.at)  // takes long: not under the lock
+        control.withLock { control in
+            control.lastNumber += 1
+            let slot = SampleSlot(id: number, version: control.lastNumber, sound)
+            control.slots.append(slot)
+            control.openChanges += 1
+            exchange(
+                control,
+                whenSeen: { [weak self] in
+                    if let old { self?.retire(old) }
+                    self?.control.withLock { $0.openChanges -= 1 }
+                },
+                undo: { [weak self] in
+                    self?.control.withLock { control in
+                        control.openChanges -= 1
+                        control.slots.removeAll { $0 === slot }
+                    }
+                })
+        }
+    }
+
+    /// Makes the list equal to the slots.
+    private func exchange(
+        _ control: Control, whenSeen: (@Sendable () -> Void)?, undo: (@Sendable () -> Void)?
+    ) {
+        let slots = control.slots
+        let rate = control.sampleRate
+        sounds.exchange(slots.map(\.version), whenOldIsReleased: whenSeen, undo: undo) { _, index in
+            LoadedSound(slots[index], rate.map(slots[index].sound.at) ?? slots[index].sound, table)
+        }
+    }
+
+    private func retire(_ slot: SampleSlot) {
+        slot.leave()
+        Collector.shared.add(self)
+    }
+
+    /// Converts the loaded sounds, if the renderer has another rate than they were made for.
+    public func prepare(_ preparation: Preparation) {
+        let slots: [SampleSlot] = control.withLock { control in
+            if control.sampleRate == preparation.sampleRate { return [] }
+            control.sampleRate = preparation.sampleRate
+            return control.slots
+        }
+        for slot in slots {
+            sounds.replace(slot.version, with: LoadedSound(slot, slot.sound.at(preparation.sampleRate), table))
+        }
+    }
+
+    // MARK: Voices
+
+    /// Starts a sound, exactly in its frame; at once if the time has passed.
+    ///
+    /// - Parameters:
+    ///   - sample: The sample.
+    ///   - time: The time; by default as soon as possible.
+    ///   - gain: An amplitude factor, 0…16.
+    ///   - pan: In a stereo player, -1 (left) to 1 (right); the far side gets quieter.
+    ///   - pitch: The speed, as a factor, 1/64…64. The first start of a process at a pitch above 1 makes a filter, one
+    ///     for each semitone, on the calling thread.
+    ///   - interval: Seconds from one start to the next, until it is stopped; by default none. Each start is in the
+    ///     frame that is nearest to its time, reckoned from the first, however many hours it goes on. 16 sounds can be
+    ///     repeated at once; one more is heard once.
+    /// - Returns: The voice, which can be stopped; `nil` if 64 commands wait for their time and this one was not taken.
+    @discardableResult
+    public func play(
+        _ sample: Sample, at time: RenderTime = .immediately, gain: Float = 1, pan: Float = 0, pitch: Double = 1,
+        every interval: Double? = nil
+    ) -> Voice? {
+        let number = lastVoice.wrappingAdd(1, ordering: .relaxed).newValue
+        let place = control.withLock { control in control.slots.lastIndex { $0.id == sample.number } }
+        // A value that is not a number becomes the default.
+        let pitch = pitch.isFinite ? max(1 / 64, min(pitch, 64)) : 1
+        let command = SampleCommand(
+            action: .start, number: number, sound: sample.number, place: place ?? 0,
+            gain: gain.isFinite ? max(0, min(gain, 16)) : 1, pan: pan.isFinite ? max(-1, min(pan, 1)) : 0,
+            pitch: pitch, filter: quality == .fast || pitch == 1 ? nil : .filter(for: pitch),
+            interval: interval.map { $0.isFinite ? max(0, min($0, 1e6)) : 0 } ?? 0)
+        return commands.send(command, at: time) ? Voice(number: number) : nil
+    }
+
+    /// Plays a sample so many semitones higher.
+    @discardableResult
+    public func play(
+        _ sample: Sample, at time: RenderTime = .immediately, gain: Float = 1, pan: Float = 0, semitones: Double
+    ) -> Voice? {
+        play(sample, at: time, gain: gain, pan: pan, pitch: RenderMath.exp2(semitones / 12))
+    }
+
+    /// Starts a sound in a frame of this slice: for a render closure that has a clock of its own, such as a transport.
+    /// Before the player is run.
+    ///
+    /// - Parameters:
+    ///   - sample: The sample.
+    ///   - frame: The frame, counted from the first of the slice.
+    ///   - context: The closure's.
+    ///   - gain: An amplitude factor, 0…16.
+    /// - Returns: The voice, which can be stopped; `nil` if 64 commands wait for their time and this one was not taken.
+    @discardableResult
+    public func play(
+        _ sample: Sample, inFrame frame: Int, _ context: borrowing RenderContext, gain: Float = 1
+    ) -> Voice? {
+        if context.isDryRun { return nil }
+        let number = lastVoice.wrappingAdd(1, ordering: .relaxed).newValue
+        let command = SampleCommand(
+            action: .start, number: number, sound: sample.number, gain: gain.isFinite ? max(0, min(gain, 16)) : 1)
+        let time = context.sampleTime.addingSaturated(Int64(frame))
+        return commands.send(command, at: .sample(time)) ? Voice(number: number) : nil
+    }
+
+    /// Stops a voice and its repeats: it fades out in 5 ms.
+    ///
+    /// - Returns: `false` if 64 commands wait for their time and this one was not taken.
+    @discardableResult
+    public func stop(_ voice: Voice, at time: RenderTime = .immediately) -> Bool {
+        commands.send(SampleCommand(action: .stopVoice, number: voice.number), at: time)
+    }
+
+    /// Stops all voices of a sound, and its repeats.
+    @discardableResult
+    public func stop(_ sample: Sample, at time: RenderTime = .immediately) -> Bool {
+        commands.send(SampleCommand(action: .stopSound, sound: sample.number), at: time)
+    }
+
+    /// Stops all voices and repeats. Samples that wait for their time still begin.
+    @discardableResult
+    public func stopAll(at time: RenderTime = .immediately) -> Bool {
+        commands.send(SampleCommand(action: .stopAll), at: time)
+    }
+}
+
+extension SamplePlayer: Collectable {
+    /// Lets go of sounds that were unloaded, when no voice uses them.
+    package func collect() -> Bool {
+        var asked: [SampleSlot] = []
+        let isWaiting = control.withLock { control in
+            asked = control.slots.filter { $0.askForCycles() }
+            let isWaiting = control.slots.contains(where: \.isLeaving)
+            // This is not done while a transaction is open: it would be seen before its time.
+            guard control.openChanges == 0, control.slots.contains(where: \.isFree) else { return isWaiting }
+            control.slots.removeAll(where: \.isFree)
+            exchange(control, whenSeen: nil, undo: nil)
+            return true
+        }
+        if !asked.isEmpty {
+            // A render thread that has begun to use one of them has done so in a cycle that is under way, or before.
+            let slots = asked
+            cycles.set(0) { for slot in slots { slot.passCycles() } }
+        }
+        return isWaiting
+    }
+}
+
+/// A sound in the list, as the control side sees it.
+final class SampleSlot: Sendable {
+    /// The stages of unloading: used as ever; unloaded; waiting for the cycles under way; only its voices are left.
+    private enum Stage { case loaded, leaving, waiting, left }
+
+    let id: Int
+    let version: Int
+    let sound: Sound
+    /// The words that it shares with its ``LoadedSound``.
+    let shared = SharedWords()
+    private let stage = Lock(Stage.loaded)
+
+    init(id: Int, version: Int, _ sound: Sound) {
+        self.id = id
+        self.version = version
+        self.sound = sound
+        shared[LoadedWord.isLoaded] = 1
+    }
+
+    var isLeaving: Bool { stage.withLock { $0 != .loaded } }
+
+    /// Indicates whether the sound cannot be used any more.
+    var isFree: Bool { stage.withLock { $0 == .left } && shared[LoadedWord.users] == 0 }
+
+    func leave() {
+        stage.withLock { if $0 == .loaded { $0 = .leaving } }
+        shared[LoadedWord.isLoaded] = 0
+    }
+
+    /// Returns whether the cycles under way are to be waited for: asked once.
+    func askForCycles() -> Bool {
+        stage.withLock { stage in
+            if stage != .leaving { return false }
+            stage = .waiting
+            return true
+        }
+    }
+
+    func passCycles() { stage.withLock { $0 = .left } }
+}

@@ -1,0 +1,156 @@
+internal import RenderCore
+
+/// The difference between an ideal edge and one that a sampled signal can have: the band-limited step (or corner) less
+/// the sharp one.
+///
+/// A wave with sharp edges, plus this around each of them, is the wave through a low-pass filter: its harmonics are
+/// where they were and nothing folds back (E. Brandt, "Hard sync without aliasing", 2001; here with the residual of both
+/// sides, which a wave of known phase knows ahead of time, so that there is no latency).
+///
+/// The filter is a sinc in a Kaiser window over 112 frames: -0.08 dB at 0.4535 of the sample rate (20 kHz of 44.1 kHz),
+/// -94 dB from half of it on. It is the same at every rate. The residual is kept at 32 positions to the frame and read
+/// with a cubic through four of them: errors below -120 dB. 16 kB; making one takes about half a millisecond.
+public struct EdgeTable: ~Copyable, Sendable {
+    /// Frames before and after an edge that it changes.
+    @usableFromInline static var reach: Int { @_noLocks @_noAllocation get { 56 } }
+    /// Positions in a frame.
+    static var density: Int { @_noLocks @_noAllocation get { 32 } }
+
+    /// Rows of one position each, a frame from one number to the next; one row more at either end for the cubic.
+    private let rows: RenderMemory<Float>
+
+    /// Creates the table that the edges of a wave need: a sine has none, and its table is empty.
+    public init(for wave: Waveform) {
+        switch wave {
+        case .sine: rows = RenderMemory(repeating: 0, count: 0)
+        case .saw, .square: rows = Self.rows(isCorner: false)
+        case .triangle: rows = Self.rows(isCorner: true)
+        }
+    }
+
+    /// Adds an edge of a height to a run of samples.
+    ///
+    /// - Parameters:
+    ///   - height: The height of the jump; of a corner, the change of its slope in a frame.
+    ///   - since: The distance from the edge to the first frame after it, in parts of `step`.
+    ///   - tap: The frame of the table for the first sample.
+    @_noLocks @_noAllocation
+    func add(
+        _ height: Float, since: Int64, step: Int64, from tap: Int, count: Int, at first: Int,
+        to samples: inout MutableSpan<Float>
+    ) {
+        let (row, weights) = position(height, since, step)
+        var table = row &+ tap
+        var i = first
+        let end = first &+ count
+        while i &+ 8 <= end {
+            var sum = rows.vector8(at: table) * weights[0]
+            sum += rows.vector8(at: table &+ 112) * weights[1]
+            sum += rows.vector8(at: table &+ 224) * weights[2]
+            sum += rows.vector8(at: table &+ 336) * weights[3]
+            samples.store(samples.vector8(at: i) + sum, at: i)
+            table &+= 8
+            i &+= 8
+        }
+        while i < end {
+            samples[i] += value(table, weights)
+            table &+= 1
+            i &+= 1
+        }
+    }
+
+    /// Returns the value at one frame.
+    @_noLocks @_noAllocation
+    func value(_ height: Float, since: Int64, step: Int64, tap: Int) -> Float {
+        let (row, weights) = position(height, since, step)
+        return value(row &+ tap, weights)
+    }
+
+    @_noLocks @_noAllocation
+    private func value(_ table: Int, _ weights: SIMD4<Float>) -> Float {
+        var sum = rows.value(at: table) * weights[0]
+        sum += rows.value(at: table &+ 112) * weights[1]
+        sum += rows.value(at: table &+ 224) * weights[2]
+        return sum + rows.value(at: table &+ 336) * weights[3]
+    }
+
+    /// Returns the first of four rows and Lagrange's weights of the cubic through them, times the height.
+    @_noLocks @_noAllocation
+    private func position(_ height: Float, _ since: Int64, _ step: Int64) -> (row: Int, weights: SIMD4<Float>) {
+        let place = Double(since) / Double(step) * 32
+        let row = place < 31 ? Int(place) : 31
+        let x = Float(place - Double(row))
+        let (low, high) = ((x + 1) * x * height, (x - 1) * (x - 2) * height)
+        let weights = SIMD4<Float>(
+            x * high * (-1.0 / 6), (x + 1) * high * 0.5, low * (x - 2) * -0.5, low * (x - 1) * (1.0 / 6))
+        return (row &* 112, weights)
+    }
+
+    // MARK: Making it
+
+    private static func rows(isCorner: Bool) -> RenderMemory<Float> {
+        let cells = reach * density
+        // The integrals of h and of v h from 0 on, cell by cell.
+        var (areas, moments) = ([0.0], [0.0])
+        let gauss = gauss
+        for cell in 0..<cells {
+            var (area, moment) = (0.0, 0.0)
+            for node in gauss {
+                let v = (Double(cell) + 0.5 + 0.5 * node.x) / Double(density)
+                let h = impulse(v) * node.weight
+                area += h
+                moment += v * h
+            }
+            areas.append(areas[cell] + area)
+            moments.append(moments[cell] + moment)
+        }
+        let total = 2 * areas[cells]
+        let taps = 2 * reach
+        var rows = RenderMemory<Float>(repeating: 0, count: (density + 3) * taps)
+        for row in 0..<(density + 3) {
+            for tap in 0..<taps {
+                // The frame itself says which side of the edge it is on, so that each row goes on smoothly past it.
+                let isAfter = tap >= reach
+                let position = (tap - reach) * density + row - 1
+                let u = Double(position) / Double(density)
+                let cell = min(abs(position), cells)
+                let half = areas[cell] / total
+                let step = position < 0 ? 0.5 - half : 0.5 + half
+                let moment = (moments[cell] - moments[cells]) / total
+                let rounded = isCorner ? u * step - moment : step
+                let sharp = isAfter ? (isCorner ? u : 1) : 0
+                rows[row * taps + tap] = Float(rounded - sharp)
+            }
+        }
+        return rows
+    }
+
+    /// Returns the filter: a sinc with its corner at 0.473 of the sample rate, in a Kaiser window (beta 9.5). Both were
+    /// found by a search for the least loss at 0.4535 with -94 dB at 0.5.
+    private static func impulse(_ frames: Double) -> Double {
+        let corner = 0.473
+        let x = 2 * Double.pi * corner * frames
+        let place = frames / Double(reach)
+        return RenderMath.sin(x) / x * bessel(9.5 * (1 - place * place).squareRoot())
+    }
+
+    /// Returns the modified Bessel function of order 0, by its series.
+    private static func bessel(_ x: Double) -> Double {
+        let quarter = x * x / 4
+        var (sum, term, k) = (1.0, 1.0, 1.0)
+        while term > sum * 1e-17 {
+            term *= quarter / (k * k)
+            sum += term
+            k += 1
+        }
+        return sum
+    }
+
+    /// Gauss and Legendre's nodes and weights of four points.
+    private static var gauss: [(x: Double, weight: Double)] {
+        let inner = (3.0 / 7 - 2.0 / 7 * 1.2.squareRoot()).squareRoot()
+        let outer = (3.0 / 7 + 2.0 / 7 * 1.2.squareRoot()).squareRoot()
+        let (large, small) = ((18 + 30.0.squareRoot()) / 36, (18 - 30.0.squareRoot()) / 36)
+        return [(-outer, small), (-inner, large), (inner, large), (outer, small)]
+    }
+}

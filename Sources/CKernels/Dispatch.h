@@ -1,0 +1,129 @@
+// The macros that compile a kernel for several processors. For the files of this folder only.
+//
+// A kernel is written once, in plain C and vectors of a fixed size. KERNEL compiles it for the oldest x86-64 (SSE2) and
+// for AVX2, and its public function chooses the one for this processor: a load and a branch. There is nothing to
+// resolve when the program is loaded, as with `target_clones`, so that it also works without glibc and under the
+// sanitizers. WIDE_KERNEL is for a kernel that AVX-512 makes faster (a loop that only loads and stores is not).
+// KERNEL_OF is for one that is written in two ways, for short vectors and for longer ones.
+//
+// Every form gives the same bits: a vector is only a way to write the same sums, and no product is contracted with a sum
+// (FMA rounds once instead of twice, and would make the sound depend on the machine).
+
+#ifndef CKERNELS_DISPATCH_H
+#define CKERNELS_DISPATCH_H
+
+#include "CKernels.h"
+
+#pragma STDC FP_CONTRACT OFF
+// Functions that take vectors as arguments are always inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("arch=x86-64-v4"), min_vector_width(512)))
+#define AVX2 __attribute__((target("arch=x86-64-v3")))
+#define TAKEN __atomic_load_n(&kernel_vectors, __ATOMIC_RELAXED)
+#define KERNEL(type, name, parameters, ...) \
+    AVX2 static type name##_avx2 parameters { return name##_body(__VA_ARGS__); } \
+    static type name##_sse2 parameters { return name##_body(__VA_ARGS__); } \
+    type kernel_##name parameters { return TAKEN > 0 ? name##_avx2(__VA_ARGS__) : name##_sse2(__VA_ARGS__); }
+#define KERNEL_OF(type, name, narrow, wide, parameters, ...) \
+    AVX512 static type name##_avx512 parameters { return wide(__VA_ARGS__); } \
+    AVX2 static type name##_avx2 parameters { return wide(__VA_ARGS__); } \
+    static type name##_sse2 parameters { return narrow(__VA_ARGS__); } \
+    type kernel_##name parameters { \
+        int taken = TAKEN; \
+        if (taken > 1) return name##_avx512(__VA_ARGS__); \
+        return taken > 0 ? name##_avx2(__VA_ARGS__) : name##_sse2(__VA_ARGS__); \
+    }
+#else
+#define KERNEL(type, name, parameters, ...) \
+    type kernel_##name parameters { return name##_body(__VA_ARGS__); }
+#define KERNEL_OF(type, name, narrow, wide, parameters, ...) \
+    type kernel_##name parameters { return narrow(__VA_ARGS__); }
+#endif
+#define WIDE_KERNEL(type, name, parameters, ...) \
+    KERNEL_OF(type, name, name##_body, name##_body, parameters, __VA_ARGS__)
+
+/// Set before `main`, and by tests.
+extern int kernel_vectors;
+
+typedef float f4 __attribute__((vector_size(16)));
+typedef float f8 __attribute__((vector_size(32)));
+typedef float f16 __attribute__((vector_size(64)));
+typedef double d2 __attribute__((vector_size(16)));
+typedef double d4 __attribute__((vector_size(32)));
+typedef double d8 __attribute__((vector_size(64)));
+typedef int32_t i8 __attribute__((vector_size(32)));
+typedef int32_t i16 __attribute__((vector_size(64)));
+typedef int64_t l8 __attribute__((vector_size(64)));
+typedef uint32_t u8 __attribute__((vector_size(32)));
+typedef uint32_t u16 __attribute__((vector_size(64)));
+typedef int16_t s8 __attribute__((vector_size(16)));
+typedef int16_t s16 __attribute__((vector_size(32)));
+typedef uint64_t w8 __attribute__((vector_size(64)));
+
+INLINE f8 load8(const float *p) {
+    f8 v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store8(float *p, f8 v) { __builtin_memcpy(p, &v, sizeof v); }
+
+INLINE f16 load16(const float *p) {
+    f16 v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store16(float *p, f16 v) { __builtin_memcpy(p, &v, sizeof v); }
+
+INLINE d8 load8d(const double *p) {
+    d8 v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store8d(double *p, d8 v) { __builtin_memcpy(p, &v, sizeof v); }
+
+INLINE f8 low8(f16 v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7); }
+INLINE f8 high8(f16 v) { return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15); }
+
+INLINE d4 load4d(const double *p) {
+    d4 v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void store4d(double *p, d4 v) { __builtin_memcpy(p, &v, sizeof v); }
+
+INLINE d4 low4(f8 v) { return __builtin_convertvector(__builtin_shufflevector(v, v, 0, 1, 2, 3), d4); }
+INLINE d4 high4(f8 v) { return __builtin_convertvector(__builtin_shufflevector(v, v, 4, 5, 6, 7), d4); }
+
+INLINE f8 join(d4 low, d4 high) {
+    f4 a = __builtin_convertvector(low, f4), b = __builtin_convertvector(high, f4);
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+// A quarter turn either side of 0, -1…1, and the sign bit of the half turn that was taken away.
+INLINE f16 quarter(u16 phase, u16 *half) {
+    *half = (phase + 0x40000000u) & 0x80000000u;
+    return __builtin_convertvector((i16)(phase - *half), f16) * 0x1p-30f;
+}
+
+// The polynomial and its use are `RenderMath.sin(phase:)`: to the nearest half turn, the rest between two quarters.
+INLINE f16 sine_at(f16 q, f16 z, u16 half) {
+    f16 p = z * 0.00015148511247278685f + -0.0046737665849350225f;
+    p = p * z + 0.0796896789306073f;
+    p = p * z + -0.6459637105972021f;
+    p = p * z + 0.5707963184479123f;
+    return (f16)((u16)(q + q * p) ^ half);
+}
+
+INLINE f8 spread8(float v) { return (f8){v, v, v, v, v, v, v, v}; }
+INLINE f16 spread16(float v) { return (f16){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v}; }
+INLINE d4 spread4(double v) { return (d4){v, v, v, v}; }
+
+#endif

@@ -1,0 +1,184 @@
+#include "Dispatch.h"
+
+// A second-order filter at rest, eight frames at once.
+//
+// From one frame to the next a recursive filter waits for itself: three operations, some twelve cycles. Over a block of
+// eight it is one step of the same length: what comes out is the answer to the state at the start of the block (a row of
+// `cu` and `cw` for each frame) and to the frames of the block (the impulse response `h`). In double precision, as the
+// frame-by-frame form; what differs between the two lies at 1e-16.
+
+struct filter {
+    double zeros[4], h[8], cu[8], cw[8], bu[8], bw[8], a[4];
+};
+
+INLINE d8 spread8d(double v) { return (d8){v, v, v, v, v, v, v, v}; }
+
+INLINE f8 filter_block(const struct filter *f, f8 input, d2 *state, bool isWide) {
+    // A row of `h` may begin with zeros: those that stand before it.
+    const double *h = (const double *)f + 4;
+    d2 s = *state;
+    d4 x = low4(input), z = high4(input);
+    double frames[8];
+    store4d(frames, x);
+    store4d(frames + 4, z);
+    // Through memory, which the compiler would avoid: from there a number is spread at no cost where vectors are long.
+    if (isWide) __asm__("" : "+m"(frames));
+    d8 sums = load8d(f->cu) * spread8d(s[0]) + load8d(f->cw) * spread8d(s[1]);
+    // Frame i hears frame j through h[i - j].
+    for (int j = 0; j < 4; j++) sums += spread8d(frames[j]) * load8d(h - j);
+    d4 first = __builtin_shufflevector(sums, sums, 0, 1, 2, 3), second = __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
+    for (int j = 0; j < 4; j++) second += spread4(frames[4 + j]) * load4d(h - j);
+    d4 p = x * load4d(f->bu) + z * load4d(f->bu + 4);
+    d4 q = x * load4d(f->bw) + z * load4d(f->bw + 4);
+    d2 pq = __builtin_shufflevector(p, q, 0, 4) + __builtin_shufflevector(p, q, 1, 5);
+    d2 rs = __builtin_shufflevector(p, q, 2, 6) + __builtin_shufflevector(p, q, 3, 7);
+    d2 u = __builtin_shufflevector(s, s, 0, 0), w = __builtin_shufflevector(s, s, 1, 1);
+    *state = ((d2){f->a[0], f->a[1]} * u + (d2){f->a[2], f->a[3]} * w) + (pq + rs);
+    return join(first, second);
+}
+
+INLINE void filter_body(
+    const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *samples,
+    size_t count, bool isWide
+) {
+    const struct filter *f = (const struct filter *)numbers;
+    d2 state = {*u, *w};
+    if (pendingCount > 0) {
+        size_t taken = count < 8 - pendingCount ? count : 8 - pendingCount;
+        for (size_t i = 0; i < taken; i++) pending[pendingCount + i] = samples[i];
+        for (size_t i = pendingCount + taken; i < 8; i++) pending[i] = 0;
+        d2 kept = state;
+        float out[8];
+        store8(out, filter_block(f, load8(pending), &state, isWide));
+        for (size_t i = 0; i < taken; i++) samples[i] = out[pendingCount + i];
+        if (pendingCount + taken < 8) state = kept;
+        samples += taken;
+        count -= taken;
+    }
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) store8(samples + i, filter_block(f, load8(samples + i), &state, isWide));
+    *u = state[0];
+    *w = state[1];
+    if (i < count) {
+        for (size_t k = 0; k < 8; k++) pending[k] = i + k < count ? samples[i + k] : 0;
+        float out[8];
+        store8(out, filter_block(f, load8(pending), &state, isWide));
+        for (size_t k = 0; i + k < count; k++) samples[i + k] = out[k];
+    }
+}
+
+INLINE void filter_wide_body(
+    const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *samples, size_t count
+) {
+    filter_body(numbers, u, w, pending, pendingCount, samples, count, true);
+}
+
+INLINE void filter_narrow_body(
+    const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *samples, size_t count
+) {
+    filter_body(numbers, u, w, pending, pendingCount, samples, count, false);
+}
+
+KERNEL_OF(void, filter, filter_narrow_body, filter_wide_body,
+    (const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *samples, size_t count),
+    numbers, u, w, pending, pendingCount, samples, count)
+
+// Eight channels, one in each lane: the same sums in the same order.
+
+INLINE void transpose(f8 r[8]) {
+    f8 t[8], u[8];
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        t[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        for (int j = i; j < i + 2; j++) {
+            u[j] = __builtin_shufflevector(t[j], t[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            u[j + 2] = __builtin_shufflevector(t[j], t[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        r[i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        r[i + 4] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+INLINE d8 drive(const double b[8], const d8 x[8]) {
+    d8 p = x[0] * b[0] + x[4] * b[4], q = x[1] * b[1] + x[5] * b[5];
+    d8 r = x[2] * b[2] + x[6] * b[6], s = x[3] * b[3] + x[7] * b[7];
+    return (p + q) + (r + s);
+}
+
+// Frames of eight channels become what comes out.
+INLINE void filter_blocks(const struct filter *f, f8 rows[8], d8 *u, d8 *w) {
+    d8 x[8];
+    transpose(rows);
+    for (int i = 0; i < 8; i++) x[i] = __builtin_convertvector(rows[i], d8);
+    // A row of the triangle is as long as its number: the compiler leaves that a loop unless told.
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 8; i++) {
+        d8 sum = f->cu[i] * *u + f->cw[i] * *w;
+#pragma clang loop unroll(full)
+        for (int j = 0; j <= i; j++) sum += x[j] * f->h[i - j];
+        rows[i] = __builtin_convertvector(sum, f8);
+    }
+    transpose(rows);
+    d8 next = (f->a[0] * *u + f->a[2] * *w) + drive(f->bu, x);
+    *w = (f->a[1] * *u + f->a[3] * *w) + drive(f->bw, x);
+    *u = next;
+}
+
+INLINE void filter_eight_body(
+    const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *const *channels,
+    size_t offset, size_t count
+) {
+    const struct filter *f = (const struct filter *)numbers;
+    float *samples[8];
+    for (int c = 0; c < 8; c++) samples[c] = channels[c] + offset;
+    d8 left = load8d(u), right = load8d(w);
+    size_t done = 0;
+    while (done < count) {
+        f8 rows[8];
+        size_t taken = count - done < 8 - pendingCount ? count - done : 8 - pendingCount;
+        if (taken == 8) {
+            for (int c = 0; c < 8; c++) rows[c] = load8(samples[c] + done);
+            filter_blocks(f, rows, &left, &right);
+            for (int c = 0; c < 8; c++) store8(samples[c] + done, rows[c]);
+        } else {
+            for (int c = 0; c < 8; c++) {
+                for (size_t i = pendingCount; i < 8; i++)
+                    pending[8 * c + i] = i - pendingCount < taken ? samples[c][done + i - pendingCount] : 0;
+                rows[c] = load8(pending + 8 * c);
+            }
+            d8 keptLeft = left, keptRight = right;
+            filter_blocks(f, rows, &left, &right);
+            for (int c = 0; c < 8; c++) {
+                float out[8];
+                store8(out, rows[c]);
+                for (size_t i = 0; i < taken; i++) samples[c][done + i] = out[pendingCount + i];
+            }
+            if (pendingCount + taken < 8) {
+                left = keptLeft;
+                right = keptRight;
+            }
+        }
+        done += taken;
+        pendingCount = 0;
+    }
+    store8d(u, left);
+    store8d(w, right);
+}
+
+// The way for short vectors, for which lanes do not pay.
+INLINE void filter_each_body(
+    const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *const *channels,
+    size_t offset, size_t count
+) {
+    for (int c = 0; c < 8; c++)
+        filter_body(numbers, u + c, w + c, pending + 8 * c, pendingCount, channels[c] + offset, count, false);
+}
+
+KERNEL_OF(void, filter_eight, filter_each_body, filter_eight_body,
+    (const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *const *channels,
+        size_t offset, size_t count),
+    numbers, u, w, pending, pendingCount, channels, offset, count)

@@ -1,0 +1,166 @@
+// The inner loops of the engine, for the processor that runs them: AVX-512 or AVX2 where there is one, else what the compiler
+// makes of plain C. All forms give the same bits. None keeps anything, allocates or waits; where two pointers are given their
+// memory does not overlap. Swift calls them through `Kernel` of SignalBlocks.
+
+#ifndef CKERNELS_H
+#define CKERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef __swift__
+#define REALTIME_SAFE __attribute__((swift_attr("@_noLocks"))) __attribute__((swift_attr("@_noAllocation")))
+#else
+#define REALTIME_SAFE
+#endif
+
+/// Takes the kernels for vectors of four numbers (0: SSE2), eight (1: AVX2) or sixteen (2: AVX-512): for tests and
+/// measurements. Not while any is running.
+///
+/// @return Which are taken: fewer where the processor has no more.
+int kernel_use_vectors(int wanted);
+
+/// `target = source`.
+REALTIME_SAFE void kernel_copy(float *_Nonnull target, const float *_Nonnull source, size_t count);
+
+/// `sum += a`.
+REALTIME_SAFE void kernel_add(float *_Nonnull sum, const float *_Nonnull a, size_t count);
+
+/// `sum = ((sum + a) + b) + c`.
+REALTIME_SAFE void kernel_add_three(
+    float *_Nonnull sum, const float *_Nonnull a, const float *_Nonnull b, const float *_Nonnull c, size_t count);
+
+/// `sum += a * gain`.
+REALTIME_SAFE void kernel_add_scaled(float *_Nonnull sum, const float *_Nonnull a, float gain, size_t count);
+
+/// `samples *= gain`.
+REALTIME_SAFE void kernel_scale(float *_Nonnull samples, float gain, size_t count);
+
+/// `samples = value`.
+REALTIME_SAFE void kernel_fill(float *_Nonnull samples, float value, size_t count);
+
+/// A channel onto two: `right = left * rightGain`, `left *= leftGain`.
+REALTIME_SAFE void kernel_spread(
+    float *_Nonnull left, float *_Nonnull right, float leftGain, float rightGain, size_t count);
+
+/// Integers as samples: 32,768 is full scale.
+REALTIME_SAFE void kernel_from_int16(const int16_t *_Nonnull integers, float *_Nonnull samples, size_t count);
+
+/// Samples as integers, rounded to the nearest and clipped.
+///
+/// @return How many were outside of -1...1 or no numbers.
+REALTIME_SAFE size_t kernel_to_int16(const float *_Nonnull samples, int16_t *_Nonnull integers, size_t count);
+
+/// Integers whose two channels take turns.
+REALTIME_SAFE void kernel_from_int16_pairs(
+    const int16_t *_Nonnull pairs, float *_Nonnull left, float *_Nonnull right, size_t count);
+
+/// Does the same, into integers.
+REALTIME_SAFE size_t kernel_to_int16_pairs(
+    const float *_Nonnull left, const float *_Nonnull right, int16_t *_Nonnull pairs, size_t count);
+
+/// A sine. Phase and step count 2^64 to the turn.
+REALTIME_SAFE void kernel_sine(uint64_t phase, uint64_t step, float level, float *_Nonnull samples, size_t count);
+
+/// Returns whether no sample is infinite, and none is no number.
+REALTIME_SAFE bool kernel_is_finite(const float *_Nonnull samples, size_t count);
+
+/// Weighted sums of neighbours: `output[i]` is the sum of `weights[t] * past[i + taps - 1 - t]`.
+REALTIME_SAFE void kernel_combine(
+    const float *_Nonnull weights, size_t taps, const float *_Nonnull past, float *_Nonnull output, size_t count);
+
+/// The loop of a delay: `samples` becomes the mix of itself and the echo, `line` what goes round.
+///
+/// @param round The echo as it has passed the loop's filter.
+REALTIME_SAFE void kernel_feed(
+    const float *_Nonnull echo, const float *_Nonnull round, const float *_Nonnull feedback, const float *_Nonnull mix,
+    float *_Nonnull samples, float *_Nonnull line, size_t count);
+
+/// A second-order filter at rest, in place, by blocks of eight frames.
+///
+/// @param numbers 48 of them: four zeros, the impulse response, the eight answers to `u` and to `w`, the eight effects
+///     on `u` and on `w`, and what the state becomes of itself.
+/// @param u The state at the start of the block that the first frame lies in, and `w`.
+/// @param pending The frames of that block which were filtered before; the rest of it is room for what follows.
+/// @param pendingCount How many those are: 0…7. The caller counts on.
+REALTIME_SAFE void kernel_filter(
+    const double *_Nonnull numbers, double *_Nonnull u, double *_Nonnull w, float *_Nonnull pending,
+    size_t pendingCount, float *_Nonnull samples, size_t count);
+
+/// Filters eight channels with the same numbers: eight states, eight times eight pending frames, and eight places,
+/// `offset` frames behind those in the table.
+REALTIME_SAFE void kernel_filter_eight(
+    const double *_Nonnull numbers, double *_Nonnull u, double *_Nonnull w, float *_Nonnull pending,
+    size_t pendingCount, float *_Nonnull const *_Nonnull channels, size_t offset, size_t count);
+
+/// Voices in one of the structures below.
+enum { kernel_lanes = 16 };
+
+/// Sixteen voices: the state of their filters, `tan(πf / rate)` and `1 / Q`, their gains, phase and step (2^32 to the
+/// turn). While they glide, the numbers are those at the end of the glide.
+struct kernel_voices {
+    double u[kernel_lanes], w[kernel_lanes], g[kernel_lanes], k[kernel_lanes];
+    float left[kernel_lanes], right[kernel_lanes];
+    uint32_t phase[kernel_lanes], step[kernel_lanes];
+    /// Of one to four steps, unless the steps are new.
+    float cosines[4][kernel_lanes], sines[4][kernel_lanes];
+    int32_t isTurned;
+};
+
+/// The numbers of one voice.
+struct kernel_voice {
+    double g, k;
+    float left, right;
+    uint32_t step;
+};
+
+/// The glides of sixteen voices: their numbers at the start, the change in each frame, the beginning and the length.
+struct kernel_voice_glides {
+    double g[kernel_lanes], gSlope[kernel_lanes], k[kernel_lanes], kSlope[kernel_lanes];
+    float left[kernel_lanes], leftSlope[kernel_lanes], right[kernel_lanes], rightSlope[kernel_lanes];
+    uint32_t step[kernel_lanes], stepSlope[kernel_lanes];
+    int32_t begin[kernel_lanes], length[kernel_lanes];
+};
+
+/// Renders voices: each a sine through its band-pass, on two channels.
+///
+/// @param ends For each sixteen when the last of their glides is over.
+/// @param start When the first frame is: counts as `begin` and `ends` do, and is less than 2^23. Filters that have faded are
+///     emptied where it is a multiple of 64.
+/// @param lanes Room for 16 numbers a frame.
+REALTIME_SAFE void kernel_voices(
+    struct kernel_voices *_Nonnull voices, const struct kernel_voice_glides *_Nonnull glides,
+    const int32_t *_Nonnull ends, size_t groups, int32_t start, float *_Nonnull left, float *_Nonnull right,
+    float *_Nonnull lanes, size_t count);
+
+/// Gives a voice other numbers at once.
+REALTIME_SAFE void kernel_voice_put(
+    struct kernel_voices *_Nonnull voices, struct kernel_voice_glides *_Nonnull glides, size_t voice,
+    struct kernel_voice numbers);
+
+/// Lets a voice glide to other numbers from wherever it is, unless it has them or is on its way there.
+REALTIME_SAFE void kernel_voice_glide(
+    struct kernel_voices *_Nonnull voices, struct kernel_voice_glides *_Nonnull glides, int32_t *_Nonnull ends,
+    size_t voice, struct kernel_voice numbers, int32_t now, int32_t frames);
+
+/// Begins all turns anew, empties the filters and ends the glides.
+REALTIME_SAFE void kernel_voices_reset(
+    struct kernel_voices *_Nonnull voices, struct kernel_voice_glides *_Nonnull glides, int32_t *_Nonnull ends,
+    size_t groups);
+
+/// Makes `now` the moment that is counted from.
+REALTIME_SAFE void kernel_voices_turn_back(
+    struct kernel_voice_glides *_Nonnull glides, int32_t *_Nonnull ends, size_t groups, int32_t now);
+
+#include "CKernelsResampling.h"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,85 @@
+package import AudioFiles
+internal import RenderCore
+
+/// A file that can be streamed any number of times: its properties, and the way to open it.
+///
+/// It stays open between one stream and the next, so that starting again costs a seek.
+package final class StreamFile: Sendable {
+    /// The file as it was named.
+    package let path: String
+    /// Frames per second.
+    package let sampleRate: Double
+    /// The number of channels that it has.
+    package let channelCount: Int
+    /// The length of the file in frames.
+    package let frameCount: Int64
+    /// Indicates whether the file has two channels of 16-bit integers.
+    let hasPairs: Bool
+    private let open: @Sendable () throws(AudioFileError) -> any StreamSource
+    private let idle: Lock<(any StreamSource)?>
+
+    /// Creates a file whose properties the caller has found out.
+    package init(
+        path: String, sampleRate: Double, channelCount: Int, frameCount: Int64, hasPairs: Bool = false,
+        source: (any StreamSource)? = nil,
+        open: @escaping @Sendable () throws(AudioFileError) -> any StreamSource
+    ) {
+        self.path = path
+        self.sampleRate = sampleRate
+        self.channelCount = channelCount
+        self.frameCount = frameCount
+        self.hasPairs = hasPairs
+        self.open = open
+        idle = Lock(source)
+    }
+
+    /// Returns an open file for one stream.
+    func take() throws(AudioFileError) -> any StreamSource {
+        let waiting = idle.withLock { idle in
+            defer { idle = nil }
+            return idle
+        }
+        return if let waiting { waiting } else { try open() }
+    }
+
+    /// Takes a file back. One is kept open, others are closed.
+    func put(_ source: any StreamSource) { idle.withLock { if $0 == nil { $0 = source } } }
+}
+
+extension StreamFile {
+    /// Opens a file, to find out its properties.
+    ///
+    /// - Throws: An error if the file cannot be read, or is empty.
+    package convenience init(path: String) throws(AudioFileError) {
+        let source = try ReaderSource(path)
+        let info = source.reader.info
+        if info.frameCount == 0 {
+            throw AudioFileError(
+                path: path, reason: .empty, cannot: "play", explanation: "there is no sound in it; choose another one")
+        }
+        try info.checkRate("play")
+        self.init(
+            path: path, sampleRate: info.sampleRate, channelCount: info.channelCount, frameCount: info.frameCount,
+            hasPairs: source.reader.isDirect && info.channelCount == 2, source: source,
+            open: { () throws(AudioFileError) in try ReaderSource(path) })
+    }
+}
+
+/// A file behind the face that streams have for it.
+private final class ReaderSource: StreamSource {
+    var reader: AudioFileReader
+
+    init(_ path: String) throws(AudioFileError) { reader = try AudioFileReader(path: path) }
+
+    var isFloat: Bool { !reader.isDirect }
+
+    func read(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int {
+        try reader.read(into: &block, at: first, frames: frames)
+    }
+
+    func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int {
+        try reader.readPairs(into: &block, at: first, frames: frames)
+    }
+
+    func seek(to frame: Int64) throws(AudioFileError) { try reader.seek(to: frame) }
+}

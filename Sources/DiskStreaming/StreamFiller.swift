@@ -1,0 +1,251 @@
+internal import AudioFiles
+internal import RenderCore
+internal import Synchronization
+
+/// The disk's side of a stream: reads, loops, converts, and writes into the ring. One thread at a time.
+final class StreamFiller {
+    private let file: StreamFile
+    private let geometry: StreamGeometry
+    private let outputRate: Double
+    /// Indicates whether a frame is a pair of integers in the place of one sample.
+    private let isPairs: Bool
+    private var width: Int { isPairs ? 1 : file.channelCount }
+    private var source: (any StreamSource)?
+    /// The frame of the file that the source gives next.
+    private var position: Int64 = -1
+    /// The next frame of the stream, and the next one of the file.
+    private(set) var written: Int64 = 0
+    private var input: Int64 = 0
+    private var block: AudioBlock
+    private var conversion: Conversion?
+    /// A short loop, so that going round does not mean to seek.
+    private var loop: Loop?
+    private(set) var isDone = false
+    private var failure: AudioFileError?
+
+    /// Frames that are read, converted and written at once.
+    static var chunk: Int { 8_192 }
+    /// Loops up to this length are kept in memory.
+    private static var longestKept: Int64 { 65_536 }
+
+    private final class Loop {
+        var block: AudioBlock
+        init(channels: Int, frames: Int) { block = AudioBlock(channels: channels, frames: frames) }
+    }
+
+    private final class Conversion {
+        var converter: SampleRateConverter
+        var block: AudioBlock
+        var first = 0
+        var count = 0
+        /// Frames that come out before the one that is wanted.
+        var surplus: Int64 = 0
+        init(from: Double, to: Double, channels: Int) {
+            converter = SampleRateConverter(from: from, to: to, channels: channels)
+            block = AudioBlock(channels: channels, frames: StreamFiller.chunk)
+        }
+    }
+
+    init(_ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool) {
+        self.isPairs = isPairs
+        self.file = file
+        self.geometry = geometry
+        self.outputRate = outputRate
+        block = AudioBlock(channels: isPairs ? 1 : file.channelCount, frames: Self.chunk)
+    }
+
+    deinit { close() }
+
+    /// Returns the error that kept the stream from reading on: once.
+    func takeFailure() -> AudioFileError? {
+        defer { failure = nil }
+        return failure
+    }
+
+    /// Writes up to so many frames into the ring, where it has room for them. Returns how many.
+    func fill(_ core: borrowing StreamCore, frames limit: Int) -> Int {
+        var moved = 0
+        while !isDone && moved < limit {
+            let wanted = core.wanted.load(ordering: .acquiring)
+            // Reading on is cheaper than a seek, up to a point.
+            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, geometry.end)) }
+            let room = min(core.ring.freeFrames, Self.chunk, limit - moved)
+            let count = Int(min(Int64(room), geometry.end &- written))
+            if room > 0 && count == 0 { finish() }
+            if count == 0 { break }
+            do throws(AudioFileError) {
+                let made = try produce(count)
+                let late = Int(max(0, min(wanted &- written, Int64(made))))
+                if made > late {
+                    core.ring.write(block, from: late, frames: made - late, time: .sample(written &+ Int64(late)))
+                }
+                written &+= Int64(made)
+                core.written.store(written, ordering: .releasing)
+                moved += max(1, made)
+                if made < count { stopShort(core) }
+                if written == geometry.end { finish() }
+            } catch {
+                failure = error
+                stopShort(core)
+            }
+        }
+        return moved
+    }
+
+    private func finish() {
+        isDone = true
+        close()
+    }
+
+    /// Gives the file back for the next player, and the memory with it.
+    private func close() {
+        if let source { file.put(source) }
+        source = nil
+        conversion = nil
+        loop = nil
+    }
+
+    /// Ends the stream, because the file ended before its header had said, or could not be read any further.
+    private func stopShort(_ core: borrowing StreamCore) {
+        if failure == nil {
+            failure = AudioFileError(
+                path: file.path, reason: .damaged, cannot: "play",
+                explanation: "it ends before its \(file.frameCount) frames; it may have been cut off while it played")
+        }
+        core.end.store(written, ordering: .releasing)
+        isDone = true
+        // A source that has failed is not used again.
+        source = nil
+        close()
+    }
+
+    /// Frames of the stream into the block, in the file's channels. Fewer: the file has ended early.
+    private func produce(_ count: Int) throws(AudioFileError) -> Int {
+        if geometry.isAtRate {
+            let made = try read(into: &block, count)
+            return made
+        }
+        let conversion = conversion ?? Conversion(from: file.sampleRate, to: outputRate, channels: file.channelCount)
+        self.conversion = conversion
+        let total = geometry.end == .max ? Int64.max : geometry.firstLength &+ (geometry.passes - 1) &* geometry.length
+        var made = 0
+        while made < count {
+            if conversion.count == 0 && input < total {
+                conversion.first = 0
+                let frames = Int(min(Int64(Self.chunk), total &- input))
+                conversion.count = try read(into: &conversion.block, frames)
+                if conversion.count < frames { return made }
+            }
+            let produced: Int
+            if conversion.count > 0 {
+                let (consumed, count) = conversion.converter.convert(
+                    conversion.block, from: conversion.first, frames: conversion.count, into: &block, at: made,
+                    room: count - made)
+                conversion.first += consumed
+                conversion.count -= consumed
+                produced = count
+            } else {
+                produced = conversion.converter.finish(into: &block, at: made, room: count - made)
+                if produced == 0 {
+                    // The last frame can be one more than the filter gives: its time is before the end all the same.
+                    block.silence(from: made, frames: count - made)
+                    return count
+                }
+            }
+            if conversion.surplus > 0 {
+                let dropped = Int(min(conversion.surplus, Int64(produced)))
+                conversion.surplus -= Int64(dropped)
+                for channel in 0..<block.channelCount {
+                    var samples = block[channel]
+                    for i in 0..<(produced - dropped) { samples[made + i] = samples[made + dropped + i] }
+                }
+                made += produced - dropped
+            } else {
+                made += produced
+            }
+        }
+        return made
+    }
+
+    /// Frames of the file as they are heard, one pass after the other.
+    private func read(into target: inout AudioBlock, _ count: Int) throws(AudioFileError) -> Int {
+        var done = 0
+        while done < count {
+            let pass = geometry.firstLength
+            let isFirst = input < pass
+            let place = isFirst ? geometry.start &+ input : geometry.lower &+ (input &- pass) % geometry.length
+            let frames = Int(min(Int64(count - done), geometry.upper &- place))
+            if !isFirst && geometry.length <= Self.longestKept {
+                let loop = try kept()
+                target.copy(
+                    from: loop.block, sourceOffset: Int(place &- geometry.lower), to: done, frames: frames)
+            } else {
+                let got = try read(into: &target, at: done, from: place, frames)
+                if got < frames {
+                    input &+= Int64(got)
+                    return done + got
+                }
+            }
+            input &+= Int64(frames)
+            done += frames
+        }
+        return done
+    }
+
+    private func kept() throws(AudioFileError) -> Loop {
+        if let loop { return loop }
+        let new = Loop(channels: width, frames: Int(geometry.length))
+        _ = try read(into: &new.block, at: 0, from: geometry.lower, Int(geometry.length))
+        loop = new
+        return new
+    }
+
+    private func read(
+        into target: inout AudioBlock, at first: Int, from place: Int64, _ frames: Int
+    ) throws(AudioFileError) -> Int {
+        let source = if let source { source } else { try file.take() }
+        if self.source == nil {
+            self.source = source
+            position = -1
+        }
+        if position != place { try source.seek(to: place) }
+        position = -1
+        var got = 0
+        while got < frames {
+            let more =
+                isPairs
+                ? try source.readPairs(into: &target, at: first + got, frames: frames - got)
+                : try source.read(into: &target, at: first + got, frames: frames - got)
+            if more <= 0 { break }
+            got += more
+        }
+        position = place &+ Int64(got)
+        if !isPairs && source.isFloat { StreamFiller.clean(&target, from: first, frames: got) }
+        return got
+    }
+
+    /// Samples that are no numbers become silence: one of them would spoil all that a filter hears afterwards.
+    private static func clean(_ block: inout AudioBlock, from first: Int, frames: Int) {
+        for channel in 0..<block.channelCount {
+            if Signal.isFinite(block.samples(channel, from: first, frames: frames)) { continue }
+            var samples = block[channel, from: first, frames: frames]
+            for i in samples.indices where !samples[i].isFinite { samples[i] = 0 }
+        }
+    }
+
+    /// Goes on at a later frame of the stream. A converter begins anew some time before, at a frame that falls on one
+    /// of the file's, so that its filter has heard the frames before and the frames lie where they would have.
+    private func jump(to frame: Int64) {
+        written = frame
+        if geometry.isAtRate {
+            input = frame
+            return
+        }
+        let conversion = Conversion(from: file.sampleRate, to: outputRate, channels: file.channelCount)
+        let runUp = Int64(outputRate / 20)
+        let first = max(0, (frame &- runUp) / geometry.up &* geometry.up)
+        conversion.surplus = frame &- first
+        input = geometry.input(at: first)
+        self.conversion = conversion
+    }
+}

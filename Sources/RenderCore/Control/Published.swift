@@ -1,0 +1,109 @@
+package import Synchronization
+
+/// A value that one thread changes now and then and any thread reads, without a lock. A reader never gets half of one value
+/// and half of another.
+///
+///     let place = Published(Place())
+///     place.store(Place(frame: 7))                // one thread
+///     place.load()                                // any thread
+///
+/// Annotated code, and code of another target on the render thread, uses ``PublishedWords``: the type's metadata would be
+/// made when they first run.
+package struct Published<Value: BitwiseCopyable & Sendable>: ~Copyable, Sendable {
+    private let words: PublishedWords
+    /// The value that ``load()`` reads into a copy of.
+    private let first: Value
+
+    package init(_ value: Value) {
+        first = value
+        words = PublishedWords(value)
+    }
+
+    /// Stores a value. One thread at a time may do so.
+    package func store(_ value: Value) {
+        var copy = value
+        unsafe words.store(&copy)
+    }
+
+    /// Returns the value. It tries until no thread changes the value meanwhile.
+    package func load() -> Value {
+        var copy = first
+        unsafe words.load(to: &copy, tries: .max)
+        return copy
+    }
+}
+
+/// The words of such a value. They are published by their number of changes, which is odd during one.
+@safe package struct PublishedWords: ~Copyable, @unchecked Sendable {
+    // Unchecked because behind the pointer is nothing but atomics.
+    /// The number of changes, and behind it the value.
+    @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
+    @usableFromInline let count: Int
+    private let memory: Memory
+
+    /// Of a struct like this Swift 6.3 forgets the `deinit` where a class holds one, and its memory is never freed.
+    @safe private final class Memory: @unchecked Sendable {
+        // Unchecked because behind the pointer is nothing but atomics.
+        let words: UnsafeMutablePointer<Atomic<UInt64>>
+        private let count: Int
+
+        init(count: Int) {
+            self.count = count
+            unsafe words = .allocate(capacity: count)
+            for word in 0..<count { unsafe (words + word).initialize(to: Atomic(0)) }
+        }
+
+        deinit {
+            unsafe words.deinitialize(count: count)
+            unsafe words.deallocate()
+        }
+    }
+
+    /// - Precondition: the value fills whole words of eight bytes.
+    package init<Value: BitwiseCopyable>(_ value: Value) {
+        demand(
+            MemoryLayout<Value>.size % 8 == 0 && MemoryLayout<Value>.alignment == 8,
+            "Published: \(Value.self) does not fill whole words of eight bytes")
+        count = MemoryLayout<Value>.size / 8
+        memory = Memory(count: count + 1)
+        unsafe words = memory.words
+        var copy = value
+        unsafe store(&copy)
+    }
+
+    /// Another value of the same type, or its first words, which leave the others as they are. One thread at a time.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package func store(_ value: UnsafeRawPointer, words limit: Int = .max) {
+        let count = limit < self.count ? limit : self.count
+        let source = unsafe value.assumingMemoryBound(to: UInt64.self)
+        let number = unsafe words[0].load(ordering: .relaxed)
+        unsafe words[0].store(number &+ 1, ordering: .relaxed)
+        // No word of the value is seen before the odd number.
+        atomicMemoryFence(ordering: .releasing)
+        var word = 0
+        while word < count {
+            unsafe words[word &+ 1].store(source[word], ordering: .relaxed)
+            word &+= 1
+        }
+        unsafe words[0].store(number &+ 2, ordering: .releasing)
+    }
+
+    /// Writes the value to memory of its type. After so many tries it may be of two values: a render thread does not try
+    /// for ever.
+    @_noLocks @_noAllocation
+    package func load(to value: UnsafeMutableRawPointer, tries: Int) {
+        let target = unsafe value.assumingMemoryBound(to: UInt64.self)
+        var left = tries
+        while left > 0 {
+            let number = unsafe words[0].load(ordering: .acquiring)
+            var word = 0
+            while word < count {
+                unsafe target[word] = words[word &+ 1].load(ordering: .relaxed)
+                word &+= 1
+            }
+            atomicMemoryFence(ordering: .acquiring)
+            if unsafe number & 1 == 0 && words[0].load(ordering: .relaxed) == number { return }
+            left &-= 1
+        }
+    }
+}

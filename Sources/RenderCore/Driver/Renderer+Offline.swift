@@ -1,0 +1,69 @@
+internal import Synchronization
+
+// Rendering without a clock: as fast as it goes, into memory.
+
+extension Renderer {
+    /// Renders a number of frames into memory, as fast as the machine can. While an output drives the renderer this
+    /// gives silence, and a fault.
+    ///
+    /// The renderer goes on from its present ``sampleTime``. The same closure gives the same samples as live.
+    ///
+    /// - Parameters:
+    ///   - frames: The number of frames, 0 or more.
+    ///   - cycle: The frames in a cycle, 1 or more: it makes no difference to the sound.
+    /// - Returns: The channels of the first output, then those of the others.
+    /// - Precondition: The numbers are in range.
+    public func renderOffline(frames: Int, cycle: Int = 512) -> AudioBlock {
+        demand(
+            frames >= 0 && cycle >= 1,
+            "renderOffline: \(frames) frames in cycles of \(cycle); it must be 0 or more in cycles of 1 or more")
+        var block = AudioBlock(channels: min(64, outputChannelCounts.reduce(0, +)), frames: frames)
+        renderOffline(into: &block, from: 0, frames: frames, cycle: cycle)
+        return block
+    }
+
+    /// Renders until a condition is true, and hands every cycle over.
+    ///
+    ///     renderer.renderOffline { renderer.sampleTime >= 48_000 } each: { block in try file.write(block) }
+    ///
+    /// - Parameters:
+    ///   - cycle: Frames in a cycle, 1 or more.
+    ///   - isDone: Asked before each cycle.
+    ///   - consume: Gets each cycle; if it throws, that is the end.
+    public func renderOffline<Failure: Error>(
+        cycle: Int = 512, until isDone: () -> Bool, each consume: (borrowing AudioBlock) throws(Failure) -> Void
+    ) throws(Failure) {
+        demand(cycle >= 1, "renderOffline: cycles of \(cycle) frames; they must have 1 or more")
+        var block = AudioBlock(channels: min(64, outputChannelCounts.reduce(0, +)), frames: cycle)
+        while !isDone() {
+            render(into: &block, hostTime: offlineHostTime, isOffline: true)
+            try consume(block)
+        }
+    }
+
+    /// Renders into a part of a block, for drivers that keep theirs.
+    package func renderOffline(
+        into block: inout AudioBlock, from first: Int, frames: Int, cycle: Int, driver: UInt = 0
+    ) {
+        var done = 0
+        while done < frames {
+            let count = min(cycle, frames - done)
+            render(
+                into: &block, from: first + done, frames: count, hostTime: offlineHostTime, isOffline: true,
+                driver: driver)
+            done += count
+        }
+    }
+
+    /// Host times offline follow the sample clock, so that jobs that are scheduled by them fall on the same frames each
+    /// time. They go on from the last live cycle's.
+    private var offlineHostTime: Int64 {
+        let elapsed = RenderTime.nearest(Double(sampleTime) * 1e9 / state.sampleRate)
+        var origin = state.offlineOrigin.load(ordering: .relaxed)
+        if origin == .min {
+            origin = (nextRenderTime ?? HostClock.now).subtractingSaturated(elapsed)
+            state.offlineOrigin.store(origin, ordering: .relaxed)
+        }
+        return origin.addingSaturated(elapsed)
+    }
+}

@@ -1,0 +1,42 @@
+/// A renderer inside of a module that renders with it, at the outer one's sample rate: it can be exchanged while it runs.
+struct ExchangeableRenderer: ~Copyable, Sendable {
+    private let inner: ManagedValue<InnerRenderer>
+    private let newest: Lock<(renderer: Renderer, preparation: Preparation?)>
+
+    init(_ renderer: Renderer) {
+        inner = ManagedValue(InnerRenderer(renderer))
+        newest = Lock((renderer, nil), .module)
+    }
+
+    /// The inner renderer. A new one is heard from the next slice on.
+    var renderer: Renderer {
+        get { newest.withLock { $0.renderer } }
+        nonmutating set {
+            let (old, preparation, version) = newest.withLock { newest in
+                let old = newest.renderer
+                newest.renderer = newValue
+                return (old, newest.preparation, inner.makeVersion())
+            }
+            // This runs without the lock: the renderer may be the one that this module is in.
+            if let preparation { newValue.configure(sampleRate: preparation.sampleRate) }
+            inner.exchange(InnerRenderer(newValue), version: version, whenOldIsFreed: nil, undo: nil)
+            // Here it may end, with no lock held.
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    /// Gives the inner renderer the sample rate of the outer one.
+    func prepare(_ preparation: Preparation) {
+        let renderer = newest.withLock { newest in
+            newest.preparation = preparation
+            return newest.renderer
+        }
+        renderer.configure(sampleRate: preparation.sampleRate)
+    }
+
+    /// Calls `body` with the renderer of this slice. On the render thread.
+    @inline(__always)
+    func with(_ context: inout RenderContext, _ body: (borrowing InnerRenderer, inout RenderContext) -> Void) {
+        inner.with(&context, body)
+    }
+}

@@ -1,0 +1,2 @@
+// An import of the core brings its building blocks, and with those its mathematics.
+@_exported public import SignalBlocks

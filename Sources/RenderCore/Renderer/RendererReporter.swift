@@ -1,0 +1,136 @@
+internal import CRender
+internal import Synchronization
+
+/// Passes on the work that the render thread of a renderer leaves for the control side: events, finished jobs, modules
+/// to be looked at. It does not hold the renderer, which so ends with its last reference outside.
+final class RendererReporter: Collectable, Sendable {
+    let hub = EventHub<RenderEvent>()
+    let names: ModuleNames
+    private let state: CycleState
+    private let told = Lock(FaultTeller())
+    private let renderer = Lock(Weak())
+    private let mustLook = Atomic<Bool>(false)
+    /// Indicates whether modules are to be notified when latencies have changed, and the host time of the last notice.
+    let aligns = Atomic<Bool>(false)
+    private let lastAligned = Atomic<Int64>(0)
+    /// Indicates whether a look is on its way.
+    private let isLooking = Atomic<Bool>(false)
+    private let cycle = Lock(Cycle())
+
+    private struct Weak {
+        weak var renderer: Renderer?
+    }
+
+    /// A cycle that is under way.
+    private struct Cycle {
+        var count: UInt = 0
+        var since: Int64 = 0
+        var isTold = false
+    }
+
+    init(_ state: CycleState, _ names: ModuleNames) {
+        self.state = state
+        self.names = names
+    }
+
+    /// Begins to pass things on.
+    func begin(for renderer: Renderer) {
+        self.renderer.withLock { $0.renderer = renderer }
+        Collector.shared.add(self)
+    }
+
+    /// Has the renderer look at its modules, soon.
+    func lookSoon() {
+        mustLook.store(true, ordering: .relaxed)
+        Collector.shared.wake()
+    }
+
+    func collect() -> Bool {
+        var wasBusy = state.inbox.collect() > 0
+        let isMissing = state.newcomers.takeMissing()
+        if mustLook.exchange(false, ordering: .relaxed) || isMissing || state.newcomers.isWaiting {
+            wasBusy = true
+            // Modules are prepared then, which is code of a user. One look at a time, also while other code of a user
+            // keeps it waiting.
+            if !isLooking.exchange(true, ordering: .relaxed) {
+                Collector.shared.runErrand { [weak self] in
+                    self?.isLooking.store(false, ordering: .relaxed)
+                    self?.renderer.withLock { $0.renderer }?.lookAtModules()
+                }
+            }
+        }
+        if aligns.load(ordering: .relaxed) { alignSoon() }
+        let unused = names.unused
+        let faults = state.log.take(at: state.clock.load(ordering: .relaxed), name: { names[$0] })
+        names.forget(unused)
+        for fault in told.withLock({ $0.merge(faults, at: HostClock.now) }) {
+            wasBusy = true
+            tell(.fault(fault))
+        }
+        if let late = state.late.take() {
+            wasBusy = true
+            tell(.late(count: late.count, frames: late.frames, sampleTime: late.sampleTime))
+        }
+        watchCycle()
+        return wasBusy || state.isRendering() || told.withLock { $0.isWaiting }
+    }
+
+    /// Looks now and then whether latencies have changed, which is code of a user.
+    private func alignSoon() {
+        let now = HostClock.now
+        guard now &- lastAligned.load(ordering: .relaxed) > 50_000_000,
+            !isAligning.exchange(true, ordering: .relaxed)
+        else { return }
+        lastAligned.store(now, ordering: .relaxed)
+        Collector.shared.runErrand { [weak self] in
+            self?.renderer.withLock { $0.renderer }?.alignAgain()
+            self?.isAligning.store(false, ordering: .relaxed)
+        }
+    }
+    private let isAligning = Atomic<Bool>(false)
+
+    // MARK: Telling
+
+    /// Indicates whether something has been written to standard error because nothing listened.
+    private let hasWritten = Atomic<Bool>(false)
+
+    /// Tells an event. The first mistake that no listener hears goes to standard error.
+    func tell(_ event: RenderEvent) {
+        if event.isMistake, !hub.hasListeners, !hasWritten.exchange(true, ordering: .relaxed) {
+            StandardError.say(
+                "\(event.description.trimmingFullStop). Nothing listens to this renderer's events, which have all of "
+                    + "them: let mistakes = renderer.onMain { print($0) }")
+        }
+        hub.send(event)
+    }
+
+    // MARK: A cycle that does not end
+
+    /// The time in nanoseconds that a cycle may take before it is reported. A cycle that is rendered offline gets more.
+    private var patience: Int64 { state.isOffline ? 30_000_000_000 : 1_000_000_000 }
+
+    /// The module in which a cycle is at this moment, and for how long it has been under way, if that is too long.
+    var endlessCycle: (module: String?, nanoseconds: Int64)? {
+        let now = HostClock.now
+        let count = state.counter.count.load(ordering: .acquiring)
+        let since: Int64? = cycle.withLock { cycle in
+            if cycle.count != count { cycle = Cycle(count: count, since: now) }
+            return count & 1 == 1 && now - cycle.since >= patience ? cycle.since : nil
+        }
+        return since.map { (state.moduleAtWork(in: count).flatMap { names[$0] }, now - $0) }
+    }
+
+    /// Tells a cycle that does not end, once.
+    private func watchCycle() {
+        guard let endless = endlessCycle else { return }
+        let isNew = cycle.withLock { cycle in
+            defer { cycle.isTold = true }
+            return !cycle.isTold
+        }
+        if isNew { tell(.endless(module: endless.module, nanoseconds: endless.nanoseconds)) }
+    }
+}
+
+extension String {
+    fileprivate var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+}

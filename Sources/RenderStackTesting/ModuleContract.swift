@@ -1,0 +1,167 @@
+public import RenderCore
+
+/// The promises of every module, with a call that finds out whether a module keeps them.
+///
+///     @Test func theTremoloKeepsTheContract() {
+///         #expect(ModuleContract { Tremolo() }.violations() == [])
+///     }
+///
+/// ``violations()`` returns a sentence for each way in which the module breaks the contract; none is a pass. It returns
+/// strings and needs no test library: Swift Testing, XCTest and a plain program show them alike.
+///
+/// The contract makes the module anew for each run, sends noise into as many buffers as its `stackEffect` takes, and hears
+/// all that it leaves on the stack. What is judged, one ``ContractPart`` after the other:
+///
+/// - the same samples with any lengths of cycles, and again after a reset;
+/// - a sample that is not a number makes one fault, and the module sounds again afterwards;
+/// - zeros after its tail, where silence goes in;
+/// - no allocation on the render thread;
+/// - the latency that it declares: what goes in at a frame is heard so much later;
+/// - each of its `parameters` is heard, and moves without a step;
+/// - transparency with an identity setting, where there is one: ``transparent(_:)``.
+///
+/// A part that cannot be judged is a sentence too.
+public struct ModuleContract<M: Module>: Sendable {
+    let make: @Sendable () throws -> M
+    let loop: @Sendable (M, inout RenderContext) -> Void
+    let sampleRate: Double
+    let channels: Int
+    let inputs: Int?
+    let tail: Duration
+    var identity: (@Sendable (M) -> Void)?
+    var leftOut: Set<ContractPart> = []
+    var parametersLeftOut: Set<String> = []
+
+    /// The contract of a module.
+    ///
+    ///     ModuleContract(tail: .seconds(4)) { Echo() }
+    ///     ModuleContract { Gate() } loop: { gate, context in
+    ///         context.run(gate)                       // finds its inputs on the stack
+    ///         context.pop()                           // the side-chain is not to be heard
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - sampleRate: frames per second, as a renderer takes them.
+    ///   - channels: channels of each input and of what is heard, 1…8.
+    ///   - tail: how long the module sounds on when its input falls silent, at most, and is silent at most after a fault;
+    ///     up to an hour.
+    ///   - inputs: buffers on the stack before the loop; as many as the module's `stackEffect` takes if nothing is said.
+    ///   - make: makes the module, in a state in which it sounds; called once for each run.
+    ///   - loop: runs the module, on the render thread; what is on the stack afterwards is heard. It does
+    ///     `context.run(module)` if nothing is said.
+    public init(
+        sampleRate: Double = 48_000, channels: Int = 2, tail: Duration = .seconds(1), inputs: Int? = nil,
+        _ make: @escaping @Sendable () throws -> M,
+        loop: @escaping @Sendable (M, inout RenderContext) -> Void = { module, context in context.run(module) }
+    ) {
+        self.make = make
+        self.loop = loop
+        self.sampleRate = sampleRate
+        self.channels = min(max(channels, 1), 8)
+        self.inputs = inputs.map { min(max($0, 0), 32) }
+        self.tail = min(max(tail, .zero), .seconds(3_600))
+    }
+
+    /// Returns the contract with transparency in it: a setting at which the module leaves the sound as it is, bit for bit.
+    /// Of several inputs all are to come out, or any one of them alone.
+    ///
+    ///     ModuleContract { Echo() }.transparent { $0.mix.value = 0 }
+    ///
+    /// - Parameter setting: makes a new module transparent.
+    public func transparent(_ setting: @escaping @Sendable (M) -> Void) -> ModuleContract {
+        var contract = self
+        contract.identity = setting
+        return contract
+    }
+
+    /// Returns the contract without some parts, for a module that is not meant to keep them.
+    ///
+    /// - Parameters:
+    ///   - parts: what is not judged.
+    ///   - reason: why, for whoever reads the test.
+    public func leavingOut(_ parts: ContractPart..., because reason: String) -> ModuleContract {
+        var contract = self
+        contract.leftOut.formUnion(parts)
+        return contract
+    }
+
+    /// Returns the contract without some parameters: those that are not heard in this state, or that are meant to step.
+    ///
+    /// - Parameters:
+    ///   - names: as `Module.parameters` has them.
+    ///   - reason: why, for whoever reads the test.
+    public func leavingOut(parameters names: String..., because reason: String) -> ModuleContract {
+        var contract = self
+        contract.parametersLeftOut.formUnion(names)
+        return contract
+    }
+
+    /// Runs the module, and returns a sentence for each way in which it breaks the contract; none is a pass.
+    ///
+    /// It renders some ten seconds of sound, offline, on this thread.
+    public func violations() -> [String] { violations(AllocationWatch.best) }
+
+    /// Returns the violations that another watch over allocations finds, for tests.
+    package func violations(_ watch: AllocationWatch) -> [String] {
+        do {
+            let first = try ModuleRun(self)
+            let name = first.module.name
+            let frames = self.frames(first)
+            let reference = first.render(frames: frames)
+            if let mistake = first.firstMistake { return ["\(name) makes a mistake on the render thread. \(mistake)"] }
+            if SoundComparison.peak(reference) == 0 {
+                return ["\(name) is silent, so nothing can be judged: hand over a module that sounds."]
+            }
+            if let frame = SoundComparison.firstDifference(reference, try ModuleRun(self).render(frames: frames)) {
+                return [
+                    "Two of \(name) that are made alike sound different from frame \(frame) on, so nothing can be compared: "
+                        + "what is random needs a seed."
+                ]
+            }
+            let subject = ContractSubject(
+                name: name, latency: first.module.latency(at: sampleRate), inputs: first.inputs, reference: reference,
+                parameters: first.module.parameters)
+            // Where the lengths of the cycles are heard anyway, the moves of parameters are not judged by them.
+            let cut = try cycleLengths(subject)
+            return try ContractPart.allCases.filter { !leftOut.contains($0) }.flatMap { part in
+                switch part {
+                case .cycleLengths: cut
+                case .reset: try reset(subject)
+                case .transparency: try transparency(subject)
+                case .notANumber: try notANumber(subject)
+                case .silence: try silence(subject)
+                case .allocation: try allocation(subject, watch)
+                case .latency: try latency(subject)
+                case .parameters: try parameters(subject, isSteady: cut.isEmpty)
+                }
+            }
+        } catch let error as RenderLoopError {
+            return ["The module cannot be run as the contract runs it. \(error)"]
+        } catch {
+            return ["The module cannot be made: \(error)."]
+        }
+    }
+
+    /// How much of the module is compared: a third of a second, and more where it takes long to come out.
+    private func frames(_ run: ModuleRun<M>) -> Int {
+        16_384 + 2 * max(0, min(run.module.latency(at: sampleRate), 1 << 20))
+    }
+
+    /// The tail in frames.
+    var tailFrames: Int { Int((tail / .seconds(1) * sampleRate).rounded(.up)) }
+}
+
+/// The facts about a module that all parts of a contract use.
+struct ContractSubject {
+    let name: String
+    /// The latency that the module declares, in frames.
+    let latency: Int
+    /// Buffers that go in.
+    let inputs: Int
+    /// The sound that the module makes of the noise in cycles of 512 frames.
+    let reference: [[Float]]
+    /// Those of a module that is gone.
+    let parameters: [ParameterReference]
+    /// Frames of the reference.
+    var frames: Int { reference[0].count }
+}

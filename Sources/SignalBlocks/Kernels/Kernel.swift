@@ -1,0 +1,337 @@
+#if arch(x86_64)
+    // Public because what other targets inline calls it.
+    public import CKernels
+#else
+    internal import CKernels
+#endif
+
+/// The inner loops that are worth a form for each processor: those of CKernels on x86-64, whose oldest processors know
+/// vectors of four numbers and whose newer ones know more, else those of ``SwiftKernel``. Both give the same bits.
+///
+/// Everything here is over raw memory that the caller has checked; for spans there is ``Signal``.
+@usableFromInline package enum Kernel {
+    @_noLocks @_noAllocation @inline(__always)
+    static func copy(_ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>, _ count: Int) {
+        #if arch(x86_64)
+            unsafe kernel_copy(target, source, count)
+        #else
+            for i in 0..<count { unsafe target[i] = source[i] }
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func add(_ source: UnsafePointer<Float>, to sum: UnsafeMutablePointer<Float>, _ count: Int) {
+        #if arch(x86_64)
+            unsafe kernel_add(sum, source, count)
+        #else
+            unsafe SwiftKernel.add(source, to: sum, count)
+        #endif
+    }
+
+    /// Computes `((sum + a) + b) + c`.
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func add(
+        _ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, _ c: UnsafePointer<Float>,
+        to sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_add_three(sum, a, b, c, count)
+        #else
+            unsafe SwiftKernel.add(a, b, c, to: sum, count)
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func add(
+        _ source: UnsafePointer<Float>, gain: Float, to sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_add_scaled(sum, source, gain, count)
+        #else
+            unsafe SwiftKernel.add(source, gain: gain, to: sum, count)
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {
+        #if arch(x86_64)
+            unsafe kernel_scale(samples, gain, count)
+        #else
+            unsafe SwiftKernel.scale(samples, gain, count)
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
+        #if arch(x86_64)
+            unsafe kernel_fill(samples, value, count)
+        #else
+            unsafe SwiftKernel.fill(samples, value, count)
+        #endif
+    }
+
+    /// Copies the left channel onto both.
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func spread(
+        _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ gains: (Float, Float), _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_spread(left, right, gains.0, gains.1, count)
+        #else
+            unsafe SwiftKernel.spread(left, right, gains, count)
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    static func convert(_ integers: UnsafePointer<Int16>, to samples: UnsafeMutablePointer<Float>, _ count: Int) {
+        #if arch(x86_64)
+            unsafe kernel_from_int16(integers, samples, count)
+        #else
+            unsafe SwiftKernel.convert(integers, to: samples, count)
+        #endif
+    }
+
+    /// Returns how many were clipped.
+    @_noLocks @_noAllocation @inline(__always)
+    static func convert(
+        _ samples: UnsafePointer<Float>, to integers: UnsafeMutablePointer<Int16>, _ count: Int
+    ) -> Int {
+        #if arch(x86_64)
+            unsafe kernel_to_int16(samples, integers, count)
+        #else
+            unsafe SwiftKernel.convert(samples, to: integers, count)
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func convert(
+        pairs: UnsafePointer<Int16>, to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>,
+        _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_from_int16_pairs(pairs, left, right, count)
+        #else
+            unsafe SwiftKernel.convert(pairs: pairs, to: left, right, count)
+        #endif
+    }
+
+    /// Returns how many were clipped.
+    @_noLocks @_noAllocation @inline(__always)
+    static func convert(
+        _ left: UnsafePointer<Float>, _ right: UnsafePointer<Float>, toPairs pairs: UnsafeMutablePointer<Int16>,
+        _ count: Int
+    ) -> Int {
+        #if arch(x86_64)
+            unsafe kernel_to_int16_pairs(left, right, pairs, count)
+        #else
+            unsafe SwiftKernel.convert(left, right, toPairs: pairs, count)
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    static func resample(
+        _ table: UnsafePointer<Float>, _ groups: Int, _ place: Float, _ samples: UnsafePointer<Float>
+    ) -> Float {
+        #if arch(x86_64)
+            unsafe kernel_resample(table, groups, place, samples)
+        #else
+            unsafe ResamplerKernel.frame(table, groups, place, samples)
+        #endif
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    static func resample(
+        _ table: UnsafePointer<Float>, _ groups: Int, _ place: Float, _ left: UnsafePointer<Float>,
+        _ right: UnsafePointer<Float>
+    ) -> (Float, Float) {
+        #if arch(x86_64)
+            var pair = SIMD2<Float>(0, 0)
+            unsafe withUnsafeMutableBytes(of: &pair) { bytes in
+                if let room = unsafe bytes.baseAddress?.assumingMemoryBound(to: Float.self) {
+                    unsafe kernel_resample_pair(table, groups, place, left, right, room)
+                }
+            }
+            return (pair[0], pair[1])
+        #else
+            return unsafe ResamplerKernel.frame(table, groups, place, left, right)
+        #endif
+    }
+
+    /// Computes the taps for one place, for more channels than two.
+    @_noLocks @_noAllocation @inline(__always)
+    static func taps(
+        _ table: UnsafePointer<Float>, _ groups: Int, _ place: Float, into taps: UnsafeMutablePointer<Float>
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_taps(table, groups, place, taps)
+        #else
+            unsafe ResamplerKernel.row(table, groups, place, into: taps)
+        #endif
+    }
+
+    /// Computes one frame of one channel, with the taps at hand: the same arithmetic, so the same bits.
+    @_noLocks @_noAllocation @inline(__always)
+    static func weigh(_ taps: UnsafePointer<Float>, _ groups: Int, _ samples: UnsafePointer<Float>) -> Float {
+        #if arch(x86_64)
+            unsafe kernel_weigh(taps, groups, samples)
+        #else
+            unsafe ResamplerKernel.sum(taps, groups, samples)
+        #endif
+    }
+
+    /// Computes one frame of two channels.
+    @_noLocks @_noAllocation @inline(__always)
+    static func weigh(
+        _ taps: UnsafePointer<Float>, _ groups: Int, _ left: UnsafePointer<Float>, _ right: UnsafePointer<Float>
+    ) -> (Float, Float) {
+        #if arch(x86_64)
+            var pair = SIMD2<Float>(0, 0)
+            unsafe withUnsafeMutableBytes(of: &pair) { bytes in
+                if let room = unsafe bytes.baseAddress?.assumingMemoryBound(to: Float.self) {
+                    unsafe kernel_weigh_pair(taps, groups, left, right, room)
+                }
+            }
+            return (pair[0], pair[1])
+        #else
+            return unsafe (ResamplerKernel.sum(taps, groups, left), ResamplerKernel.sum(taps, groups, right))
+        #endif
+    }
+
+    /// Returns up to eight frames of a sound at another pitch. On every processor this is C.
+    @_noLocks @_noAllocation @inline(__always)
+    static func read(
+        _ filter: kernel_pitch_filter, _ samples: UnsafePointer<Float>, _ length: Int, _ position: UInt64,
+        _ step: UInt64, _ count: Int
+    ) -> SIMD8<Float> {
+        var filter = unsafe filter
+        var frames = SIMD8<Float>(repeating: 0)
+        unsafe withUnsafeMutableBytes(of: &frames) { bytes in
+            if let room = unsafe bytes.baseAddress?.assumingMemoryBound(to: Float.self) {
+                unsafe kernel_read(&filter, samples, length, position, step, room, count)
+            }
+        }
+        return frames
+    }
+
+    /// Reads two channels.
+    @_noLocks @_noAllocation @inline(__always)
+    static func read(
+        _ filter: kernel_pitch_filter, _ left: UnsafePointer<Float>, _ right: UnsafePointer<Float>, _ length: Int,
+        _ position: UInt64, _ step: UInt64, _ count: Int
+    ) -> (SIMD8<Float>, SIMD8<Float>) {
+        var filter = unsafe filter
+        var frames = SIMD16<Float>(repeating: 0)
+        unsafe withUnsafeMutableBytes(of: &frames) { bytes in
+            if let room = unsafe bytes.baseAddress?.assumingMemoryBound(to: Float.self) {
+                unsafe kernel_read_pair(&filter, left, right, length, position, step, room, room + 8, count)
+            }
+        }
+        return (frames.lowHalf, frames.highHalf)
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    static func sine(
+        _ phase: UInt64, _ step: UInt64, _ level: Float, _ samples: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_sine(phase, step, level, samples, count)
+        #else
+            unsafe SwiftKernel.sine(phase, step, level, samples, count)
+        #endif
+    }
+
+    /// Computes `output[i]` as the sum of `weights[t] * past[i + taps - 1 - t]`.
+    @_noLocks @_noAllocation @inline(__always)
+    static func combine(
+        _ weights: UnsafePointer<Float>, _ taps: Int, _ past: UnsafePointer<Float>,
+        _ output: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_combine(weights, taps, past, output, count)
+        #else
+            unsafe SwiftKernel.combine(weights, taps, past, output, count)
+        #endif
+    }
+
+    /// Computes the loop of a delay.
+    @_noLocks @_noAllocation @inline(__always)
+    static func feed(
+        echo: UnsafePointer<Float>, round: UnsafePointer<Float>, feedback: UnsafePointer<Float>,
+        mix: UnsafePointer<Float>, _ samples: UnsafeMutablePointer<Float>, _ line: UnsafeMutablePointer<Float>,
+        _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_feed(echo, round, feedback, mix, samples, line, count)
+        #else
+            unsafe SwiftKernel.feed(echo: echo, round: round, feedback: feedback, mix: mix, samples, line, count)
+        #endif
+    }
+
+    /// Filters at rest, with the numbers of ``FilterCoefficients/blockNumbers(_:)``.
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func filter(
+        _ numbers: UnsafePointer<Double>, _ u: UnsafeMutablePointer<Double>, _ w: UnsafeMutablePointer<Double>,
+        _ pending: UnsafeMutablePointer<Float>, _ pendingCount: Int, _ samples: UnsafeMutablePointer<Float>,
+        _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_filter(numbers, u, w, pending, pendingCount, samples, count)
+        #else
+            unsafe SwiftKernel.filter(numbers, u, w, pending, pendingCount, samples, count)
+        #endif
+    }
+
+    /// Filters eight channels, `offset` frames behind the places in a table: eight states, and eight times eight
+    /// pending frames.
+    @_noLocks @_noAllocation @inline(__always)
+    static func filterEight(
+        _ numbers: UnsafePointer<Double>, _ u: UnsafeMutablePointer<Double>, _ w: UnsafeMutablePointer<Double>,
+        _ pending: UnsafeMutablePointer<Float>, _ pendingCount: Int,
+        _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, _ offset: Int, _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_filter_eight(numbers, u, w, pending, pendingCount, channels, offset, count)
+        #else
+            for i in 0..<8 {
+                unsafe SwiftKernel.filter(
+                    numbers, u + i, w + i, pending + 8 &* i, pendingCount, channels[i] + offset, count)
+            }
+        #endif
+    }
+
+    /// Returns whether no sample is infinite, and none is no number.
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func isFinite(_ samples: UnsafePointer<Float>, _ count: Int) -> Bool {
+        #if arch(x86_64)
+            unsafe kernel_is_finite(samples, count)
+        #else
+            unsafe SwiftKernel.isFinite(samples, count)
+        #endif
+    }
+}
+
+extension MutableSpan<Float> {
+    /// Returns the address of the samples, for a kernel that runs before anything else is done to the span; `nil` if
+    /// there are none.
+    @_lifetime(self: copy self)
+    @unsafe @_noLocks @_noAllocation
+    @inlinable @inline(__always) package mutating func address() -> UnsafeMutablePointer<Float>? {
+        unsafe withUnsafeMutableBufferPointer { $0.baseAddress }
+    }
+}
+
+extension MutableSpan<Int16> {
+    /// Returns the address of the integers in the same way.
+    @_lifetime(self: copy self)
+    @unsafe @_noLocks @_noAllocation
+    mutating func address() -> UnsafeMutablePointer<Int16>? {
+        unsafe withUnsafeMutableBufferPointer { $0.baseAddress }
+    }
+}
+
+/// Returns the address of the integers of a span that is only read. The compiler's analysis is switched off: it takes
+/// the end of the `Span` inside for one that may free memory, but a view owns none.
+@unsafe @_semantics("no_performance_analysis") @inline(never)
+func place(_ span: borrowing MutableSpan<Int16>) -> UnsafePointer<Int16>? {
+    unsafe span.withUnsafeBufferPointer { $0.baseAddress }
+}

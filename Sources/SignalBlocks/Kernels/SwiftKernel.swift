@@ -1,0 +1,190 @@
+/// The loops of ``Kernel`` in Swift, which define the results, and are used where CKernels has no form of its own.
+@usableFromInline package enum SwiftKernel {
+    @_noLocks @_noAllocation
+    @usableFromInline package static func add(
+        _ source: UnsafePointer<Float>, to sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        for i in 0..<count { unsafe sum[i] += source[i] }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func add(
+        _ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, _ c: UnsafePointer<Float>,
+        to sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        for i in 0..<count { unsafe sum[i] = ((sum[i] + a[i]) + b[i]) + c[i] }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func add(
+        _ source: UnsafePointer<Float>, gain: Float, to sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        for i in 0..<count { unsafe sum[i] += source[i] * gain }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {
+        for i in 0..<count { unsafe samples[i] *= gain }
+    }
+
+    @_noLocks @_noAllocation
+    static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
+        for i in 0..<count { unsafe samples[i] = value }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func spread(
+        _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ gains: (Float, Float), _ count: Int
+    ) {
+        for i in 0..<count {
+            let sample = unsafe left[i]
+            unsafe left[i] = sample * gains.0
+            unsafe right[i] = sample * gains.1
+        }
+    }
+
+    @_noLocks @_noAllocation
+    static func convert(_ integers: UnsafePointer<Int16>, to samples: UnsafeMutablePointer<Float>, _ count: Int) {
+        for i in 0..<count { unsafe samples[i] = Float(integers[i]) * 0x1p-15 }
+    }
+
+    @_noLocks @_noAllocation
+    static func convert(
+        _ samples: UnsafePointer<Float>, to integers: UnsafeMutablePointer<Int16>, _ count: Int
+    ) -> Int {
+        var fine: Int32 = 0
+        for i in 0..<count {
+            let sample = unsafe samples[i]
+            fine &+= Signal.isWithinScale(sample)
+            unsafe integers[i] = Signal.integer(sample)
+        }
+        return count &- Int(fine)
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func convert(
+        pairs: UnsafePointer<Int16>, to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>,
+        _ count: Int
+    ) {
+        for i in 0..<count {
+            unsafe left[i] = Float(pairs[2 &* i]) * 0x1p-15
+            unsafe right[i] = Float(pairs[2 &* i &+ 1]) * 0x1p-15
+        }
+    }
+
+    @_noLocks @_noAllocation
+    static func convert(
+        _ left: UnsafePointer<Float>, _ right: UnsafePointer<Float>, toPairs pairs: UnsafeMutablePointer<Int16>,
+        _ count: Int
+    ) -> Int {
+        var fine: Int32 = 0
+        for i in 0..<count {
+            let (one, two) = unsafe (left[i], right[i])
+            fine &+= Signal.isWithinScale(one) &+ Signal.isWithinScale(two)
+            unsafe pairs[2 &* i] = Signal.integer(one)
+            unsafe pairs[2 &* i &+ 1] = Signal.integer(two)
+        }
+        return 2 &* count &- Int(fine)
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func isFinite(_ samples: UnsafePointer<Float>, _ count: Int) -> Bool {
+        // An exponent of all ones carries into the sign bit; nothing else does.
+        var carry: UInt32 = 0
+        for i in 0..<count { unsafe carry |= (samples[i].bitPattern & 0x7FFF_FFFF) &+ 0x0080_0000 }
+        return carry & 0x8000_0000 == 0
+    }
+
+    @_noLocks @_noAllocation
+    static func sine(
+        _ phase: UInt64, _ step: UInt64, _ level: Float, _ samples: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        var now = phase
+        for i in 0..<count {
+            unsafe samples[i] = RenderMath.sin(phase: UInt32(truncatingIfNeeded: now &>> 32)) * level
+            now &+= step
+        }
+    }
+
+    @_noLocks @_noAllocation
+    static func combine(
+        _ weights: UnsafePointer<Float>, _ taps: Int, _ past: UnsafePointer<Float>,
+        _ output: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        for i in 0..<count { unsafe output[i] = 0 }
+        for tap in 0..<taps {
+            let weight = unsafe weights[tap]
+            let from = unsafe past + (taps &- 1 &- tap)
+            for i in 0..<count { unsafe output[i] += weight * from[i] }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    static func feed(
+        echo: UnsafePointer<Float>, round: UnsafePointer<Float>, feedback: UnsafePointer<Float>,
+        mix: UnsafePointer<Float>, _ samples: UnsafeMutablePointer<Float>, _ line: UnsafeMutablePointer<Float>,
+        _ count: Int
+    ) {
+        for i in 0..<count {
+            let sample = unsafe round[i]
+            let size = abs(sample)
+            let excess = (size - 4) * 0.25
+            let most = 4 + 4 * (excess / (1 + excess))
+            let held = size <= 4 ? sample : (sample < 0 ? -most : most)
+            let input = unsafe samples[i]
+            let fed = unsafe input + feedback[i] * held
+            unsafe line[i] = abs(fed) > 1e-30 && abs(fed) < 1e30 ? fed : 0
+            unsafe samples[i] = input * (1 - mix[i]) + echo[i] * mix[i]
+        }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func filter(
+        _ numbers: UnsafePointer<Double>, _ u: UnsafeMutablePointer<Double>, _ w: UnsafeMutablePointer<Double>,
+        _ pending: UnsafeMutablePointer<Float>, _ pendingCount: Int, _ samples: UnsafeMutablePointer<Float>,
+        _ count: Int
+    ) {
+        var start = pendingCount
+        var done = 0
+        while done < count {
+            let taken = min(8 &- start, count &- done)
+            for i in start..<8 { unsafe pending[i] = i &- start < taken ? samples[done &+ i &- start] : 0 }
+            for i in 0..<taken {
+                unsafe samples[done &+ i] = Float(answer(numbers, u.pointee, w.pointee, pending, start &+ i))
+            }
+            if start &+ taken == 8 { unsafe (u.pointee, w.pointee) = next(numbers, u.pointee, w.pointee, pending) }
+            done &+= taken
+            start = 0
+        }
+    }
+
+    /// Returns the output in one frame of a block: from its state, and from its frames in their order.
+    @_noLocks @_noAllocation
+    private static func answer(
+        _ numbers: UnsafePointer<Double>, _ u: Double, _ w: Double, _ block: UnsafeMutablePointer<Float>, _ frame: Int
+    ) -> Double {
+        var sum = unsafe numbers[12 &+ frame] * u + numbers[20 &+ frame] * w
+        for i in 0...frame { unsafe sum += Double(block[i]) * numbers[4 &+ frame &- i] }
+        return sum
+    }
+
+    /// Returns the state after a block.
+    @_noLocks @_noAllocation
+    private static func next(
+        _ numbers: UnsafePointer<Double>, _ u: Double, _ w: Double, _ block: UnsafeMutablePointer<Float>
+    ) -> (Double, Double) {
+        let (ofU, ofW) = unsafe (driven(numbers + 28, block), driven(numbers + 36, block))
+        return unsafe ((numbers[44] * u + numbers[46] * w) + ofU, (numbers[45] * u + numbers[47] * w) + ofW)
+    }
+
+    @_noLocks @_noAllocation
+    private static func driven(_ numbers: UnsafePointer<Double>, _ block: UnsafeMutablePointer<Float>) -> Double {
+        // The order in which lanes of four add up.
+        let pairs = unsafe SIMD4(
+            Double(block[0]) * numbers[0] + Double(block[4]) * numbers[4],
+            Double(block[1]) * numbers[1] + Double(block[5]) * numbers[5],
+            Double(block[2]) * numbers[2] + Double(block[6]) * numbers[6],
+            Double(block[3]) * numbers[3] + Double(block[7]) * numbers[7])
+        return (pairs[0] + pairs[1]) + (pairs[2] + pairs[3])
+    }
+}

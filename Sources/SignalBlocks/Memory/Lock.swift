@@ -1,0 +1,115 @@
+internal import CRender
+internal import Glibc
+
+/// The order in which locks are taken: a thread that holds one may take only those that stand below it in this list.
+///
+/// No lock is ever held while code of a user runs: a completion, a `deinit`, a `prepare`, a closure that changes a list.
+/// Such code may ask anything of anything, and may wait for another thread that does.
+///
+/// Debug builds check both, the order in ``Lock/withLock(_:)`` and the absence of locks in ``HeldLocks/expectNone(before:)``.
+package enum LockRank: UInt8 {
+    /// An output or a session, from its start to its stop.
+    case output
+    /// The run of an output: a session may start and stop it.
+    case run
+    /// A module's settings on the control side: a player's files, a mixer's sources, the members of a list.
+    case module
+    /// A part of a module that its control side reaches with the module's own lock held.
+    case part
+    /// The file behind a stream, while one thread reads or writes it.
+    case stream
+    /// A renderer's closure and settings.
+    case renderer
+    /// The table of the renderers that have modules.
+    case leases
+    /// Transactions that are handed over, one after the other.
+    case commits
+    /// The entries of a ``ManagedArray``.
+    case array
+    /// The nodes of a ``ManagedValue``.
+    case value
+    /// Jobs on their way to a render thread.
+    case inbox
+    /// Values on their way from a ``MessagePort`` to its listeners.
+    case delivery
+    /// A few variables: no other lock is taken inside.
+    case leaf
+}
+
+/// A mutex for the control side. Never taken on a render thread.
+///
+/// The lock is no `Synchronization.Mutex`: that is a bare futex, which ThreadSanitizer does not see. And it is not one
+/// of `Void`: a value without a size is taken for the head of the object.
+@safe package final class Lock<State>: @unchecked Sendable {
+    // Unchecked because `state` is reached only with the mutex held.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var state: State
+    private let rank: LockRank
+
+    /// Creates a lock around a state.
+    ///
+    /// - Parameter rank: The place in the order of locks.
+    package init(_ state: State, _ rank: LockRank = .leaf) {
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(mutex, nil)
+        self.state = state
+        self.rank = rank
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+
+    /// Runs a closure that has the state to itself. It must be short, and must not run code of a user.
+    @inlinable package func withLock<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let held = take()
+        defer { giveBack(held) }
+        return try body(&state)
+    }
+
+    /// Takes the mutex. Returns which locks this thread held before.
+    @usableFromInline func take() -> UInt64 {
+        #if DEBUG
+            let held = HeldLocks.take(rank)
+        #else
+            let held: UInt64 = 0
+        #endif
+        unsafe pthread_mutex_lock(mutex)
+        return held
+    }
+
+    @usableFromInline func giveBack(_ held: UInt64) {
+        unsafe pthread_mutex_unlock(mutex)
+        #if DEBUG
+            HeldLocks.giveBack(held)
+        #endif
+    }
+}
+
+/// The ranks of the locks that this thread holds, a bit each. In debug builds.
+package enum HeldLocks {
+    /// Notes a lock. Returns the earlier note.
+    static func take(_ rank: LockRank) -> UInt64 {
+        let held = crender_held_locks_get()
+        guard held >> UInt64(rank.rawValue) == 0 else {
+            fatalError("RenderStack: a lock of the rank \(rank) is taken while one of the same or a later rank is held")
+        }
+        crender_held_locks_set(held | 1 << UInt64(rank.rawValue))
+        return held
+    }
+
+    static func giveBack(_ held: UInt64) { crender_held_locks_set(held) }
+
+    /// Stops a debug build where code of a user is about to run while this thread holds a lock of ours.
+    package static func expectNone(before action: @autoclosure () -> String) {
+        #if DEBUG
+            guard crender_held_locks_get() == 0 else {
+                fatalError("RenderStack: a lock is held before \(action())")
+            }
+        #endif
+    }
+}

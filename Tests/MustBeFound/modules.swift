@@ -1,0 +1,26 @@
+import RenderStack
+
+// Mistakes in modules that compile. `scripts/check-modules` finds each line that ends with `found`, and no other:
+// scripts/checks/rules compares.
+
+public final class Misspelt: Effect {
+    public let depth = Parameter(1, in: 0...1)  // found
+    public let rate = Parameter(1, in: 0...1)
+    public var parameters: [ParameterReference] { [rate.named("rate")] }
+    private let filter = Member(LowPass())  // found
+    private let echo = Member(Delay())
+    public var members: [any Module] { [echo.module] }
+    var latency: Int { 64 }  // found
+
+    func prepair(_ preparation: Preparation) {}  // found
+    func prepare(at sampleRate: Double) {}  // found
+    func latency(sampleRate: Double) -> Int { 64 }  // found
+    func present() {}
+
+    public func process(_ context: inout RenderContext) {  // found
+        func rset(_ context: inout RenderContext) {}
+    }
+
+    @_noLocks @_noAllocation
+    func rset(_ context: inout RenderContext) {}  // found
+}

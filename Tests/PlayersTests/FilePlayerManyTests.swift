@@ -1,0 +1,102 @@
+import Foundation
+import RenderStack
+import TestSupport
+import Testing
+
+@Suite struct FilePlayerManyTests {
+    @Test("64 players of stereo FLAC and WAV, half at another rate: all play, memory and files bounded")
+    func many() async throws {
+        let folder = try TemporaryFolder()
+        let isSoak = ProcessInfo.processInfo.environment["RENDERSTACK_SOAK"] != nil
+        // Long enough that the rings do not hold all of it.
+        let seconds = isSoak ? 60.0 : 4.0
+        var players: [FilePlayer] = []
+        for index in 0..<8 {
+            let rate = index % 2 == 0 ? 48_000.0 : 44_100.0
+            let samples = noise(Int(rate * seconds), seed: UInt64(index)).map { $0 / 64 }
+            _ = try folder.write([samples, samples], "\(index).\(index < 4 ? "flac" : "wav")", rate: rate)
+        }
+        let before = openFiles()
+        for index in 0..<64 {
+            players.append(try FilePlayer(path: "\(folder.path)/\(index % 8).\(index % 8 < 4 ? "flac" : "wav")"))
+        }
+        let list = ModuleList(mixing: 2, players)
+        let renderer = try Renderer { context in
+            context.run(list)
+            context.output()
+        }
+        let output = ClockOutput(renderer, period: 512, priority: 0)
+        try output.start()
+        let start = usedSeconds()
+        renderer.transaction { for player in players { player.play() } }
+        var most = 0
+        let first = residentBytes()
+        for _ in 0..<Int(seconds * 2) {
+            try await Task.sleep(for: .milliseconds(450))
+            most = max(most, openFiles())
+        }
+        let last = residentBytes()
+        output.stop()
+        let missing = players.reduce(0) { $0 + $1.underrunCount }
+        print(
+            "64 players for \(Double(renderer.sampleTime) / 48_000) s: \(missing) frames missing, "
+                + "\(usedSeconds() - start) s of processor time, \(most - before) files open, "
+                + "\((last - first) / 1_048_576) MB more at the end, \(output.statistics)")
+        // Decoding 64 files in time is a matter of speed, which a busy machine may not have: only the soak asks for it.
+        if isSoak { #expect(missing == 0) }
+        #expect(players.allSatisfy { $0.currentFrame > 0 || $0.underrunCount > 0 })
+        #expect(await becomesTrue { players.allSatisfy { $0.streamCount <= 2 } })
+        #expect(most - before <= 64 + 32)
+        #expect(last - first < 64 << 20)
+    }
+
+    @Test("Memory stays flat while a file of two hours is played from its start to its end")
+    func twoHours() async throws {
+        let folder = try TemporaryFolder()
+        let path = "\(folder.path)/long.wav"
+        let (rate, frames) = (8_000, 2 * 60 * 60 * 8_000)
+        // Two hours of 16 bits in one channel, without the disk that they would take: a file with a hole.
+        var header = Data("RIFF".utf8)
+        func append<Number: FixedWidthInteger>(_ number: Number) {
+            withUnsafeBytes(of: number.littleEndian) { header.append(contentsOf: $0) }
+        }
+        append(UInt32(36 + frames * 2))
+        header += Data("WAVEfmt ".utf8)
+        append(UInt32(16))
+        append(UInt16(1))
+        append(UInt16(1))
+        append(UInt32(rate))
+        append(UInt32(rate * 2))
+        append(UInt16(2))
+        append(UInt16(16))
+        header += Data("data".utf8)
+        append(UInt32(frames * 2))
+        try header.write(to: URL(fileURLWithPath: path))
+        try #require(truncate(path, off_t(44 + frames * 2)) == 0)
+
+        let player = try FilePlayer(path: path)
+        #expect(player.frameCount == Int64(frames))
+        let renderer = try Renderer(sampleRate: Double(rate), channels: 1) { context in
+            context.run(player)
+            context.output()
+        }
+        player.play()
+        _ = renderer.renderOffline(frames: rate, cycle: 4_096)
+        let before = residentBytes()
+        while player.isPlaying { _ = renderer.renderOffline(frames: 60 * rate, cycle: 4_096) }
+        #expect(renderer.sampleTime >= Int64(frames) && renderer.sampleTime <= Int64(frames + 61 * rate))
+        #expect(player.underrunCount == 0)
+        #expect(residentBytes() - before < 16 << 20)
+    }
+
+    private func openFiles() -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+    }
+
+    private func residentBytes() -> Int {
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4_096 : 0
+    }
+
+    private func usedSeconds() -> Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
+}

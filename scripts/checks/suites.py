@@ -1,0 +1,21 @@
+"""Which tests run under what: each once in a debug build and once in a release build, where most is found."""
+
+# These tests follow the clock of a server or of a card: they wait most of their time, and run beside those that compute.
+BACKENDS = "JACKBackendTests|ALSABackendTests"
+
+# The debug build is that of AddressSanitizer. What is not in it runs in the release build alone: the filters and tones, which
+# are safe code and whose figures take long (in debug the contract of modules runs each of them); the fuzzer's processes, which
+# have so little memory that no sanitizer starts in them; the extreme rates, forged headers and pitches, which take minutes.
+ADDRESS_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
+                   "RenderStackTestingTests RealtimeWatchTests JACKBackendTests ALSABackendTests duplex")
+NOT_ADDRESS = "FuzzTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests"
+
+THREAD = "StressTests|HostileTests"
+NOT_THREAD = "ExtremeModuleTests"
+THREAD_TARGETS = "StressTests HostileTests"
+
+# The release tests run under the watchdog, but for these and the backends, which run without it (scripts/checks/clients
+# watches programs under JACK): the random programs, which allocate so much in their cycles, for a model, that findings would
+# be lost; the hostile programs, whose closures do everything that a closure should not; the extreme rates and forged
+# headers, at which an offline cycle converts for half a minute on a busy machine: a hang begins soon after that.
+UNWATCHED = "RandomProgramTests|HostileTests|ExtremePlayerTests|ClaimedHeaderTests"
