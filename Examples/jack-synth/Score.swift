@@ -72,7 +72,8 @@ struct Score: ~Copyable, Sendable {
                 add(note, step % 4 == 0 ? 112 : 72, at: start + Double(step) * 0.125, for: 0.1)
             }
             // The filter opens over eight bars, and closes again.
-            let turn = UInt8(60 + 40 * abs(Double((bar + 4) % 8) / 4 - 1))
+            let distance = abs((bar + 4) % 8 - 4)
+            let turn = UInt8(60 + 10 * distance)
             entries.append(Entry(seconds: start, message: .controller(channel: 0, number: 74, value: turn)))
         }
         return entries

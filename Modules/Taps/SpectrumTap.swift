@@ -163,8 +163,8 @@ public final class SpectrumTap: Tap, EventSource {
             var realSpan = real.mutableSpan
             var imaginarySpan = imaginary.mutableSpan
             fft.forward(Samples(frames.span), real: &realSpan, imaginary: &imaginarySpan)
-            var magnitudes = (0..<real.count).map { bin in
-                (real[bin] * real[bin] + imaginary[bin] * imaginary[bin]).squareRoot()
+            var magnitudes = zip(real, imaginary).map { (real: Float, imaginary: Float) -> Float in
+                (real * real + imaginary * imaginary).squareRoot()
             }
             // These two have no counterpart at the negative frequency.
             magnitudes[0] *= 0.5

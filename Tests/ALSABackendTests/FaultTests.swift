@@ -19,7 +19,8 @@ extension ALSATests {
             player.output.stop()
             let numbers = frameNumbers(card.played()[0])
             // The samples in the card's memory are lost when it fails; nothing is played twice.
-            #expect(numbers.count == 20 * 64 - 2 * 256)
+            let expected: Int = 20 * 64 - 2 * 256
+            #expect(numbers.count == expected)
             #expect(isConsecutive(Array(numbers.prefix(6 * 64))))
             #expect(isConsecutive(Array(numbers.dropFirst(6 * 64))))
             #expect(numbers[6 * 64] == 10 * 64)

@@ -23,7 +23,9 @@ import Testing
             context.output()
         }
         let renderer = try outer(Counter(), Insert(inner, input: input))
-        #expect(render(renderer, frames: 5_000, cycles: cycles)[0] == (1...5_000).map { 2 * Float($0) + 1000 })
+        #expect(
+            render(renderer, frames: 5_000, cycles: cycles)[0]
+                == counted(1...5_000).map { (number: Float) in 2 * number + 1000 })
         #expect(renderer.faultCount == 0 && inner.faultCount == 0 && inner.sampleTime == 5_000)
         #expect(renderer.latency == 0)
     }

@@ -99,7 +99,7 @@ private func counting() throws -> Renderer {
             #expect(output.statistics.cycles == heard.count - before)
             #expect(output.statistics.faults == 0)
         }
-        #expect(heard.all.flatMap(\.self) == (1...heard.count * 64).map(Float.init))
+        #expect(heard.all.flatMap(\.self) == counted(1...heard.count * 64))
         #expect(renderer.sampleTime == Int64(heard.count * 64))
         // It is free again.
         #expect(renderer.renderOffline(frames: 1).array(0) == [Float(heard.count * 64 + 1)])
@@ -224,7 +224,7 @@ private func counting() throws -> Renderer {
         isOver.store(true, ordering: .relaxed)
         #expect(await server.ends())
         let sounding = heard.all.flatMap(\.self).filter { $0 != 0 }
-        #expect(sounding == (1...sounding.count).map(Float.init))
+        #expect(sounding == counted(1...sounding.count))
         #expect(Int64(sounding.count) == renderer.sampleTime)
         #expect(renderer.faultCount == 0)
     }

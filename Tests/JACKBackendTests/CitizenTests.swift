@@ -196,7 +196,8 @@ extension JACKTests {
             #expect(first.sample == 0)
             #expect((moments.last?.sample ?? 0) > 3500 * 48_000)
             for moment in moments {
-                #expect(abs(Double(moment.host - first.host) - Double(moment.sample) * 1e9 / 48_000) <= 1)
+                let (host, frames) = (Double(moment.host - first.host), Double(moment.sample))
+                #expect(abs(host - frames * (1e9 / 48_000)) <= 1)
             }
         }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A jackd of the test's own, with a clock and no sound card, under a name of its own.
 final class DummyServer {
@@ -91,6 +92,22 @@ final class DummyServer {
             throw Program.Failure(what: "\(program) \(arguments.joined(separator: " ")): \(said)")
         }
         return result.text
+    }
+
+    /// Connects two ports. A program's port is on the list before the program is active, and the server refuses to
+    /// connect it until then: this asks again until the connection is there.
+    func connect(_ source: String, to target: String) async throws {
+        var reason = ""
+        let isConnected = await becomesTrue {
+            do {
+                try run("jack_connect", source, target)
+                return true
+            } catch {
+                reason = "\(error)"
+                return false
+            }
+        }
+        guard isConnected else { throw Program.Failure(what: reason) }
     }
 
     /// Starts a program against this server. It ends after `seconds` at the latest; with `nil` it is for the caller to end it.

@@ -133,7 +133,7 @@ extension JACKTests {
             }
             let output = JACKOutput(renderer, name: "ways", server: server.name)
             try output.start()
-            try server.run("jack_connect", "ways:out_2", "system:playback_2")
+            try await server.connect("ways:out_2", to: "system:playback_2")
             func settle(_ port: String, _ kind: String, _ expected: [Int]) async throws -> Bool {
                 try await becomesTrue { try Self.ranges(server, port)[kind] == expected }
             }

@@ -191,8 +191,8 @@ extension JACKTests {
             let output = JACKOutput(renderer, name: "ends", server: server.name, connect: .none)
             try other.start()
             try output.start()
-            try server.run("jack_connect", "other:out_2", "ends:in_1")
-            try server.run("jack_connect", "ends:out_1", "system:playback_2")
+            try await server.connect("other:out_2", to: "ends:in_1")
+            try await server.connect("ends:out_1", to: "system:playback_2")
             #expect(await becomesTrue { voice.isConnected })
             // Ours looks for connections of others twice a second, or more.
             usleep(2_000_000)

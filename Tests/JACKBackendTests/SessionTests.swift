@@ -237,8 +237,8 @@ extension JACKTests {
                 unlink(file)
             }
             #expect(try await becomesTrue { try server.run("jack_lsp").contains("jack_delay:in") })
-            try server.run("jack_connect", "jack_delay:out", "trip:in_1")
-            try server.run("jack_connect", "trip:out_1", "jack_delay:in")
+            try await server.connect("jack_delay:out", to: "trip:in_1")
+            try await server.connect("trip:out_1", to: "jack_delay:in")
             #expect(
                 try await becomesTrue {
                     try Latencies(server, "trip:out_1").capture
@@ -343,7 +343,7 @@ extension JACKTests {
             #expect(abs((Double(words[5]) ?? 0) - 0.25) < 0.0005, "\(heard)")
             let sender = try JACKTests.peer(server, "send", "440", "50")
             #expect(try await becomesTrue { try server.run("jack_lsp").contains("peer:out") })
-            try server.run("jack_connect", "peer:out", "pitch:in_1")
+            try await server.connect("peer:out", to: "pitch:in_1")
             #expect(await becomesTrue { voice.isConnected })
             let level = RenderMath.decibels(amplitude: 0.5)
             #expect(await becomesTrue { abs(meter.combined.peak - level) < 0.04 })

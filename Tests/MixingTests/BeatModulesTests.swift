@@ -38,7 +38,7 @@ struct BeatsInsideTests {
             try outer.transaction(at: .sample(40_000)) { outer.tempo.beatsPerMinute = 100 }
             let sound = render(outer, frames: 160_000, cycles: cycles)[0]
             // At 40,000 it is at beat 5/3; a beat then has 28,800 frames. The first click is as late as the filter.
-            let expected = [24_000] + (2...5).map { 40_000 + Int(((Double($0) - 5 / 3.0) * 28_800).rounded()) }
+            let expected: [Int] = [24_000] + (2...5).map { beat in 40_000 + (3 * beat - 5) * 9_600 }
             let found = peaks(sound, near: expected)
             #expect(found.allSatisfy { abs($0) <= 1 }, "\(rate), \(cycles): \(found)")
             #expect(sound.count { $0 > 0.3 } <= 2 * expected.count + 2)
@@ -95,7 +95,10 @@ struct LFOBeatsTests {
         let renderer = try renderer(lfo)
         renderer.tempo.position = 10.25
         let sound = render(renderer, frames: 24_000)[0]
-        #expect(sound.indices.allSatisfy { abs(sound[$0] - Float(2 * Double($0) / 24_000 - 1)) < 1e-5 })
+        let isSaw = sound.enumerated().allSatisfy { (frame: Int, sample: Float) in
+            abs(sample - (Float(frame) / 12_000 - 1)) < 1e-5
+        }
+        #expect(isSaw)
         lfo.period = .seconds(2)
         #expect(lfo.beats == nil && lfo.period == .seconds(2))
         lfo.beats = 1e-9

@@ -98,7 +98,7 @@ import Testing
             context.run(sub)
             context.output()
         }
-        #expect(render(renderer, frames: 2000, cycles: [512])[0] == (1...2000).map(Float.init))
+        #expect(render(renderer, frames: 2000, cycles: [512])[0] == counted(1...2000))
     }
 
     @Test("A send in a renderer inside, and in a part of a slice, lands where it is") func inside() throws {

@@ -56,7 +56,7 @@ import Testing
                 }
             }
             let output = render(renderer, frames: 3000, cycles: cycles)
-            #expect(output[0] == (1...3000).map(Float.init))
+            #expect(output[0] == counted(1...3000))
             #expect(output[1] == output[0])
             #expect(ramp.frames.load(ordering: .relaxed) == 3000)
             #expect(renderer.faultCount == 0 && inner.faultCount == 0)
@@ -127,7 +127,7 @@ import Testing
             context.output(channels: 1...1)
         }
         let output = render(renderer, frames: 600, cycles: [99])
-        #expect(output[1] == (1...600).map(Float.init))
+        #expect(output[1] == counted(1...600))
         #expect(zip(output[0], output[1]).allSatisfy { $0 == 0 || $0 == $1 })
         #expect(ramp.frames.load(ordering: .relaxed) == 600)
     }

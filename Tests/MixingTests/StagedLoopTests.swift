@@ -111,7 +111,7 @@ import Tones
         let heard = samples(renderer, 300)
         #expect(heard[..<100].allSatisfy { $0 == 1 })
         // A hundred frames of 441 Hz at 44,100 Hz are one turn.
-        #expect(heard[100..<200] != heard[200..<300].map { $0 + 1 }[...])
+        #expect(Set(heard[100..<200]).count > 40)
         #expect(zip(heard[100..<200], heard[200..<300]).allSatisfy { abs($0 - $1) < 1e-5 })
         #expect(heard[100..<200].max()! > 0.99)
         #expect(renderer.faultCount == 0)

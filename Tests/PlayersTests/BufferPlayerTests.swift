@@ -11,8 +11,6 @@ private func sound(_ level: Float, _ frames: Int, channels: Int = 1, sampleRate:
 
 private func values(_ level: Float, _ frames: Int) -> [Float] { (0..<frames).map { level + Float($0 + 1) / 1024 } }
 
-private func silence(_ frames: Int) -> [Float] { [Float](repeating: 0, count: frames) }
-
 private func playing(_ player: BufferPlayer) throws -> Renderer {
     try Renderer(channels: player.channelCount) { context in
         context.run(player)
@@ -109,8 +107,8 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         player.stop(at: .sample(500))
         var heard = render(renderer, frames: 600, cycles: cycles)[0]
         let (first, second) = (values(1, 300), values(2, 300))
-        #expect(
-            heard == silence(20) + first[..<50] + silence(25) + first[50...] + second[..<155] + silence(100))
+        let played = [first[..<50], silence(25)[...], first[50...], second[..<155]]
+        #expect(heard == Array(([silence(20)[...]] + played + [silence(100)[...]]).joined()))
         player.schedule(sound(3, 10))
         heard = render(renderer, frames: 40, cycles: cycles)[0]
         #expect(heard == silence(40), "it was stopped")

@@ -123,7 +123,7 @@ func solo(_ player: FilePlayer, rate: Double = 48_000, channels: Int = 1) throws
                 done += count
                 turn += 1
             }
-            let expected: [Float] = (0..<3_000).map { $0 < 1_200 || $0 >= 1_700 ? 0 : Float($0 - 1_199) }
+            let expected: [Float] = silence(1_200) + counted(1...500) + silence(1_300)
             #expect(output.array(0) == expected)
         }
     }
@@ -195,7 +195,7 @@ func solo(_ player: FilePlayer, rate: Double = 48_000, channels: Int = 1) throws
         try renderer.transaction(at: .sample(300)) { player.play() }
         try renderer.transaction(at: .sample(450)) { player.stop() }
         let output = renderer.renderOffline(frames: 400).array(0)
-        let expected: [Float] = (0..<400).map { $0 < 200 || $0 >= 350 ? 0 : Float($0 - 199) }
+        let expected: [Float] = silence(200) + counted(1...150) + silence(50)
         #expect(output == expected)
     }
 }

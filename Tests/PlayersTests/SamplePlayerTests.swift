@@ -10,8 +10,6 @@ private func sound(_ samples: [Float]..., sampleRate: Double = 48_000) -> Sound 
 
 private func values(_ level: Float, _ frames: Int) -> [Float] { (0..<frames).map { level + Float($0 + 1) / 1024 } }
 
-private func silence(_ frames: Int) -> [Float] { [Float](repeating: 0, count: frames) }
-
 private func playing(_ player: SamplePlayer, sampleRate: Double = 48_000) throws -> Renderer {
     try Renderer(sampleRate: sampleRate, channels: player.channelCount) { context in
         context.run(player)
@@ -302,7 +300,9 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
             player.play(sample)
             heard += render(renderer, frames: 1)[0]
         }
-        let expected: [Float] = (0..<300).map { $0 % 2 == 0 ? 0 : Float($0 + 1) }
+        let expected: [Float] = counted(1...300).enumerated().map { frame, sample in
+            frame.isMultiple(of: 2) ? 0 : sample
+        }
         #expect(heard == expected)
     }
 

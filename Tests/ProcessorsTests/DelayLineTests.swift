@@ -14,7 +14,7 @@ import Testing
             }
             line.advance(by: 1)
         }
-        #expect(heard[0] == [0, 0, 0] + (0..<97).map { Float($0) })
+        #expect(heard[0] == [0, 0, 0] + counted(0..<97))
         #expect(heard[1] == [Float](repeating: 0, count: 20) + (0..<80).map { Float($0 + 1000) })
         line.reset()
         #expect(line.read(0, delay: 1) == 0 && line.read(1, delay: 20) == 0)

@@ -82,7 +82,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         #expect(recorder.recordedFrameCount == 7_891 - 1_234)
         #expect(recorder.gapCount == 0)
         // The sound that it hears is unchanged.
-        #expect(output[0] == (0..<10_000).map { Float($0) })
+        #expect(output[0] == counted(0..<10_000))
     }
 
     @Test("A time in host nanoseconds is counted by the buffer's own stamp")
@@ -127,7 +127,8 @@ private func contents(_ path: String) throws -> [[Float]] {
         try await mono.finish()
         try await four.finish()
         let (left, right) = (output.array(0), output.array(1))
-        #expect(stores[0].samples.withLock { $0 } == [zip(left, right).map(+)])
+        #expect(
+            stores[0].samples.withLock { $0 } == [zip(left, right).map { (left: Float, right: Float) in left + right }])
         #expect(stores[1].samples.withLock { $0 } == [left, right, right, right])
     }
 
@@ -147,7 +148,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         recorder.begin(at: .sample(77))
         _ = render(renderer, frames: 3_000, cycles: cycles)
         try await recorder.finish()
-        #expect(store.samples.withLock { $0[0] } == (77..<3_000).map { Float($0) + 1_000_000 })
+        #expect(store.samples.withLock { $0[0] } == counted(1_000_077..<1_003_000))
     }
 
     @Test("Several takes, each a file of its own, with its true time; one can follow on the next frame")
@@ -257,7 +258,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         _ = renderer.renderOffline(frames: 400_000, cycle: 4_096)
         await #expect(throws: AudioFileError.self) { try await recorder.finish() }
         #expect(store.isFinished.withLock { $0 })
-        #expect(store.samples.withLock { $0[0] }.prefix(20_000) == (0..<20_000).map { Float($0) }[...])
+        #expect(store.samples.withLock { $0[0] }.prefix(20_000) == counted(0..<20_000)[...])
         for await event in events {
             if case .failed(let error) = event {
                 #expect(error.reason == .diskFull)

@@ -50,7 +50,7 @@ private struct Thrown: Error {}
         _ = renderer.renderOffline(frames: 100)
         #expect(recorder.isRecording && recorder.recordedFrameCount == 150)
         try await recorder.finish()
-        #expect(store.samples.withLock { $0[0] } == (150..<300).map(Float.init))
+        #expect(store.samples.withLock { $0[0] } == counted(150..<300))
     }
 
     @Test("A larger layout does not end a take, and loses nothing of it", arguments: [false, true])
@@ -64,7 +64,7 @@ private struct Thrown: Error {}
         _ = renderer.renderOffline(frames: 20_000)
         #expect(recorder.isRecording)
         try await recorder.finish()
-        #expect(store.samples.withLock { $0[0] } == (0..<21_000).map(Float.init))
+        #expect(store.samples.withLock { $0[0] } == counted(0..<21_000))
     }
 
     @Test("Another sample rate ends a take, which is told with the reason; the file is whole")

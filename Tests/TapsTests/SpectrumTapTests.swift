@@ -59,7 +59,8 @@ import Testing
         let found = try spectrum(tap, tones).peaks(above: -80)
         #expect(found.count == 3)
         for (peak, tone) in zip(found, tones.sorted { $0.1 > $1.1 }) {
-            #expect(abs(peak.frequency - tone.0) < 0.1 * 48_000 / 8192)
+            let tolerance: Double = 0.1 * 48_000 / 8192
+            #expect(abs(peak.frequency - tone.0) < tolerance)
             #expect(abs(peak.decibels - decibels(tone.1)) < Self.levelTolerance)
         }
     }

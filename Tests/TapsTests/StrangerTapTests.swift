@@ -43,7 +43,8 @@ import Testing
         var block = AudioBlock(channels: 1, frames: 64 * 201)
         let chunk = buffers.read(into: &block)
         #expect(chunk.frameCount == 64 * 201)
-        #expect(block.array(0) == (0..<64 * 201).map { Float($0) * 1e-6 })
+        let expected = counted(0..<64 * 201).map { (number: Float) in number * 1e-6 }
+        #expect(block.array(0) == expected)
         #expect(level.combined.peak < -30)
         #expect(recorder.recordedFrameCount == 64 * 201)
     }

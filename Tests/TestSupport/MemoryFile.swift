@@ -66,3 +66,12 @@ package func memoryFile(
 
 /// Samples that are all different: where each came from can be told.
 package func ramp(_ count: Int, from first: Int = 1) -> [Float] { (0..<count).map { Float(first + $0) } }
+
+/// The numbers of a range as samples. It has types, which the compiler would look for at length in an `#expect`.
+package func counted(_ numbers: ClosedRange<Int>) -> [Float] { numbers.map { Float($0) } }
+
+/// The numbers of a range as samples.
+package func counted(_ numbers: Range<Int>) -> [Float] { numbers.map { Float($0) } }
+
+/// So many samples that are zero.
+package func silence(_ frames: Int) -> [Float] { [Float](repeating: 0, count: frames) }

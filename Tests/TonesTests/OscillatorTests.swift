@@ -103,7 +103,8 @@ import Testing
         // 48 periods of 1000 frames: sums over them are exact.
         let tone = Oscillator(shape.wave, frequency: 48, width: shape.width)
         let samples = render(try renderer(tone), frames: 48_000)[0].map(Double.init)
-        #expect(abs(samples.reduce(0, +)) / 48_000 < 1e-6)
+        let sum: Double = samples.reduce(0, +)
+        #expect(abs(sum / 48_000) < 1e-6)
         let (sine, cosine) = samples.enumerated().reduce((0.0, 0.0)) { sums, sample in
             let angle = 2 * Double.pi * Double(sample.offset) / 1000
             return (

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RenderCore
@@ -213,7 +214,7 @@ private func expected(_ length: Int, _ frames: Int) -> [Float] {
         gate.open(1)
         #expect(try await eventually { effect.work.isDone })
         // The first piece, some pieces later than it should have come.
-        #expect(cycle() == (0..<64).map { Float(64 - $0) })
+        #expect(cycle() == counted(1...64).reversed())
         #expect(effect.work.statistics.submitted == 2)
         gate.open(10)
         #expect(try await eventually { effect.work.isDone })

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RenderCore
@@ -19,11 +20,11 @@ import Testing
         }
         let first = renderer.renderOffline(frames: 1234, cycle: cycle)
         #expect(first.frameCount == 1234)
-        #expect(first.array(0) == (0..<1234).map(Float.init))
+        #expect(first.array(0) == counted(0..<1234))
         #expect(renderer.sampleTime == 1234)
         #expect(lengths.all.reduce(0, +) == 1234)
         #expect(lengths.all.allSatisfy { $0 > 0 && $0 <= cycle })
-        #expect(renderer.values(10, cycle: cycle) == (1234..<1244).map(Float.init))
+        #expect(renderer.values(10, cycle: cycle) == counted(1234..<1244))
         #expect(renderer.renderOffline(frames: 0, cycle: cycle).frameCount == 0)
         #expect(renderer.sampleTime == 1244)
     }
@@ -87,7 +88,7 @@ import Testing
         var block = AudioBlock(channels: 1, frames: 100)
         renderer.render(into: &block, hostTime: 7_000_000_000)
         _ = renderer.values(1000, cycle: 100)
-        #expect(stamps.all == (0...10).map { 7_000_000_000 + $0 * 100_000_000 })
+        #expect(stamps.all == Array(stride(from: 7_000_000_000, through: 8_000_000_000, by: 100_000_000)))
         #expect(renderer.nextRenderTime == 8_100_000_000)
         renderer.configure(sampleRate: 2000)
         _ = renderer.values(1000, cycle: 100)

@@ -299,6 +299,11 @@ import Testing
     }
 }
 
+/// Values one after the other, each so many times.
+func runs(_ parts: (count: Int, value: Float)...) -> [Float] {
+    parts.flatMap { [Float](repeating: $0.value, count: $0.count) }
+}
+
 extension Int {
     /// So many samples of a value.
     func of(_ value: Float) -> [Float] { [Float](repeating: value, count: self) }

@@ -1,5 +1,6 @@
 import RenderStack
 import Synchronization
+import TestSupport
 import Testing
 
 /// The dry run: what it refuses and how it says so, what it learns, what it leaves alone.
@@ -155,9 +156,9 @@ import Testing
             context.output()
         }
         let renderer = try Renderer(layout: smallLayout, loop)
-        #expect(renderer.next(20)[0] == (1...20).map(Float.init))
+        #expect(renderer.next(20)[0] == counted(1...20))
         try renderer.replaceLoop(loop)
-        #expect(renderer.next(20)[0] == (21...40).map(Float.init))
+        #expect(renderer.next(20)[0] == counted(21...40))
         #expect(renderer.faultCount == 0)
     }
 

@@ -61,7 +61,7 @@ import Testing
     func isActive() throws {
         let list = ModuleList(mixing: 1, [Fading(slices: 3), Fading(slices: 5)])
         let renderer = try renderer(list)
-        #expect(renderer.next(8 * 8, cycle: 8)[0] == 24.of(2) + 16.of(1) + 24.of(0))
+        #expect(renderer.next(8 * 8, cycle: 8)[0] == runs((24, 2), (16, 1), (24, 0)))
         #expect(renderer.faultCount == 0)
     }
 

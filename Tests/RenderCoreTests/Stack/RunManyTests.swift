@@ -1,4 +1,5 @@
 import RenderStack
+import TestSupport
 import Testing
 
 /// `context.run` and `context.add` of many modules, and `context.forEach`: what a loop over them does.
@@ -51,7 +52,8 @@ import Testing
         // Mono goes to every channel, and a counting buffer has numbers on its left only. The sum gets as wide as they are;
         // into an output of one channel everything sums.
         #expect(width.value == max(channels, 2))
-        #expect(heard[0] == (1...8).map { (channels == 1 ? 20 : 10) + 2 * Float($0) })
+        let base: Float = channels == 1 ? 20 : 10
+        #expect(heard[0] == counted(1...8).map { (number: Float) in base + 2 * number })
         if channels > 1 { #expect(heard[1] == 8.of(10)) }
         #expect(renderer.faultCount == 0)
     }

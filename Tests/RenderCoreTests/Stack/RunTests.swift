@@ -121,7 +121,7 @@ import Testing
         }
         let output = Shared<[[Float]]>([])
         let faults = try await faults(of: renderer, count: 1) { output.value = renderer.next(3200, cycle: 16) }
-        #expect(output.value[0] == 1600.of(1) + 16.of(0) + 1584.of(1))
+        #expect(output.value[0] == runs((1600, 1), (16, 0), (1584, 1)))
         #expect(faults.map(\.module) == ["Breaking"])
         #expect(module.resets.load(ordering: .relaxed) == 1)
         #expect(renderer.faultCount == 1)
@@ -138,7 +138,7 @@ import Testing
         }
         let output = Shared<[[Float]]>([])
         let faults = try await faults(of: renderer, count: 4) { output.value = renderer.next(3200, cycle: 16) }
-        #expect(output.value[0] == 1600.of(1) + 64.of(0) + 1536.of(1))
+        #expect(output.value[0] == runs((1600, 1), (64, 0), (1536, 1)))
         let named = faults.filter { $0.module == "Breaking" }.map(\.count).reduce(0, +)
         #expect(named == 3 && renderer.faultCount == 4)
         #expect(module.resets.load(ordering: .relaxed) == 3)

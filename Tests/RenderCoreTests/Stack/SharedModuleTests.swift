@@ -2,6 +2,7 @@ import Glibc
 import RenderCore
 import RenderStack
 import Synchronization
+import TestSupport
 import Testing
 
 /// A module, or a state, is one renderer's at a time.
@@ -18,11 +19,11 @@ import Testing
         let counting = Counting("Shared")
         let first = try Renderer(layout: smallLayout, player(counting))
         let second = try Renderer(layout: smallLayout, player(counting))
-        #expect(first.next(16)[0] == (1...16).map(Float.init))
+        #expect(first.next(16)[0] == counted(1...16))
         let faults = try await faults(of: second, count: 1) { #expect(second.next(16)[0] == 16.of(0)) }
         #expect(faults.map(\.kind) == [.foreignModule])
         #expect(faults.first?.module == "Shared" && faults.first?.isInsideModule == true)
-        #expect(first.next(16)[0] == (17...32).map(Float.init))
+        #expect(first.next(16)[0] == counted(17...32))
         #expect(first.faultCount == 0)
     }
 
@@ -127,7 +128,7 @@ import Testing
                 for renderer in renderers { group.addTask { renderer.next(4000, cycle: 16)[0] } }
                 return await group.reduce(into: [[Float]]()) { $0.append($1) }
             }
-            #expect(heard.contains((1...4000).map(Float.init)))
+            #expect(heard.contains(counted(1...4000)))
             #expect(heard.contains(4000.of(0)))
         }
     }
@@ -146,10 +147,10 @@ import Testing
         #expect(first?.next(8)[0].last == 8)
         let faults = try await faults(of: second, count: 2) {
             // It reads the initial value each time, and what it writes is dropped.
-            #expect(second.next(8)[0] == (1...8).map(Float.init))
+            #expect(second.next(8)[0] == counted(1...8))
         }
         #expect(faults.map(\.kind) == [.foreignState] && faults.first?.count == 2)
-        #expect(first?.next(8)[0] == (9...16).map(Float.init))
+        #expect(first?.next(8)[0] == counted(9...16))
         #expect(first?.faultCount == 0)
         first = nil
         #expect(try await eventually { second.next(1)[0] == [17] })
@@ -170,8 +171,8 @@ import Testing
                 for renderer in renderers { group.addTask { renderer.next(1600, cycle: 16)[0] } }
                 return await group.reduce(into: [[Float]]()) { $0.append($1) }
             }
-            #expect(heard.contains((1...1600).map(Float.init)))
-            #expect(heard.contains((0..<100).flatMap { _ in (1...16).map(Float.init) }))
+            #expect(heard.contains(counted(1...1600)))
+            #expect(heard.contains((0..<100).flatMap { _ in counted(1...16) }))
         }
     }
 

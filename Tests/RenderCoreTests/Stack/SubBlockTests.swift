@@ -89,7 +89,7 @@ import Testing
             }
             return context.contents()
         }
-        #expect(result.value == [8.of(4), 2.of(4) + 3.of(2) + 3.of(4)])
+        #expect(result.value == [8.of(4), runs((2, 4), (3, 2), (3, 4))])
         #expect(result.faults == 0)
     }
 
@@ -154,7 +154,7 @@ import Testing
             }
             return context.contents()
         }
-        #expect(result.value == [2.of(0) + 3.of(5) + 3.of(0)])
+        #expect(result.value == [runs((2, 0), (3, 5), (3, 0))])
         #expect(result.faults == 1)
     }
 

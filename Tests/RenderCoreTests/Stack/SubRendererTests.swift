@@ -1,6 +1,7 @@
 import Foundation
 import RenderStack
 import Synchronization
+import TestSupport
 import Testing
 
 /// A renderer inside a renderer.
@@ -20,7 +21,7 @@ import Testing
             context.output()
         }
         let renderer = try outer(SubRenderer(inner))
-        #expect(renderer.next(100, cycle: cycle) == [(1...100).map(Float.init), 100.of(0)])
+        #expect(renderer.next(100, cycle: cycle) == [counted(1...100), 100.of(0)])
         #expect(inner.sampleTime == 100)
         #expect(renderer.faultCount == 0 && inner.faultCount == 0)
     }
