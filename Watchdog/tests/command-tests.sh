@@ -25,7 +25,7 @@ until_started() { # the program writes so to out
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q started out && return; sleep 0.5; done
 }
 json() { # an expression over the report r
-    python3 - "$1" <<'PYTHON'
+    python3 -IS - "$1" <<'PYTHON'
 import json, sys
 r = json.load(open("report.json"))
 places = {(p["function"], p["called"]): p for p in r["places"]}
