@@ -9,6 +9,7 @@ final class OversampledClipper: Effect {
     let drive = Parameter(1, in: 0...100)
     /// And one behind it.
     let level = Parameter(0.5, in: 0...1)
+    var parameters: [ParameterReference] { [drive.named("drive"), level.named("level")] }
 
     /// Frames of delay.
     private let delay: Int

@@ -12,9 +12,9 @@ extension ModuleContract {
             let frames = cycles[0] < 3 ? min(4_096, subject.frames) : subject.frames
             let sound = try ModuleRun(self).render(frames: frames, cycles: cycles)
             if let frame = SoundComparison.firstDifference(subject.reference, sound) {
-                let lengths = cycles.map(String.init).joined(separator: ", ")
+                let lengths = cycles == [1] ? "1 frame" : "\(cycles.map(String.init).joined(separator: ", ")) frames"
                 return [
-                    "\(subject.name) sounds different in cycles of \(lengths) frames than in cycles of 512, from frame "
+                    "\(subject.name) sounds different in cycles of \(lengths) than in cycles of 512 frames, from frame "
                         + "\(frame) on."
                 ]
             }

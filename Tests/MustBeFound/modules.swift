@@ -24,3 +24,10 @@ public final class Misspelt: Effect {
     @_noLocks @_noAllocation
     func rset(_ context: inout RenderContext) {}  // found
 }
+
+final class Unlisted: Effect {
+    let depth = Parameter(1, in: 0...1)  // found
+    private let glow = Parameter(1, in: 0...1)
+    @_noLocks @_noAllocation
+    func process(_ context: inout RenderContext) {}
+}

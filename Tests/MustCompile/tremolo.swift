@@ -5,6 +5,7 @@ final class Tremolo: Effect {
     let rate = Parameter(5, in: 0...40, unit: .hertz)
     let depth = Parameter(0.5, in: 0...1)
     private let phase = RenderState<Float>(0)
+    var parameters: [ParameterReference] { [rate.named("rate"), depth.named("depth")] }
 
     init() {}
 

@@ -68,6 +68,10 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case .underflow where operation == .run: return "\(who) needs \(buffers(wanted)) and finds \(buffers(found))"
         case .underflow where operation == .buffer:
             return "the code asks for the top of the stack, and the stack is empty\(place)"
+        case .underflow where operation == .withBuffers && isInsideModule:
+            return
+                "\(who) asks for \(wanted) buffers and can reach \(buffers(found)): a module reaches those that the "
+                + "`pops` of its stackEffect declares"
         case .underflow:
             let argument = operation == .swap || operation == .duplicate ? "" : "\(wanted)"
             return "\(operation)(\(argument)) finds \(buffers(found))\(place)"
@@ -95,7 +99,8 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case .foreignState:
             return
                 "the code uses a state that belongs to another renderer or module\(place); use a SharedState for a value "
-                + "that several modules share, and a Parameter or a ManagedValue for a value that control code sets"
+                + "that several modules share, a Parameter or a ManagedValue for a value that control code sets, and a "
+                + "CommandQueue for an event that it sends"
         case .nestedState: return "the code uses a state inside of that state's own `with`\(place)"
         case .nestedModule where wanted > 0:
             return "\(who) runs a module that is more than \(wanted) modules deep; that one is silent"

@@ -86,7 +86,8 @@ import Testing
         let others = (0..<4).map { Constant(Float($0 + 1) * 1e6) }
         let rendering = Task.detached {
             var heard: [Float] = []
-            while isDone.value == 0 { heard += renderer.next(160, cycle: 16)[0] }
+            // The count stays below the constants, also where the changes wait long for a processor.
+            while isDone.value == 0 && heard.count < 900_000 { heard += renderer.next(160, cycle: 16)[0] }
             return heard
         }
         for round in 0..<300 {
@@ -105,7 +106,7 @@ import Testing
         // The others are constants far above: what is left over is the counting module, frame by frame.
         let counted = (heard + rest).map { $0 - ($0 / 1e6).rounded(.down) * 1e6 }
         let expected = counted.indices.map { Float($0 + 1) }
-        #expect(counted.count < 1_000_000 && counted == expected)
+        #expect(counted == expected)
         #expect(renderer.faultCount == 0)
         #expect(list.modules.count == 1 && list.contains(counting))
     }
