@@ -1,6 +1,7 @@
 import Foundation
 import RenderCore
 import Synchronization
+import TestSupport
 import Testing
 
 /// Shares a ring between threads, as a module does.
@@ -74,7 +75,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         var model: [Frame] = []
         var counter = 0, overflows = 0
         var time: Int64 = -20
-        for _ in 0..<3_000 {
+        for _ in 0..<extent(3_000, inDebug: 500) {
             let frames = Int.random(in: 0...(capacity + 2), using: &numbers)
             switch Int.random(in: 0..<9, using: &numbers) {
             case 0...3:
@@ -135,11 +136,11 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
     }
 
     @Test(
-        "Ten million frames cross between two threads, in order, complete, each with its time",
+        "Millions of frames cross between two threads, in order, complete, each with its time",
         arguments: [true, false])
     func threads(jumps: Bool) {
         let pipe = Pipe(frames: 1_000, channels: 2)
-        let total = 10_000_000
+        let total = extent(10_000_000, inDebug: 500_000)
         let producer = Thread {
             var numbers = Numbers(state: 1)
             var block = AudioBlock(channels: 2, frames: 300)

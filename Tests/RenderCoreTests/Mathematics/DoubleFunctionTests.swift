@@ -1,5 +1,6 @@
 import Glibc
 import RenderCore
+import TestSupport
 import Testing
 
 #if arch(x86_64)
@@ -27,7 +28,7 @@ import Testing
     /// Arguments over all bit patterns, and evenly over a range that is used.
     private static func arguments(_ range: ClosedRange<Double>) -> [Double] {
         var noise = Noise(state: 7)
-        let count = FloatSweep.isFull ? 10_000_000 : 50_000
+        let count = FloatSweep.isFull ? 10_000_000 : extent(50_000, inDebug: 5_000)
         return (0..<count).map { index in
             index % 2 == 0 ? Double(bitPattern: noise.next()) : Double.random(in: range, using: &noise)
         }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Returns the distance of a `Float` from the exact value, in spacings of `Float`s at that value; infinite if it is not
 /// even the same kind of number.
@@ -14,7 +15,7 @@ func ulps(_ actual: Float, _ exact: Double) -> Double {
 struct FloatSweep {
     static let isFull = unsafe getenv("RENDERSTACK_SOAK") != nil
     /// Prime, so that all low bits of the mantissa come up.
-    static let stride: UInt32 = 20_011
+    static let stride: UInt32 = extent(20_011, inDebug: 200_003)
 
     /// The largest error of the scalar form, in ulp, with the place where it was found.
     var worst = 0.0

@@ -1,5 +1,6 @@
 import CRender
 import Foundation
+import TestSupport
 import Testing
 
 @testable import RenderCore
@@ -64,7 +65,7 @@ import Testing
         "The same samples as one after the other, bit for bit: all cycle lengths, live and offline",
         arguments: [[7], [64], [100], [512], [4096], [10_000], [3, 500, 1, 64, 2000, 17]], [false, true])
     func same(cycles: [Int], isOffline: Bool) throws {
-        let frames = 2_500
+        let frames = extent(2_500, inDebug: 1_000)
         let expected = render(try serial(4), frames: frames, cycles: cycles, isOffline: isOffline)
         #expect(expected[0].contains { abs($0) > 0.01 })
         for workers in [0, 2] {
