@@ -80,14 +80,14 @@ public final class Compressor: Module {
         demand(
             lookAhead >= 0 && lookAhead <= DynamicsProcessor.longestLookAhead,
             "Compressor: a look-ahead of \(lookAhead) s; it must be 0…0.1")
-        self.threshold = Parameter(threshold, in: -80...12, unit: .decibels, glide: .linear(.milliseconds(20)))
-        self.ratio = Parameter(ratio, in: 1...100, glide: .exponential(.milliseconds(20)))
-        self.knee = Parameter(knee, in: 0...40, unit: .decibels, glide: .linear(.milliseconds(20)))
-        self.attack = Parameter(attack, in: 0...1, unit: .seconds, glide: .none)
-        self.release = Parameter(release, in: 0...10, unit: .seconds, glide: .none)
-        self.hold = Parameter(hold, in: 0...Float(DynamicsProcessor.longestHold), unit: .seconds, glide: .none)
-        self.makeUp = Parameter(makeUp, in: -24...24, unit: .decibels, glide: .linear(.milliseconds(20)))
-        self.mix = Parameter(mix, in: 0...1, glide: .linear(.milliseconds(20)))
+        self.threshold = .threshold(threshold)
+        self.ratio = .ratio(ratio)
+        self.knee = .knee(knee)
+        self.attack = .attack(attack)
+        self.release = .release(release)
+        self.hold = .hold(hold)
+        self.makeUp = .makeUp(makeUp)
+        self.mix = .mix(mix)
         keyHighPass = .keyFilter(key.frequencies.highPass)
         keyLowPass = .keyFilter(key.frequencies.lowPass)
         self.key = key

@@ -177,12 +177,3 @@ extension RenderState<DynamicsProcessor> {
         reduction.finish(count, context)
     }
 }
-
-extension Parameter {
-    /// The cut-off of a filter of a key.
-    static func keyFilter(_ frequency: Float) -> Parameter {
-        Parameter(
-            frequency, in: 10...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-            glide: .exponential(.milliseconds(20)))
-    }
-}

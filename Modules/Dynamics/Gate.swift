@@ -75,14 +75,14 @@ public final class Gate: Module {
         demand(
             lookAhead >= 0 && lookAhead <= DynamicsProcessor.longestLookAhead,
             "Gate: a look-ahead of \(lookAhead) s; it must be 0…0.1")
-        self.threshold = Parameter(threshold, in: -80...12, unit: .decibels, glide: .linear(.milliseconds(20)))
-        self.hysteresis = Parameter(hysteresis, in: 0...40, unit: .decibels, glide: .linear(.milliseconds(20)))
-        self.range = Parameter(range, in: 0...120, unit: .decibels, glide: .linear(.milliseconds(20)))
-        self.attack = Parameter(attack, in: 0...1, unit: .seconds, glide: .none)
-        self.release = Parameter(release, in: 0...10, unit: .seconds, glide: .none)
-        self.hold = Parameter(hold, in: 0...Float(DynamicsProcessor.longestHold), unit: .seconds, glide: .none)
-        self.makeUp = Parameter(makeUp, in: -24...24, unit: .decibels, glide: .linear(.milliseconds(20)))
-        self.mix = Parameter(mix, in: 0...1, glide: .linear(.milliseconds(20)))
+        self.threshold = .threshold(threshold)
+        self.hysteresis = .knee(hysteresis)
+        self.range = .reductionRange(range)
+        self.attack = .attack(attack)
+        self.release = .release(release)
+        self.hold = .hold(hold)
+        self.makeUp = .makeUp(makeUp)
+        self.mix = .mix(mix)
         keyHighPass = .keyFilter(key.frequencies.highPass)
         keyLowPass = .keyFilter(key.frequencies.lowPass)
         self.key = key

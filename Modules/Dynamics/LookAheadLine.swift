@@ -57,6 +57,33 @@ struct LookAheadLine: ~Copyable, Sendable {
         }
     }
 
+    /// Delays a channel, multiplies it by gains, and writes it or adds it to another.
+    @_noLocks @_noAllocation
+    mutating func process(
+        _ sound: borrowing Samples, channel: Int, gains: borrowing RenderMemory<Float>,
+        to sum: inout MutableSpan<Float>, adds: Bool
+    ) {
+        let count = sound.count
+        guard count <= gains.count && count == sum.count else { return }
+        if frames == 0 {
+            if adds {
+                for i in sum.indices { sum[i] += sound[i] * gains[i] }
+            } else {
+                for i in sum.indices { sum[i] = sound[i] * gains[i] }
+            }
+            return
+        }
+        guard channel >= 0 && channel < channels else { return }
+        let base = channel &* frames
+        var place = position
+        for i in sum.indices {
+            let sample = samples[base &+ place] * gains[i]
+            samples[base &+ place] = sound[i]
+            sum[i] = adds ? sum[i] + sample : sample
+            place = place &+ 1 == frames ? 0 : place &+ 1
+        }
+    }
+
     /// Delays a channel.
     @_noLocks @_noAllocation
     mutating func process(_ sound: inout MutableSpan<Float>, channel: Int) {
