@@ -25,11 +25,11 @@ public final class Compressor: Module {
     public let ratio: Parameter
     /// The width in dB of the part of the curve that bends, with the threshold in its middle: 0…40. 0 is a corner.
     public let knee: Parameter
-    /// The time of the way to a larger reduction, in seconds: 0…1.
+    /// The time of the way to a larger reduction, in seconds: 0.00002…1.
     public let attack: Parameter
-    /// The time of the way to a smaller reduction, in seconds: 0…10.
+    /// The time of the way to a smaller reduction, in seconds: 0.001…10.
     public let release: Parameter
-    /// The time in seconds for which a reduction is wanted after the key has fallen: 0…1, rounded up by less than half a
+    /// The time in seconds for which a reduction is wanted after the key has fallen: 0…1, rounded up by less than a
     /// millisecond. The gain goes by the largest reduction that was wanted within this time; so it rests on a tone of which a
     /// half-wave is shorter.
     public let hold: Parameter
@@ -138,7 +138,7 @@ public final class Compressor: Module {
         let settings = GainSettings(
             shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
             knee: knee.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
-            attack: attack.current(context), release: release.current(context), hold: hold.current(context))
+            attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
         let (highPass, lowPass) = (keyHighPass.glide(context), keyLowPass.glide(context))
         processor.process(&context, settings, highPass, lowPass, reduction)
     }
@@ -146,6 +146,7 @@ public final class Compressor: Module {
     /// Forgets the sound before: the gain begins at no reduction.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
+        guard processor.belongs(to: context) else { return }
         processor.with(&context) { processor, _ in processor.reset() }
         reduction.forget()
     }

@@ -6,7 +6,7 @@ extension Parameter {
         Parameter(value, in: -80...12, unit: .decibels, glide: .linear(.milliseconds(20)))
     }
     static func ratio(_ value: Float) -> Parameter {
-        Parameter(value, in: 1...100, glide: .exponential(.milliseconds(20)))
+        Parameter(value, in: 1...100, glide: .exponential(.milliseconds(50)))
     }
     /// Also that of a gate's hysteresis.
     static func knee(_ value: Float) -> Parameter {
@@ -15,8 +15,12 @@ extension Parameter {
     static func reductionRange(_ value: Float) -> Parameter {
         Parameter(value, in: 0...120, unit: .decibels, glide: .linear(.milliseconds(20)))
     }
-    static func attack(_ value: Float) -> Parameter { Parameter(value, in: 0...1, unit: .seconds, glide: .none) }
-    static func release(_ value: Float) -> Parameter { Parameter(value, in: 0...10, unit: .seconds, glide: .none) }
+    static func attack(_ value: Float) -> Parameter {
+        Parameter(value, in: 0.000_02...1, unit: .seconds, glide: .exponential(.milliseconds(20)))
+    }
+    static func release(_ value: Float) -> Parameter {
+        Parameter(value, in: 0.001...10, unit: .seconds, glide: .exponential(.milliseconds(20)))
+    }
     static func hold(_ value: Float) -> Parameter {
         Parameter(value, in: 0...Float(DynamicsProcessor.longestHold), unit: .seconds, glide: .none)
     }

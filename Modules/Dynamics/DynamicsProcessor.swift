@@ -159,6 +159,7 @@ extension RenderState<DynamicsProcessor> {
         _ context: inout RenderContext, _ settings: GainSettings, _ highPass: Glide, _ lowPass: Glide,
         _ reduction: borrowing GainReduction
     ) {
+        guard belongs(to: context) else { return }
         var count = 0
         var first: Float = 0
         with(&context) { processor, context in

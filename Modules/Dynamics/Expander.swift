@@ -22,11 +22,11 @@ public final class Expander: Module {
     public let knee: Parameter
     /// The largest reduction in dB: 0…120.
     public let range: Parameter
-    /// The time of the way to a smaller reduction, in seconds: 0…1.
+    /// The time of the way to a smaller reduction, in seconds: 0.00002…1.
     public let attack: Parameter
-    /// The time of the way to a larger reduction, in seconds: 0…10.
+    /// The time of the way to a larger reduction, in seconds: 0.001…10.
     public let release: Parameter
-    /// The time in seconds for which a gain is wanted after the key has fallen: 0…1, rounded up by less than half a
+    /// The time in seconds for which a gain is wanted after the key has fallen: 0…1, rounded up by less than a
     /// millisecond. The sound goes by the highest gain that was wanted within this time, so that the zeros of a wave do
     /// not count.
     public let hold: Parameter
@@ -139,7 +139,7 @@ public final class Expander: Module {
             shape: .expand, threshold: threshold.glide(context), ratio: ratio.glide(context),
             knee: knee.glide(context), range: range.glide(context), makeUp: makeUp.glide(context),
             mix: mix.glide(context),
-            attack: attack.current(context), release: release.current(context), hold: hold.current(context))
+            attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
         let (highPass, lowPass) = (keyHighPass.glide(context), keyLowPass.glide(context))
         processor.process(&context, settings, highPass, lowPass, reduction)
     }
@@ -147,6 +147,7 @@ public final class Expander: Module {
     /// Forgets the sound before.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
+        guard processor.belongs(to: context) else { return }
         processor.with(&context) { processor, _ in processor.reset() }
         reduction.forget()
     }

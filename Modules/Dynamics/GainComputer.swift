@@ -47,6 +47,9 @@ struct GainComputer: ~Copyable, Sendable {
         var release: Float = -1
         var attackShare = 1.0
         var releaseShare = 1.0
+        // Make-up and mix, which follow their glides so that a glide begins and ends smoothly.
+        var makeUp = 0.0
+        var mix = 1.0
     }
 
     private struct Held: Sendable, BitwiseCopyable {
@@ -194,9 +197,11 @@ struct GainComputer: ~Copyable, Sendable {
             // What reduces silence begins where the first frame wants it, so that nothing slips through at first.
             lanes[lane].isNew = false
             lanes[lane].state = settings.isCompressing ? 0 : Double(levels[0])
+            lanes[lane].makeUp = Double(settings.makeUp[0])
+            lanes[lane].mix = Double(settings.mix[0])
         }
         follow(settings, frames, lane)
-        GainComputer.findGains(settings, frames, reductions, &gains)
+        GainComputer.findGains(settings, frames, rate, reductions, &lanes[lane], &gains)
     }
 
     private var decibels: Float {
@@ -233,27 +238,33 @@ struct GainComputer: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func follow(_ settings: GainSettings, _ frames: Int, _ number: Int) {
         var lane = lanes[number]
-        if lane.attack != settings.attack {
-            lane.attack = settings.attack
-            lane.attackShare = GainComputer.share(Double(settings.attack), rate)
+        if settings.attack.isFlat && lane.attack != settings.attack.end {
+            lane.attack = settings.attack.end
+            lane.attackShare = GainComputer.share(Double(lane.attack), rate)
         }
-        if lane.release != settings.release {
-            lane.release = settings.release
-            lane.releaseShare = GainComputer.share(Double(settings.release), rate)
+        if settings.release.isFlat && lane.release != settings.release.end {
+            lane.release = settings.release.end
+            lane.releaseShare = GainComputer.share(Double(lane.release), rate)
         }
-        let exact = Double(settings.hold) * rate / Double(blockFrames)
-        let wanted = Int(exact) &+ (exact > Double(Int(exact)) ? 1 : 0)
+        // Rounded up, but not for the rounding of a `Float`.
+        let wanted = Int(Double(settings.hold) * rate / Double(blockFrames) + 0.999)
         let blocks = wanted < blockLimit ? wanted : blockLimit &- 1
-        if blocks <= 0 {
-            (lane.position, lane.count, lane.loudest, lane.before) = (0, 0, -.infinity, -.infinity)
-            GainComputer.walk(&lane, from: 0, to: frames, holds: false, levels, &reductions)
-        } else {
-            var done = 0
-            while done < frames {
-                let rest = blockFrames &- lane.position
-                let length = frames &- done < rest ? frames &- done : rest
+        if blocks <= 0 { (lane.position, lane.count, lane.loudest, lane.before) = (0, 0, -.infinity, -.infinity) }
+        let rests = settings.attack.isFlat && settings.release.isFlat
+        var done = 0
+        while done < frames {
+            var length = frames &- done
+            if blocks > 0 && blockFrames &- lane.position < length { length = blockFrames &- lane.position }
+            if rests && blocks <= 0 {
+                GainComputer.walk(&lane, from: done, to: done &+ length, holds: false, levels, &reductions)
+            } else if rests {
                 GainComputer.walk(&lane, from: done, to: done &+ length, holds: true, levels, &reductions)
-                done &+= length
+            } else {
+                GainComputer.creep(
+                    &lane, from: done, to: done &+ length, holds: blocks > 0, settings, rate, levels, &reductions)
+            }
+            done &+= length
+            if blocks > 0 {
                 lane.position &+= length
                 if lane.position == blockFrames { endBlock(&lane, number &* blockLimit, blocks) }
             }
@@ -281,7 +292,8 @@ struct GainComputer: ~Copyable, Sendable {
     ) {
         guard start >= 0 && end <= levels.count && end <= reductions.count else { return }
         let (attack, release) = (lane.attackShare, lane.releaseShare)
-        let (attackRest, releaseRest) = (1 - attack, 1 - release)
+        // The second is negative, and subtracted: else the compiler packs both ways and shuffles in each frame.
+        let (attackRest, releaseRest) = (1 - attack, release - 1)
         let before = lane.before
         var (state, loudest) = (lane.state, lane.loudest)
         var reductions = reductions.span
@@ -292,7 +304,7 @@ struct GainComputer: ~Copyable, Sendable {
                 goal = loudest > before ? loudest : before
             }
             let rising = attackRest * state + attack * Double(goal)
-            let falling = releaseRest * state + release * Double(goal)
+            let falling = release * Double(goal) - releaseRest * state
             if attackIsFaster {
                 state = rising > falling ? rising : falling
             } else {
@@ -302,6 +314,21 @@ struct GainComputer: ~Copyable, Sendable {
         }
         lane.state = state
         lane.loudest = loudest
+    }
+
+    /// Moves while the attack or the release moves.
+    @inline(never) @_noLocks @_noAllocation
+    private static func creep(
+        _ lane: inout Lane, from start: Int, to end: Int, holds: Bool, _ settings: GainSettings, _ rate: Double,
+        _ levels: borrowing RenderMemory<Float>, _ reductions: inout RenderMemory<Float>
+    ) {
+        for i in start..<end {
+            lane.attackShare = share(Double(settings.attack[i]), rate)
+            lane.releaseShare = share(Double(settings.release[i]), rate)
+            walk(&lane, from: i, to: i &+ 1, holds: holds, levels, &reductions)
+        }
+        // These are the shares of no time that rests.
+        (lane.attack, lane.release) = (-1, -1)
     }
 
     /// Puts a block's largest goal in the queue, from which those have gone that are smaller and older, and those that are
@@ -330,23 +357,35 @@ struct GainComputer: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private static func findGains(
-        _ settings: GainSettings, _ frames: Int, _ reductions: borrowing RenderMemory<Float>,
-        _ gains: inout RenderMemory<Float>
+        _ settings: GainSettings, _ frames: Int, _ rate: Double, _ reductions: borrowing RenderMemory<Float>,
+        _ lane: inout Lane, _ gains: inout RenderMemory<Float>
     ) {
         let octaves: Float = 0.16609640474
         let sign: Float = settings.isCompressing ? -octaves : octaves
         guard frames <= reductions.count && frames <= gains.count else { return }
+        let (makeUp, mix) = (settings.makeUp, settings.mix)
         var gains = gains.span
-        if settings.makeUp.isFlat && settings.mix.isFlat {
-            let makeUp = settings.makeUp.end * octaves
-            let (wet, dry) = (settings.mix.end, 1 - settings.mix.end)
+        if makeUp.isFlat && mix.isFlat && lane.makeUp == Double(makeUp.end) && lane.mix == Double(mix.end) {
+            let makeUp = makeUp.end * octaves
+            let (wet, dry) = (mix.end, 1 - mix.end)
             for i in 0..<frames { gains[i] = dry + wet * GainMath.exp2(sign * reductions[i] + makeUp) }
-        } else {
-            let (makeUp, mix) = (settings.makeUp, settings.mix)
-            for i in 0..<frames {
-                let wet = mix[i]
-                gains[i] = (1 - wet) + wet * GainMath.exp2(sign * reductions[i] + makeUp[i] * octaves)
-            }
+            return
         }
+        // 3 ms.
+        let share = share(0.003, rate)
+        for i in 0..<frames {
+            lane.makeUp = follow(lane.makeUp, Double(makeUp[i]), share)
+            lane.mix = follow(lane.mix, Double(mix[i]), share)
+            let wet = Float(lane.mix)
+            let made = Float(lane.makeUp) * octaves
+            gains[i] = (1 - wet) + wet * GainMath.exp2(sign * reductions[i] + made)
+        }
+    }
+
+    /// Returns a value a share of the way nearer to its goal, and at it where it is near.
+    @_noLocks @_noAllocation @inline(__always)
+    private static func follow(_ value: Double, _ goal: Double, _ share: Double) -> Double {
+        let rest = goal - value
+        return rest < 1e-6 && rest > -1e-6 ? goal : value + share * rest
     }
 }

@@ -24,8 +24,8 @@ struct GainSettings: Sendable, BitwiseCopyable {
     var makeUp: Glide
     var mix: Glide
     /// In seconds.
-    var attack: Float
-    var release: Float
+    var attack: Glide
+    var release: Glide
     var hold: Float
 
     /// Indicates whether the curve moves in this slice.

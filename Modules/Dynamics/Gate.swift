@@ -21,11 +21,11 @@ public final class Gate: Module {
     public let hysteresis: Parameter
     /// The reduction where the gate is closed, in dB: 0…120.
     public let range: Parameter
-    /// The time of opening, in seconds: 0…1.
+    /// The time of opening, in seconds: 0.00002…1.
     public let attack: Parameter
-    /// The time of closing, in seconds: 0…10.
+    /// The time of closing, in seconds: 0.001…10.
     public let release: Parameter
-    /// The time in seconds for which the gate stays open after the key has fallen: 0…1, rounded up by less than half a
+    /// The time in seconds for which the gate stays open after the key has fallen: 0…1, rounded up by less than a
     /// millisecond. It should be longer than a half-wave of the lowest tone.
     public let hold: Parameter
     /// The gain of the gated sound in dB: -24…24.
@@ -133,7 +133,7 @@ public final class Gate: Module {
         let settings = GainSettings(
             shape: .gate, threshold: threshold.glide(context), knee: hysteresis.glide(context),
             range: range.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
-            attack: attack.current(context), release: release.current(context), hold: hold.current(context))
+            attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
         let (highPass, lowPass) = (keyHighPass.glide(context), keyLowPass.glide(context))
         processor.process(&context, settings, highPass, lowPass, reduction)
     }
@@ -141,6 +141,7 @@ public final class Gate: Module {
     /// Forgets the sound before.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
+        guard processor.belongs(to: context) else { return }
         processor.with(&context) { processor, _ in processor.reset() }
         reduction.forget()
     }

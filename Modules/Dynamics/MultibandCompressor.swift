@@ -58,7 +58,7 @@ public final class MultibandCompressor: Effect {
         self.crossovers = OwnedArray(count: count) {
             Parameter(
                 crossovers[$0], in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-                glide: .exponential(.milliseconds(20)))
+                glide: .exponential(.milliseconds(100)))
         }
         self.bands = OwnedArray(count: count + 1) { Band(settings[$0]) }
         self.detector = detector
@@ -97,6 +97,7 @@ public final class MultibandCompressor: Effect {
     /// Compresses the bands of the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        guard processor.belongs(to: context) else { return }
         processor.with(&context) { processor, context in processor.take(context) }
         var crossover = 0
         while crossover < crossovers.count {
@@ -121,6 +122,7 @@ public final class MultibandCompressor: Effect {
     /// Forgets the sound before.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
+        guard processor.belongs(to: context) else { return }
         processor.with(&context) { processor, _ in processor.reset() }
         reduction.forget()
     }
@@ -170,9 +172,9 @@ extension MultibandCompressor {
         public let ratio: Parameter
         /// The width of the knee in dB: 0…40.
         public let knee: Parameter
-        /// The time of the way to a larger reduction, in seconds: 0…1.
+        /// The time of the way to a larger reduction, in seconds: 0.00002…1.
         public let attack: Parameter
-        /// The time of the way to a smaller reduction, in seconds: 0…10.
+        /// The time of the way to a smaller reduction, in seconds: 0.001…10.
         public let release: Parameter
         /// The time for which a reduction is wanted after the level has fallen, in seconds: 0…1.
         public let hold: Parameter
@@ -204,7 +206,7 @@ extension MultibandCompressor {
             GainSettings(
                 shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
                 knee: knee.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
-                attack: attack.current(context), release: release.current(context), hold: hold.current(context))
+                attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
         }
     }
 }

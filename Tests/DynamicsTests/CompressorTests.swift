@@ -10,7 +10,6 @@ struct CompressorTests {
     func contract() {
         let plain = ModuleContract { Compressor(threshold: -15, hold: 0.002) }
             .transparent { $0.ratio.value = 1 }
-            .leavingOut(parameters: "attack", because: "an attack of 0 jumps by definition")
         #expect(plain.violations() == [])
         let late = ModuleContract {
             Compressor(
@@ -18,11 +17,9 @@ struct CompressorTests {
                 key: .filtered(highPass: 200, lowPass: 5_000), isLinked: false, lookAhead: 0.003)
         }
         .transparent { $0.mix.value = 0 }
-        .leavingOut(parameters: "attack", because: "an attack of 0 jumps by definition")
         #expect(late.violations() == [])
         let ducking = ModuleContract { Compressor(threshold: -15, hold: 0.001, key: .below, lookAhead: 0.002) }
             .transparent { $0.ratio.value = 1 }
-            .leavingOut(parameters: "attack", because: "an attack of 0 jumps by definition")
         #expect(ducking.violations() == [])
     }
 
@@ -100,7 +97,7 @@ struct CompressorTests {
         }
     }
 
-    @Test("The hold keeps the reduction for its time, and for less than half a millisecond more")
+    @Test("The hold keeps the reduction for its time, and for less than a millisecond more")
     func hold() throws {
         for (rate, hold) in [(48_000.0, 0.05), (44_100, 0.003), (192_000, 0.02)] {
             for down in [5_000, 5_003, 5_011] {
@@ -109,7 +106,7 @@ struct CompressorTests {
                 let gains = try gains(compressor, rate: rate, frames: 20_000, up: 100, down: down)
                 let end = try #require(gains[down...].firstIndex { $0 > -17.999 })
                 let time = Double(end - down) / rate
-                #expect(time >= hold - 1 / rate && time < hold + 0.0005, "\(time) s for \(hold)")
+                #expect(time >= hold - 1 / rate && time < hold + 0.00075, "\(time) s for \(hold)")
             }
         }
     }
@@ -124,7 +121,8 @@ struct CompressorTests {
         let gain = Float(factor(-18))
         for frame in 0..<4_000 {
             let expected = frame < 240 ? 0 : sound[frame - 240] * (frame >= 1_000 ? gain : 1)
-            #expect(abs(output[frame] - expected) < 1e-5)
+            // The attack takes a few frames.
+            if frame < 1_000 || frame >= 1_016 { #expect(abs(output[frame] - expected) < 1e-5) }
         }
         let keys = try play([sound], key: [key], through: Compressor(key: .below, lookAhead: 0.005), keepsKey: true)
         #expect(keys[0] == [Float](repeating: 0, count: 240) + key[..<3_760])

@@ -10,7 +10,6 @@ struct GateTests {
     func contract() {
         let expander = ModuleContract { Expander(threshold: -15, knee: 12, range: 30, hold: 0.002) }
             .transparent { $0.ratio.value = 1 }
-            .leavingOut(parameters: "attack", because: "an attack of 0 jumps by definition")
         #expect(expander.violations() == [])
         let late = ModuleContract {
             Expander(
@@ -18,13 +17,11 @@ struct GateTests {
                 key: .filtered(highPass: 100, lowPass: 8_000), isLinked: false, lookAhead: 0.002)
         }
         .transparent { $0.range.value = 0 }
-        .leavingOut(parameters: "attack", because: "an attack of 0 jumps by definition")
         #expect(late.violations() == [])
         let gate = ModuleContract { Gate(threshold: -12, range: 30, attack: 0.005, release: 0.01, hold: 0.001) }
             .transparent { $0.range.value = 0 }
             .leavingOut(
-                parameters: "threshold", "hysteresis", "attack",
-                because: "a gate that opens, opens at once where its attack is 0")
+                parameters: "threshold", "hysteresis", because: "a gate is open or closed")
         #expect(gate.violations() == [])
     }
 
@@ -53,7 +50,7 @@ struct GateTests {
         let gate = Gate(threshold: -40, hysteresis: 4, range: 50, attack: 0, release: 0, hold: 0)
         let output = try play([sound], through: gate)[0]
         for (number, (level, isOpen)) in levels.enumerated() {
-            for frame in [number * 1_000, number * 1_000 + 999] {
+            for frame in [number * 1_000 + 990, number * 1_000 + 999] {
                 let expected = isOpen ? level : level - 50
                 #expect(abs(decibels(output[frame]) - expected) < 0.001)
                 if isOpen { #expect(output[frame] == sound[frame]) }
@@ -77,7 +74,7 @@ struct GateTests {
         let opened = try #require(gains.firstIndex { $0 >= -60 * (1 - share) })
         #expect(abs(Double(opened + 1 - up) / 48_000 / attack - 1) < 0.01)
         let begun = try #require(gains[down...].firstIndex { $0 < -0.1 })
-        #expect(Double(begun - down) / 48_000 >= hold && Double(begun - down) / 48_000 < hold + 0.0006)
+        #expect(Double(begun - down) / 48_000 >= hold && Double(begun - down) / 48_000 < hold + 0.0008)
         let start = try #require(gains[down...].firstIndex { $0 < gains[down - 1] - 0.001 })
         let closed = try #require(gains[down...].firstIndex { $0 <= -60 * share })
         #expect(abs(Double(closed + 1 - start) / 48_000 / release - 1) < 0.01)
