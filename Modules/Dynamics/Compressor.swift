@@ -139,7 +139,8 @@ public final class Compressor: Module {
             shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
             knee: knee.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
             attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
-        let (highPass, lowPass) = (keyHighPass.glide(context), keyLowPass.glide(context))
+        let highPass = key.isFiltered ? keyHighPass.glide(context) : Glide(0)
+        let lowPass = key.isFiltered ? keyLowPass.glide(context) : Glide(0)
         processor.process(&context, settings, highPass, lowPass, reduction)
     }
 
