@@ -137,7 +137,7 @@ public final class Compressor: Module {
     public func process(_ context: inout RenderContext) {
         let settings = GainSettings(
             shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
-            knee: knee.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
+            knee: knee.glide(context), range: Glide(0), makeUp: makeUp.glide(context), mix: mix.glide(context),
             attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
         let highPass = key.isFiltered ? keyHighPass.glide(context) : Glide(0)
         let lowPass = key.isFiltered ? keyLowPass.glide(context) : Glide(0)

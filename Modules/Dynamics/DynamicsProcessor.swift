@@ -63,7 +63,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         if isLinked {
             if keyChannels == 0 { computer.listenToSilence(frames: frames) }
             for channel in 0..<keyChannels {
-                listen(context, place, channel, isFirst: channel == 0, highPass, lowPass)
+                listen(context, place, channel, isFirst: channel == 0, highPass, lowPass, memory: channel)
             }
             computer.compute(settings, frames: frames, lane: 0)
         }
@@ -100,12 +100,14 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         _ context: borrowing RenderContext, _ place: Int, _ channel: Int, _ highPass: Glide, _ lowPass: Glide
     ) {
         if channels == 1 && keyChannels > 1 {
-            for other in 0..<keyChannels { listen(context, place, other, isFirst: other == 0, highPass, lowPass) }
+            for other in 0..<keyChannels {
+                listen(context, place, other, isFirst: other == 0, highPass, lowPass, memory: other)
+            }
         } else if keyChannels == 1 && channel > 0 {
             // A memory of its own, so that one key is not heard twice.
             listen(context, place, 0, isFirst: true, highPass, lowPass, memory: channel)
         } else if channel < keyChannels {
-            listen(context, place, channel, isFirst: true, highPass, lowPass)
+            listen(context, place, channel, isFirst: true, highPass, lowPass, memory: channel)
         } else {
             computer.listenToSilence(frames: context.frameCount)
         }
@@ -114,9 +116,9 @@ struct DynamicsProcessor: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func listen(
         _ context: borrowing RenderContext, _ place: Int, _ channel: Int, isFirst: Bool, _ highPass: Glide,
-        _ lowPass: Glide, memory: Int? = nil
+        _ lowPass: Glide, memory: Int
     ) {
-        let (frames, number) = (context.frameCount, memory ?? channel)
+        let (frames, number) = (context.frameCount, memory)
         let sound = context.samples(channel, at: place)
         if key.isFiltered {
             filter.process(sound, frames: frames, channel: number, highPass: highPass, lowPass: lowPass)

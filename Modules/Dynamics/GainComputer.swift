@@ -29,7 +29,7 @@ struct GainComputer: ~Copyable, Sendable {
     private var held: RenderMemory<Held>
 
     /// A gain's memory.
-    private struct Lane: Sendable, BitwiseCopyable {
+    struct Lane: Sendable, BitwiseCopyable {
         /// The reduction of the last frame in dB, with the curve's sign.
         var state = 0.0
         var isNew = true
@@ -52,7 +52,7 @@ struct GainComputer: ~Copyable, Sendable {
         var mix = 1.0
     }
 
-    private struct Held: Sendable, BitwiseCopyable {
+    struct Held: Sendable, BitwiseCopyable {
         var goal: Float
         var block: Int32
     }
@@ -126,27 +126,27 @@ struct GainComputer: ~Copyable, Sendable {
     ///   - channel: The number of its memory.
     ///   - isFirst: `true` for the first of a lane.
     @_noLocks @_noAllocation
-    mutating func listen(_ key: borrowing Samples, from start: Int = 0, frames: Int, channel: Int, isFirst: Bool) {
-        guard frames <= levels.count, start >= 0, frames <= key.count &- start, channel < channelLimit else { return }
+    mutating func listen(_ key: borrowing Samples, frames: Int, channel: Int, isFirst: Bool) {
+        guard frames <= levels.count, frames <= key.count, channel >= 0, channel < channelLimit else { return }
         if isRMS {
             var square = squares[channel]
-            GainComputer.measure(key, start, frames, isFirst, share, &square, &levels)
+            GainComputer.measure(key, frames, isFirst, share, &square, &levels)
             squares[channel] = square
         } else {
-            GainComputer.measure(key, start, frames, isFirst, &levels)
+            GainComputer.measure(key, frames, isFirst, &levels)
         }
     }
 
     @_noLocks @_noAllocation
     private static func measure(
-        _ key: borrowing Samples, _ start: Int, _ frames: Int, _ isFirst: Bool, _ levels: inout RenderMemory<Float>
+        _ key: borrowing Samples, _ frames: Int, _ isFirst: Bool, _ levels: inout RenderMemory<Float>
     ) {
         var levels = levels.span
         if isFirst {
-            for i in 0..<frames { levels[i] = magnitude(key[start &+ i]) }
+            for i in 0..<frames { levels[i] = magnitude(key[i]) }
         } else {
             for i in 0..<frames {
-                let (level, other) = (magnitude(key[start &+ i]), levels[i])
+                let (level, other) = (magnitude(key[i]), levels[i])
                 levels[i] = level > other ? level : other
             }
         }
@@ -154,14 +154,14 @@ struct GainComputer: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private static func measure(
-        _ key: borrowing Samples, _ start: Int, _ frames: Int, _ isFirst: Bool, _ share: Double, _ mean: inout Double,
+        _ key: borrowing Samples, _ frames: Int, _ isFirst: Bool, _ share: Double, _ mean: inout Double,
         _ levels: inout RenderMemory<Float>
     ) {
         var levels = levels.span
         var square = mean
         let kept = 1 - share
         for i in 0..<frames {
-            let magnitude = Double(magnitude(key[start &+ i]))
+            let magnitude = Double(magnitude(key[i]))
             square = kept * square + share * (magnitude * magnitude)
             let level = Float(square)
             levels[i] = isFirst || level > levels[i] ? level : levels[i]

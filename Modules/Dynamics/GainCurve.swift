@@ -15,11 +15,11 @@ struct GainSettings: Sendable, BitwiseCopyable {
     var shape: Shape
     /// In dB.
     var threshold: Glide
-    var ratio = Glide(1)
+    var ratio: Glide
     /// The width of the knee in dB, or a gate's hysteresis.
     var knee: Glide
     /// The largest reduction of an expander or a gate, in dB.
-    var range = Glide(0)
+    var range: Glide
     /// In dB.
     var makeUp: Glide
     var mix: Glide
@@ -28,7 +28,24 @@ struct GainSettings: Sendable, BitwiseCopyable {
     var release: Glide
     var hold: Float
 
-    /// Indicates whether the curve moves in this slice.
+    @_noLocks @_noAllocation
+    init(
+        shape: Shape, threshold: Glide, ratio: Glide, knee: Glide, range: Glide, makeUp: Glide, mix: Glide,
+        attack: Glide, release: Glide, hold: Float
+    ) {
+        self.shape = shape
+        self.threshold = threshold
+        self.ratio = ratio
+        self.knee = knee
+        self.range = range
+        self.makeUp = makeUp
+        self.mix = mix
+        self.attack = attack
+        self.release = release
+        self.hold = hold
+    }
+
+    /// Indicates whether the curve rests in this slice.
     var isFlat: Bool {
         @_noLocks @_noAllocation get { threshold.isFlat && ratio.isFlat && knee.isFlat && range.isFlat }
     }

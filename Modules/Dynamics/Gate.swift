@@ -131,7 +131,7 @@ public final class Gate: Module {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = GainSettings(
-            shape: .gate, threshold: threshold.glide(context), knee: hysteresis.glide(context),
+            shape: .gate, threshold: threshold.glide(context), ratio: Glide(1), knee: hysteresis.glide(context),
             range: range.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
             attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
         let highPass = key.isFiltered ? keyHighPass.glide(context) : Glide(0)

@@ -28,16 +28,20 @@ public enum KeySignal: Sendable, Hashable {
     }
 
     var isFiltered: Bool {
-        switch self {
-        case .filtered: true
-        case .itself, .below: false
+        @_noLocks @_noAllocation get {
+            switch self {
+            case .filtered: true
+            case .itself, .below: false
+            }
         }
     }
 
     var isBelow: Bool {
-        switch self {
-        case .below: true
-        case .itself, .filtered: false
+        @_noLocks @_noAllocation get {
+            switch self {
+            case .below: true
+            case .itself, .filtered: false
+            }
         }
     }
 }

@@ -205,7 +205,7 @@ extension MultibandCompressor {
         func settings(_ context: borrowing RenderContext) -> GainSettings {
             GainSettings(
                 shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
-                knee: knee.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
+                knee: knee.glide(context), range: Glide(0), makeUp: makeUp.glide(context), mix: mix.glide(context),
                 attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
         }
     }

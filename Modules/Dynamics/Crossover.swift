@@ -1,3 +1,5 @@
+internal import RenderCore
+
 /// Splits sound into bands by Linkwitz–Riley filters of fourth order, whose sum is an all-pass: every frequency has the level
 /// that it had. A module holds it in a `RenderState`.
 ///
@@ -9,18 +11,18 @@
 ///             └───── low ── all-pass 2 ──────────────── band 1
 ///
 /// With the same coefficients for a pair of channels, both are computed at once, in double precision.
-@safe public struct Crossover: ~Copyable, Sendable {
+struct Crossover: ~Copyable, Sendable {
     /// The number of bands.
-    public let bandCount: Int
+    let bandCount: Int
     /// The number of channels that there is a memory for.
-    public let channelCount: Int
+    let channelCount: Int
     /// The longest run of frames.
-    public let frameLimit: Int
+    let frameLimit: Int
 
     /// The filters of a pair of channels: three for each crossover, then the all-passes.
     private var memory: RenderMemory<CrossoverPair>
-    /// Band after band, in each channel after channel.
-    private var bands: RenderMemory<Float>
+    /// In each channel band after band.
+    private var bands: AudioBlock
     /// One for each crossover at rest, and one for each frame of a crossover that moves.
     private var resting: RenderMemory<CrossoverNumbers>
     private var moving: RenderMemory<CrossoverNumbers>
@@ -35,7 +37,7 @@
     ///   - channels: The largest number of channels, 1 or more.
     ///   - frames: The longest run of frames.
     ///   - sampleRate: Frames per second.
-    public init(bands: Int, channels: Int, frames: Int, sampleRate: Double) {
+    init(bands: Int, channels: Int, frames: Int, sampleRate: Double) {
         demand(
             (2...16).contains(bands) && channels > 0 && frames >= 0,
             "Crossover: \(bands) bands of \(channels) channels and \(frames) frames; it must be 2…16, 1… and 0…")
@@ -47,7 +49,7 @@
         filterCount = 3 * crossovers + crossovers * (crossovers - 1) / 2
         let nothing = CrossoverNumbers(frequency: 1_000, sampleRate: sampleRate)
         memory = RenderMemory(repeating: CrossoverPair(), count: (channels + 1) / 2 * filterCount)
-        self.bands = RenderMemory(repeating: 0, count: bands * channels * frames)
+        self.bands = AudioBlock(channels: channels, frames: bands * frames)
         resting = RenderMemory(repeating: nothing, count: crossovers)
         moving = RenderMemory(repeating: nothing, count: frames)
         restingFrequencies = RenderMemory(repeating: -1, count: crossovers)
@@ -55,11 +57,11 @@
 
     /// Forgets the sound.
     @_noLocks @_noAllocation
-    public mutating func reset() { for i in 0..<memory.count { memory[i] = CrossoverPair() } }
+    mutating func reset() { for i in 0..<memory.count { memory[i] = CrossoverPair() } }
 
     /// Forgets the sound of one channel.
     @_noLocks @_noAllocation
-    public mutating func reset(channel: Int) {
+    mutating func reset(channel: Int) {
         guard channel >= 0 && channel < channelCount else { return }
         let first = channel / 2 &* filterCount
         for i in first..<first &+ filterCount {
@@ -70,10 +72,9 @@
 
     /// Takes a channel, which is split by ``split(_:frames:channels:at:)`` then.
     @_noLocks @_noAllocation
-    public mutating func take(_ sound: borrowing Samples, channel: Int) {
+    mutating func take(_ sound: borrowing Samples, channel: Int) {
         guard channel >= 0 && channel < channelCount && sound.count <= frameLimit else { return }
-        let place = channel &* frameLimit
-        for i in sound.indices { bands[place &+ i] = sound[i] }
+        for i in sound.indices { bands[channel, i] = sound[i] }
     }
 
     /// Splits the channels that were taken at one crossover: 0 first, then 1, and so on.
@@ -84,7 +85,7 @@
     ///   - channels: The number of channels.
     ///   - frequency: Where the bands meet, in hertz.
     @_noLocks @_noAllocation
-    public mutating func split(_ crossover: Int, frames: Int, channels: Int, at frequency: Glide) {
+    mutating func split(_ crossover: Int, frames: Int, channels: Int, at frequency: Glide) {
         guard crossover >= 0 && crossover < bandCount &- 1, frames <= frameLimit, channels <= channelCount else {
             return
         }
@@ -97,20 +98,19 @@
             for i in 0..<frames { moving[i] = CrossoverNumbers(frequency: frequency[i], sampleRate: rate) }
         }
         let numbers = resting[crossover]
-        let bandLength = channelCount &* frameLimit
         var channel = 0
         while channel < channels {
             let first = channel / 2 &* filterCount
             let lane = Lane(
-                first: channel &* frameLimit, second: (channel &+ 1 < channels ? channel &+ 1 : channel) &* frameLimit,
-                frames: frames, isMoving: !frequency.isFlat)
+                first: channel, second: channel &+ 1 < channels ? channel &+ 1 : channel, start: 0, frames: frames,
+                isMoving: !frequency.isFlat)
             let own = first &+ 3 &* crossover
             Crossover.split(
-                lane.moved(by: crossover &* bandLength), bandLength, numbers, moving, &memory, own, &bands)
+                lane.moved(by: crossover &* frameLimit), frameLimit, numbers, moving, &memory, own, &bands)
             // What is below turns its phase as this split does.
             for band in 0..<crossover {
                 let pass = 3 &* (bandCount &- 1) &+ crossover &* (crossover &- 1) / 2 &+ band
-                Crossover.turn(lane.moved(by: band &* bandLength), numbers, moving, &memory, first &+ pass, &bands)
+                Crossover.turn(lane.moved(by: band &* frameLimit), numbers, moving, &memory, first &+ pass, &bands)
             }
             channel &+= 2
         }
@@ -119,23 +119,22 @@
     /// Returns a channel of a band.
     @_lifetime(borrow self)
     @_noLocks @_noAllocation
-    public func samples(band: Int, channel: Int, frames: Int) -> Samples {
-        precondition(band >= 0 && band < bandCount && channel >= 0 && channel < channelCount && frames <= frameLimit)
-        let place = (band &* channelCount &+ channel) &* frameLimit
-        let view = unsafe Samples(at: UnsafePointer(bands.memory.base + place), count: frames)
-        return unsafe _overrideLifetime(view, borrowing: self)
+    func samples(band: Int, channel: Int, frames: Int) -> Samples {
+        bands.samples(channel, from: band &* frameLimit, frames: frames)
     }
 
     /// The places of a pair of channels. The second of one channel is that channel again.
     private struct Lane: BitwiseCopyable {
         var first: Int
         var second: Int
+        /// The first frame of the band.
+        var start: Int
         var frames: Int
         var isMoving: Bool
 
         @_noLocks @_noAllocation @inline(__always)
         func moved(by offset: Int) -> Lane {
-            Lane(first: first &+ offset, second: second &+ offset, frames: frames, isMoving: isMoving)
+            Lane(first: first, second: second, start: start &+ offset, frames: frames, isMoving: isMoving)
         }
     }
 
@@ -146,22 +145,22 @@
     private static func split(
         _ lane: Lane, _ bandLength: Int, _ resting: CrossoverNumbers,
         _ moving: borrowing RenderMemory<CrossoverNumbers>,
-        _ memory: inout RenderMemory<CrossoverPair>, _ place: Int, _ bands: inout RenderMemory<Float>
+        _ memory: inout RenderMemory<CrossoverPair>, _ place: Int, _ bands: inout AudioBlock
     ) {
         var (both, lows, highs) = (memory[place], memory[place &+ 1], memory[place &+ 2])
         var numbers = resting
         for i in 0..<lane.frames {
             if lane.isMoving { numbers = moving[i] }
-            let x = SIMD2(Double(bands[lane.first &+ i]), Double(bands[lane.second &+ i]))
+            let x = SIMD2(Double(bands[lane.first, lane.start &+ i]), Double(bands[lane.second, lane.start &+ i]))
             let (band, low) = numbers.next(x, &both)
             let lower = numbers.next(low, &lows).low
             let high = x - root * band - low
             let (upperBand, upperLow) = numbers.next(high, &highs)
             let upper = high - root * upperBand - upperLow
-            bands[lane.first &+ i] = Float(lower[0])
-            bands[lane.second &+ i] = Float(lower[1])
-            bands[lane.first &+ bandLength &+ i] = Float(upper[0])
-            bands[lane.second &+ bandLength &+ i] = Float(upper[1])
+            bands[lane.first, lane.start &+ i] = Float(lower[0])
+            bands[lane.second, lane.start &+ i] = Float(lower[1])
+            bands[lane.first, lane.start &+ bandLength &+ i] = Float(upper[0])
+            bands[lane.second, lane.start &+ bandLength &+ i] = Float(upper[1])
         }
         (memory[place], memory[place &+ 1], memory[place &+ 2]) = (ended(both), ended(lows), ended(highs))
     }
@@ -169,40 +168,43 @@
     @_noLocks @_noAllocation
     private static func turn(
         _ lane: Lane, _ resting: CrossoverNumbers, _ moving: borrowing RenderMemory<CrossoverNumbers>,
-        _ memory: inout RenderMemory<CrossoverPair>, _ place: Int, _ bands: inout RenderMemory<Float>
+        _ memory: inout RenderMemory<CrossoverPair>, _ place: Int, _ bands: inout AudioBlock
     ) {
         var pair = memory[place]
         var numbers = resting
         for i in 0..<lane.frames {
             if lane.isMoving { numbers = moving[i] }
-            let x = SIMD2(Double(bands[lane.first &+ i]), Double(bands[lane.second &+ i]))
+            let x = SIMD2(Double(bands[lane.first, lane.start &+ i]), Double(bands[lane.second, lane.start &+ i]))
             let turned = x - 2 * root * numbers.next(x, &pair).band
-            bands[lane.first &+ i] = Float(turned[0])
-            bands[lane.second &+ i] = Float(turned[1])
+            bands[lane.first, lane.start &+ i] = Float(turned[0])
+            bands[lane.second, lane.start &+ i] = Float(turned[1])
         }
         memory[place] = ended(pair)
     }
 
     /// Returns the memory with zeros for what has faded so far that no `Float` shows it.
     @_noLocks @_noAllocation
+    private static func ended(_ value: Double) -> Double { abs(value) < 1e-60 ? 0 : value }
+
+    @_noLocks @_noAllocation
     private static func ended(_ pair: CrossoverPair) -> CrossoverPair {
         var pair = pair
         for lane in 0..<2 {
-            pair.u[lane] = StateVariableFilter.ended(pair.u[lane])
-            pair.w[lane] = StateVariableFilter.ended(pair.w[lane])
+            pair.u[lane] = ended(pair.u[lane])
+            pair.w[lane] = ended(pair.w[lane])
         }
         return pair
     }
 }
 
 /// Two integrators for each of two channels.
-@usableFromInline struct CrossoverPair: Sendable, BitwiseCopyable {
+struct CrossoverPair: Sendable, BitwiseCopyable {
     var u = SIMD2<Double>(repeating: 0)
     var w = SIMD2<Double>(repeating: 0)
 }
 
 /// The coefficients of a crossover: all of its filters have the same.
-@usableFromInline struct CrossoverNumbers: Sendable, BitwiseCopyable {
+struct CrossoverNumbers: Sendable, BitwiseCopyable {
     var drive: Double
     var damping: Double
     var rise: Double
@@ -210,8 +212,14 @@
 
     @_noLocks @_noAllocation
     init(frequency: Float, sampleRate: Double) {
-        let made = FilterCoefficients(.lowPass, frequency: Double(frequency), sampleRate: sampleRate)
-        (drive, damping, rise, turn) = (made.drive, made.damping, made.rise, made.turn)
+        // Those of FilterCoefficients, with Butterworth's Q.
+        let turns = Double(frequency) / sampleRate
+        let g = RenderMath.tan(.pi * (turns > 1e-9 ? (turns < 0.49 ? turns : 0.49) : 1e-9))
+        let k = 1.4142135623730951
+        drive = 2 * g / (1 + g * (g + k))
+        damping = drive * (g + k)
+        rise = g * drive
+        turn = g * (2 - damping)
     }
 
     /// Goes on by a frame. Returns the band and the low output.
