@@ -1,7 +1,7 @@
 public import RenderCore
 
-/// Makes loud passages softer: what is above the threshold rises by 1 dB only where the key rises by the ratio's. Edits the
-/// top.
+/// Makes loud passages softer: above the threshold the sound rises by 1 dB where its key rises by as many as the ratio says.
+/// Edits the top.
 ///
 ///     let compressor = Compressor(threshold: -18, ratio: 4, attack: 0.01, release: 0.15)
 ///     let ducking = Compressor(threshold: -30, ratio: 8, key: .below)

@@ -16,8 +16,8 @@ public import RenderCore
 ///
 /// Latency: the look-ahead in whole frames; none without. Up to 64 channels.
 public final class MultibandCompressor: Effect {
-    /// The frequencies in hertz at which the bands meet, the lowest first: 20…0.49 of the sample rate. They should rise: bands
-    /// between two that do not are all but silent, which no level of the others makes up for.
+    /// The frequencies in hertz at which the bands meet, the lowest first: 20…0.49 of the sample rate. They should rise: a
+    /// band between two that do not is all but silent.
     public let crossovers: OwnedArray<Parameter>
     /// The bands, the lowest first: one more than ``crossovers``.
     public let bands: OwnedArray<Band>
