@@ -1,0 +1,182 @@
+internal import RenderCore
+
+/// The work of a compressor, an expander or a gate on the buffers of the stack.
+struct DynamicsProcessor: ~Copyable, Sendable {
+    private var computer: GainComputer
+    private var filter: KeyFilter
+    private var line: LookAheadLine
+    private var keyLine: LookAheadLine
+    private let isLinked: Bool
+    private let key: KeySignal
+    private let limit: Int
+    /// Channels of the last buffer and of its key.
+    private var channels = 0
+    private var keyChannels = 0
+
+    /// The longest hold in seconds.
+    static var longestHold: Double { 1 }
+    /// The longest look-ahead in seconds.
+    static var longestLookAhead: Double { 0.1 }
+
+    /// Returns a look-ahead in frames.
+    static func frames(lookAhead: Double, _ sampleRate: Double) -> Int {
+        Int((max(0, min(lookAhead, longestLookAhead)) * sampleRate).rounded())
+    }
+
+    init(
+        channels: Int, frames: Int, sampleRate: Double, detector: LevelDetector, key: KeySignal, isLinked: Bool,
+        lookAhead: Double
+    ) {
+        limit = channels
+        self.isLinked = isLinked
+        self.key = key
+        let delay = DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate)
+        computer = GainComputer(
+            lanes: isLinked ? 1 : channels, channels: channels, frames: frames, sampleRate: sampleRate,
+            detector: detector, hold: DynamicsProcessor.longestHold)
+        filter = KeyFilter(
+            channels: key.isFiltered ? channels : 0, frames: key.isFiltered ? frames : 0, sampleRate: sampleRate)
+        line = LookAheadLine(channels: channels, frames: delay)
+        keyLine = LookAheadLine(channels: key.isBelow ? channels : 0, frames: delay)
+    }
+
+    /// Forgets the sound before.
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        computer.reset()
+        filter.reset()
+        line.reset()
+        keyLine.reset()
+        channels = 0
+        keyChannels = 0
+    }
+
+    /// Changes the top.
+    @_noLocks @_noAllocation
+    mutating func process(
+        _ context: inout RenderContext, _ settings: GainSettings, highPass: Glide, lowPass: Glide
+    ) {
+        let frames = context.frameCount
+        let place = key.isBelow ? 1 : 0
+        guard frames <= computer.frameLimit else { return }
+        adopt(min(limit, context.channelCount()), min(limit, context.channelCount(at: place)))
+        if isLinked {
+            if keyChannels == 0 { computer.listenToSilence(frames: frames) }
+            for channel in 0..<keyChannels {
+                listen(context, place, channel, isFirst: channel == 0, highPass, lowPass, memory: channel)
+            }
+            computer.compute(settings, frames: frames, lane: 0)
+        }
+        for channel in 0..<channels {
+            if !isLinked {
+                listenForOne(context, place, channel, highPass, lowPass)
+                computer.compute(settings, frames: frames, lane: channel)
+            }
+            var top = context.top
+            var samples = top[channel]
+            line.process(&samples, channel: channel, gains: computer.gains)
+        }
+        line.advance(by: frames)
+        if key.isBelow && keyLine.frames > 0 {
+            var below = context.buffer(at: 1)
+            for channel in 0..<keyChannels {
+                var samples = below[channel]
+                keyLine.process(&samples, channel: channel)
+            }
+            keyLine.advance(by: frames)
+        }
+    }
+
+    /// The lanes that are in use.
+    var laneCount: Int { @_noLocks @_noAllocation get { isLinked ? min(1, channels) : channels } }
+
+    /// Returns the reduction at the end of the slice, in dB.
+    @_noLocks @_noAllocation
+    func reduction(_ lane: Int) -> Float { computer.reduction(lane) }
+
+    /// Takes the key of one channel: mono is that of all, all are that of mono, and else a channel has its own or none.
+    @_noLocks @_noAllocation
+    private mutating func listenForOne(
+        _ context: borrowing RenderContext, _ place: Int, _ channel: Int, _ highPass: Glide, _ lowPass: Glide
+    ) {
+        if channels == 1 && keyChannels > 1 {
+            for other in 0..<keyChannels {
+                listen(context, place, other, isFirst: other == 0, highPass, lowPass, memory: other)
+            }
+        } else if keyChannels == 1 && channel > 0 {
+            // A memory of its own, so that one key is not heard twice.
+            listen(context, place, 0, isFirst: true, highPass, lowPass, memory: channel)
+        } else if channel < keyChannels {
+            listen(context, place, channel, isFirst: true, highPass, lowPass, memory: channel)
+        } else {
+            computer.listenToSilence(frames: context.frameCount)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func listen(
+        _ context: borrowing RenderContext, _ place: Int, _ channel: Int, isFirst: Bool, _ highPass: Glide,
+        _ lowPass: Glide, memory: Int
+    ) {
+        let (frames, number) = (context.frameCount, memory)
+        let sound = context.samples(channel, at: place)
+        if key.isFiltered {
+            filter.process(sound, frames: frames, channel: number, highPass: highPass, lowPass: lowPass)
+            filter.tell(&computer, frames: frames, channel: number, isFirst: isFirst)
+        } else {
+            computer.listen(sound, frames: frames, channel: number, isFirst: isFirst)
+        }
+    }
+
+    /// Takes another number of channels: those that are new begin in silence.
+    @_noLocks @_noAllocation
+    private mutating func adopt(_ wanted: Int, _ wantedKeys: Int) {
+        if wanted > channels {
+            for channel in channels..<wanted {
+                line.reset(channel: channel)
+                // The lane of linked channels goes on.
+                if !isLinked {
+                    computer.reset(lane: channel)
+                    computer.reset(channel: channel)
+                    filter.reset(channel: channel)
+                }
+            }
+        }
+        if wantedKeys > keyChannels {
+            for channel in keyChannels..<wantedKeys {
+                keyLine.reset(channel: channel)
+                filter.reset(channel: channel)
+                computer.reset(channel: channel)
+            }
+        }
+        channels = wanted
+        keyChannels = wantedKeys
+    }
+}
+
+extension RenderState<DynamicsProcessor> {
+    /// Changes the top, and shows the reductions to control code.
+    @_noLocks @_noAllocation
+    func process(
+        _ context: inout RenderContext, _ settings: GainSettings, _ highPass: Glide, _ lowPass: Glide,
+        _ reduction: borrowing GainReduction
+    ) {
+        guard belongs(to: context) else { return }
+        var count = 0
+        var first: Float = 0
+        with(&context) { processor, context in
+            processor.process(&context, settings, highPass: highPass, lowPass: lowPass)
+            count = processor.laneCount
+            first = processor.reduction(0)
+        }
+        reduction.show(first, at: 0)
+        var lane = 1
+        while lane < count {
+            var value: Float = 0
+            with(&context) { processor, _ in value = processor.reduction(lane) }
+            reduction.show(value, at: lane)
+            lane &+= 1
+        }
+        reduction.finish(count, context)
+    }
+}

@@ -1,0 +1,118 @@
+internal import RenderCore
+
+/// The work of a multiband compressor: bands, and a gain for each.
+struct MultibandProcessor: ~Copyable, Sendable {
+    private var crossover: Crossover
+    private var computer: GainComputer
+    private var line: LookAheadLine
+    private let isLinked: Bool
+    private let limit: Int
+    private var channels = 0
+
+    init(
+        bands: Int, channels: Int, frames: Int, sampleRate: Double, detector: LevelDetector, isLinked: Bool,
+        lookAhead: Double
+    ) {
+        limit = channels
+        self.isLinked = isLinked
+        crossover = Crossover(bands: bands, channels: channels, frames: frames, sampleRate: sampleRate)
+        computer = GainComputer(
+            lanes: bands * (isLinked ? 1 : channels), channels: bands * channels, frames: frames,
+            sampleRate: sampleRate, detector: detector, hold: DynamicsProcessor.longestHold)
+        line = LookAheadLine(
+            channels: bands * channels, frames: DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate))
+    }
+
+    /// Forgets the sound before.
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        crossover.reset()
+        computer.reset()
+        line.reset()
+        channels = 0
+    }
+
+    /// Takes the channels of the top.
+    @_noLocks @_noAllocation
+    mutating func take(_ context: borrowing RenderContext) {
+        let wanted = min(limit, context.channelCount())
+        if wanted > channels {
+            for channel in channels..<wanted {
+                crossover.reset(channel: channel)
+                for band in 0..<crossover.bandCount {
+                    computer.reset(channel: band &* limit &+ channel)
+                    line.reset(channel: band &* limit &+ channel)
+                    if !isLinked { computer.reset(lane: band &* limit &+ channel) }
+                }
+            }
+        }
+        channels = wanted
+        for channel in 0..<channels { crossover.take(context.samples(channel), channel: channel) }
+    }
+
+    /// Splits the channels at a crossover.
+    @_noLocks @_noAllocation
+    mutating func split(_ number: Int, _ context: borrowing RenderContext, at frequency: Glide) {
+        crossover.split(number, frames: context.frameCount, channels: channels, at: frequency)
+    }
+
+    /// Puts a band with its gain on the top, in the place of what was there or added to it.
+    @_noLocks @_noAllocation
+    mutating func add(_ context: inout RenderContext, band: Int, _ settings: GainSettings) {
+        let frames = context.frameCount
+        guard frames <= computer.frameLimit else { return }
+        if isLinked {
+            for channel in 0..<channels {
+                listen(band, channel, frames, isFirst: channel == 0)
+            }
+            computer.compute(settings, frames: frames, lane: band)
+        }
+        for channel in 0..<channels {
+            if !isLinked {
+                listen(band, channel, frames, isFirst: true)
+                computer.compute(settings, frames: frames, lane: band &* limit &+ channel)
+            }
+            var top = context.top
+            var samples = top[channel]
+            MultibandProcessor.add(crossover, computer, band, channel, band &* limit &+ channel, &line, &samples)
+        }
+        if band &+ 1 == crossover.bandCount { line.advance(by: frames) }
+    }
+
+    /// Returns the largest reduction of a band.
+    @_noLocks @_noAllocation
+    func reduction(_ band: Int) -> Float {
+        if isLinked { return computer.reduction(band) }
+        var largest: Float = 0
+        for channel in 0..<channels {
+            let one = computer.reduction(band &* limit &+ channel)
+            largest = one > largest ? one : largest
+        }
+        return largest
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func listen(_ band: Int, _ channel: Int, _ frames: Int, isFirst: Bool) {
+        MultibandProcessor.listen(crossover, &computer, band, channel, frames, band &* limit &+ channel, isFirst)
+    }
+
+    @_noLocks @_noAllocation
+    private static func listen(
+        _ crossover: borrowing Crossover, _ computer: inout GainComputer, _ band: Int, _ channel: Int, _ frames: Int,
+        _ memory: Int, _ isFirst: Bool
+    ) {
+        computer.listen(
+            crossover.samples(band: band, channel: channel, frames: frames), frames: frames, channel: memory,
+            isFirst: isFirst)
+    }
+
+    @_noLocks @_noAllocation
+    private static func add(
+        _ crossover: borrowing Crossover, _ computer: borrowing GainComputer, _ band: Int, _ channel: Int,
+        _ memory: Int, _ line: inout LookAheadLine, _ sum: inout MutableSpan<Float>
+    ) {
+        line.process(
+            crossover.samples(band: band, channel: channel, frames: sum.count), channel: memory,
+            gains: computer.gains, to: &sum, adds: band > 0)
+    }
+}
