@@ -73,6 +73,9 @@ let package = Package(
         .target(name: "Mixing", dependencies: ["RenderCore"], path: "Modules/Mixing", swiftSettings: library),
         .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
         .target(
+            name: "Modulation", dependencies: ["RenderCore", "Tones", "Processors"], path: "Modules/Modulation",
+            swiftSettings: library),
+        .target(
             name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
             swiftSettings: library),
         .target(
@@ -84,7 +87,7 @@ let package = Package(
         .target(
             name: "RenderStack",
             dependencies: [
-                "RenderCore", "AudioFiles", "Loudness", "Mixing", "Players", "Processors", "Taps", "Tones",
+                "RenderCore", "AudioFiles", "Loudness", "Mixing", "Modulation", "Players", "Processors", "Taps", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
             ],
@@ -129,6 +132,7 @@ let package = Package(
         .testTarget(name: "TonesTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "MixingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "ModulationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
             name: "RenderStackTestingTests",

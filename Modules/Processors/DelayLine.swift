@@ -97,10 +97,10 @@ public struct DelayLine: ~Copyable, Sendable {
 
     /// Returns the place of a delay between two samples, the same for all channels.
     @_noLocks @_noAllocation
-    mutating func aim(_ delay: Double) -> DelayKernel.Aim { kernel.aim(delay) }
+    package mutating func aim(_ delay: Double) -> DelayKernel.Aim { kernel.aim(delay) }
 
     @_noLocks @_noAllocation
-    func read(_ channel: Int, _ aim: DelayKernel.Aim, frame: Int) -> Float {
+    package func read(_ channel: Int, _ aim: DelayKernel.Aim, frame: Int) -> Float {
         let oldest = aim.whole &+ aim.half &- frame
         let first = channel &* length
         var index = position &- oldest
@@ -253,12 +253,12 @@ public struct DelayLine: ~Copyable, Sendable {
 }
 
 /// The way in which a delay line reads between two samples: weights for 257 fractions, in memory.
-struct DelayKernel: ~Copyable, Sendable {
+package struct DelayKernel: ~Copyable, Sendable {
     private static var fractions: Int { @_noLocks @_noAllocation get { 256 } }
     private var table: RenderMemory<Float>
 
     /// A delay as whole frames, samples on either side, and their weights.
-    struct Aim: Sendable, BitwiseCopyable {
+    package struct Aim: Sendable, BitwiseCopyable {
         var whole: Int
         var half: Int
         var weights: SIMD16<Float>

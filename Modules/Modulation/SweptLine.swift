@@ -1,0 +1,185 @@
+import RenderCore
+
+/// The last samples of several channels, read at distances that move from frame to frame: the memory of a chorus or a
+/// flanger.
+///
+/// Between two samples it interpolates over four of them by Lagrange's polynomial: exact at whole frames, nowhere louder,
+/// and -0.9 dB at a quarter of the sample rate where it lies midway. (A ``DelayLine`` is flatter, at several times the
+/// cost.)
+struct SweptLine: ~Copyable, Sendable {
+    /// The number of channels.
+    let channelCount: Int
+    /// The longest delay in frames.
+    let limit: Int
+
+    /// The length of the ring, a power of two. Behind it the first samples come again, so that four in a row are.
+    private let length: Int
+    private let mask: Int
+    private var samples: RenderMemory<Float>
+    /// The delay of each column at each frame of a block, less the anchor of the frame.
+    private var delays: RenderMemory<Float>
+    private var anchors: RenderMemory<Int32>
+    /// The anchor of all frames of a block, if they have one; else -1.
+    private var anchor: Int32 = -1
+    private var position = 0
+    /// The number of frames behind the position that are the past: older ones may hold anything.
+    private var known = 0
+
+    private static var guardLength: Int { @_noLocks @_noAllocation get { 4 } }
+
+    /// The shortest delay in frames.
+    static var shortest: Double { @_noLocks @_noAllocation get { 2 } }
+
+    /// Creates a silent line. On the control side: it allocates.
+    init(channels: Int, frames: Int, columns: Int) {
+        channelCount = channels
+        limit = frames
+        var length = 256
+        while length < frames + SlowWave.block + 8 { length *= 2 }
+        self.length = length
+        mask = length - 1
+        samples = RenderMemory(repeating: 0, count: channels * (length + SweptLine.guardLength))
+        delays = RenderMemory(repeating: 0, count: columns * SlowWave.block)
+        anchors = RenderMemory(repeating: 0, count: SlowWave.block)
+    }
+
+    /// Forgets everything, at no cost.
+    @_noLocks @_noAllocation
+    mutating func reset() { known = 0 }
+
+    // MARK: Delays
+
+    /// The delays of a frame: the first wave's at rest, and how far the waves carry them.
+    struct Place: Sendable, BitwiseCopyable {
+        /// Whole frames that are in every delay, so that the rest is a small number.
+        var anchor: Int32
+        var middle: Float
+        var swing: Float
+
+        /// - Parameters:
+        ///   - delay: In frames.
+        ///   - swing: In frames; held so that no delay is too short or too long.
+        @_noLocks @_noAllocation
+        init(delay: Double, swing: Double, limit: Int) {
+            let delay = max(SweptLine.shortest, min(delay, Double(limit)))
+            let swing = max(0, min(swing, min(delay - SweptLine.shortest, Double(limit) - delay)))
+            anchor = Int32(delay - swing) &- 1
+            middle = Float(delay - Double(anchor))
+            self.swing = Float(swing)
+        }
+    }
+
+    /// Sets the delays of the first columns for a block of frames that have one place.
+    @_noLocks @_noAllocation
+    mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave) {
+        if anchor != place.anchor {
+            anchor = place.anchor
+            for i in 0..<SlowWave.block { anchors[i] = anchor }
+        }
+        for column in 0..<columns {
+            var i = 0
+            while i < SlowWave.block {
+                delays.store(
+                    place.middle + place.swing * wave.vector8(column, i), at: column &* SlowWave.block &+ i)
+                i &+= 8
+            }
+        }
+    }
+
+    /// Sets the delays of the first columns at one frame of a block.
+    @_noLocks @_noAllocation
+    mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave, frame: Int) {
+        anchor = -1
+        anchors[frame] = place.anchor
+        for column in 0..<columns {
+            delays[column &* SlowWave.block &+ frame] = place.middle + place.swing * wave[column, frame]
+        }
+    }
+
+    // MARK: Samples
+
+    /// Sees to it that everything up to a delay is the past: after a reset, silence.
+    @_noLocks @_noAllocation
+    mutating func reach(_ delay: Int) {
+        let wanted = min(delay &+ 4, length &- SlowWave.block)
+        if known >= wanted { return }
+        for channel in 0..<channelCount {
+            let first = channel &* (length &+ SweptLine.guardLength)
+            for age in (known &+ 1)...wanted { samples[first &+ ((position &- age) & mask)] = 0 }
+            repeatFirst(channel)
+        }
+        known = wanted
+    }
+
+    /// Moves on by frames that were written.
+    @_noLocks @_noAllocation
+    mutating func advance(by frames: Int) {
+        position = (position &+ frames) & mask
+        known = min(known &+ frames, length &- SlowWave.block)
+    }
+
+    /// Writes a block of a channel: the frames that ``read(_:columns:frame:from:)`` sees as the newest.
+    @_noLocks @_noAllocation
+    mutating func write(_ channel: Int, _ input: inout MutableSpan<Float>, from first: Int, count: Int) {
+        let start = channel &* (length &+ SweptLine.guardLength)
+        let part = min(count, length &- position)
+        Self.copy(&input, from: first, into: &samples, at: start &+ position, count: part)
+        Self.copy(&input, from: first &+ part, into: &samples, at: start, count: count &- part)
+        repeatFirst(channel)
+    }
+
+    @_noLocks @_noAllocation
+    private static func copy(
+        _ input: inout MutableSpan<Float>, from first: Int, into samples: inout RenderMemory<Float>, at start: Int,
+        count: Int
+    ) {
+        var ring = samples.span
+        let source = input.samples
+        Signal.copy(source, from: first, into: &ring, at: start, count: count)
+    }
+
+    /// Writes silence for a channel that has no samples in this block.
+    @_noLocks @_noAllocation
+    mutating func writeSilence(_ channel: Int, count: Int) {
+        let start = channel &* (length &+ SweptLine.guardLength)
+        for i in 0..<count { samples[start &+ ((position &+ i) & mask)] = 0 }
+        repeatFirst(channel)
+    }
+
+    /// Writes one sample of a channel.
+    @_noLocks @_noAllocation @inline(__always)
+    mutating func write(_ channel: Int, frame: Int, _ sample: Float) {
+        let start = channel &* (length &+ SweptLine.guardLength)
+        let index = (position &+ frame) & mask
+        samples[start &+ index] = sample
+        if index < SweptLine.guardLength { samples[start &+ length &+ index] = sample }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func repeatFirst(_ channel: Int) {
+        let start = channel &* (length &+ SweptLine.guardLength)
+        for i in 0..<SweptLine.guardLength { samples[start &+ length &+ i] = samples[start &+ i] }
+    }
+
+    /// Returns four weighted samples, whose sum is the sample of a channel at the delay of a column.
+    @_noLocks @_noAllocation @inline(__always)
+    func taps(_ channel: Int, column: Int, frame: Int) -> SIMD4<Float> {
+        let delay = delays.value(at: column &* SlowWave.block &+ frame)
+        let whole = Int32(truncatingIfNeeded: Int(delay))
+        let t = delay - Float(whole)
+        let index = (position &+ frame &- Int(anchors[frame] &+ whole) &- 2) & mask
+        let first = channel &* (length &+ SweptLine.guardLength) &+ index
+        // The oldest first.
+        var weights = SIMD4<Float>(1 / 6, -0.5, 0.5, -1 / 6) * t + SIMD4<Float>(0, 0.5, -1, 0.5)
+        weights = weights * t + SIMD4<Float>(-1 / 6, 1, -0.5, -1 / 3)
+        weights = weights * t + SIMD4<Float>(0, 0, 1, 0)
+        return weights * samples.vector4(at: first)
+    }
+
+    /// Returns the sample of a channel at the delay of a column.
+    @_noLocks @_noAllocation @inline(__always)
+    func read(_ channel: Int, column: Int, frame: Int) -> Float {
+        let taps = taps(channel, column: column, frame: frame)
+        return (taps[0] + taps[1]) + (taps[2] + taps[3])
+    }
+}
