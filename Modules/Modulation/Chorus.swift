@@ -13,14 +13,14 @@ public import Tones
 /// 2π · rate · depth at most: 0.6 %, 11 cents, as it comes.
 ///
 /// Mono becomes stereo, unless ``isStereo`` says otherwise or the stack has one channel only; of more channels the even
-/// ones are left and the odd ones right. Between two samples a voice is read over four (-0.9 dB at a quarter of the
+/// ones are left and the odd ones right. Between two samples a voice is read over four (-1.1 dB at a quarter of the
 /// sample rate where it lies midway). Latency: none, the dry sound is not delayed.
 public final class Chorus: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
     public let rate: Parameter
     /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
     public let beats: Parameter
-    /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes 100 ms.
+    /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes 500 ms.
     public let delay: Parameter
     /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames. A
     /// change takes 100 ms.
@@ -62,7 +62,7 @@ public final class Chorus: Effect {
         self.isStereo = isStereo
         self.rate = .turns(rate, upTo: 20)
         self.beats = .beatsOfATurn(beats)
-        self.delay = Parameter(delay, in: 0.001...0.05, unit: .seconds, glide: .linear(.milliseconds(100)))
+        self.delay = Parameter(delay, in: 0.001...0.05, unit: .seconds, glide: .linear(.milliseconds(500)))
         self.depth = Parameter(depth, in: 0...0.01, unit: .seconds, glide: .linear(.milliseconds(100)))
         self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
         self.mix = Parameter(mix, in: 0...1)
@@ -141,7 +141,7 @@ private struct Choir: ~Copyable, Sendable {
 
     init(channels: Int, voices: Int, sampleRate: Double) {
         let frames = Int(0.06 * sampleRate) + 4
-        line = SweptLine(channels: channels, frames: frames, columns: 2 * voices)
+        line = SweptLine(channels: channels, frames: frames, columns: 2 * voices, opening: Int(0.01 * sampleRate))
         wave = SlowWave(voices: voices, reach: 0.5 / Float(voices))
         self.voices = voices
         level = 1 / Float(voices).squareRoot()
@@ -150,11 +150,6 @@ private struct Choir: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         wave.reset()
-        forget()
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func forget() {
         line.reset()
         used = 0
     }
@@ -193,7 +188,8 @@ private struct Choir: ~Copyable, Sendable {
         }
         if frames < top.frameCount {
             wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
-            forget()
+            line.close()
+            used = 0
         }
     }
 

@@ -11,14 +11,14 @@ public import Tones
 /// a depth of 0 this is a comb at rest: its gain is `1 - mix + mix · z / (1 - feedback · z)`, where z is the delay.
 /// The sound that goes round is limited above +12 dB and never exceeds +18 dB, as in a `Delay`.
 ///
-/// The even channels are left, the odd ones right. Between two samples it reads over four (-0.9 dB at a quarter of the
+/// The even channels are left, the odd ones right. Between two samples it reads over four (-1.1 dB at a quarter of the
 /// sample rate midway). Latency: none, the dry sound is not delayed.
 public final class Flanger: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
     public let rate: Parameter
     /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
     public let beats: Parameter
-    /// The delay in the middle of its way, in seconds: 0.0001…0.02. A change takes 100 ms.
+    /// The delay in the middle of its way, in seconds: 0.0001…0.02. A change takes 200 ms.
     public let delay: Parameter
     /// How far the delay goes up and down, as a share of it: 0…1. A change takes 100 ms.
     public let depth: Parameter
@@ -54,7 +54,7 @@ public final class Flanger: Effect {
         self.shape = shape
         self.rate = .turns(rate, upTo: 20)
         self.beats = .beatsOfATurn(beats)
-        self.delay = Parameter(delay, in: 0.0001...0.02, unit: .seconds, glide: .linear(.milliseconds(100)))
+        self.delay = Parameter(delay, in: 0.0001...0.02, unit: .seconds, glide: .linear(.milliseconds(200)))
         self.depth = Parameter(depth, in: 0...1, glide: .linear(.milliseconds(100)))
         self.feedback = Parameter(feedback, in: -0.98...0.98)
         self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
@@ -126,17 +126,12 @@ private struct FlangerLoop: ~Copyable, Sendable {
     private var used = 0
 
     init(channels: Int, sampleRate: Double) {
-        line = SweptLine(channels: channels, frames: Int(0.04 * sampleRate) + 4, columns: 2)
+        line = SweptLine(channels: channels, frames: Int(0.04 * sampleRate) + 4, columns: 2, opening: Int(0.01 * sampleRate))
     }
 
     @_noLocks @_noAllocation
     mutating func reset() {
         wave.reset()
-        forget()
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func forget() {
         line.reset()
         used = 0
     }
@@ -173,7 +168,8 @@ private struct FlangerLoop: ~Copyable, Sendable {
         }
         if frames < top.frameCount {
             wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
-            forget()
+            line.close()
+            used = 0
         }
     }
 
@@ -182,11 +178,13 @@ private struct FlangerLoop: ~Copyable, Sendable {
         _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int, _ settings: Settings, from first: Int,
         count: Int
     ) {
+        let isOpening = line.isOpening
         for i in 0..<count {
             let frame = first &+ i
             let dry = samples[frame]
             let wet = line.read(channel, column: column, frame: i)
-            line.write(channel, frame: i, Self.heldApart(dry + settings.feedback[frame] * Self.held(wet)))
+            let fed = isOpening ? dry * line.openness(i) : dry
+            line.write(channel, frame: i, Self.heldApart(fed + settings.feedback[frame] * Self.held(wet)))
             let share = settings.mix[frame]
             samples[frame] = dry * (1 - share) + wet * share
         }

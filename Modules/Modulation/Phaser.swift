@@ -61,9 +61,9 @@ public final class Phaser: Effect {
         self.beats = .beatsOfATurn(beats)
         self.center = Parameter(
             center, in: 20...192_000, limit: .fractionOfRate(0.45), unit: .hertz,
-            glide: .exponential(.milliseconds(20)))
+            glide: .exponential(.milliseconds(100)))
         self.range = Parameter(range, in: 0...4, unit: .octaves, glide: .linear(.milliseconds(50)))
-        self.feedback = Parameter(feedback, in: -0.95...0.95)
+        self.feedback = Parameter(feedback, in: -0.95...0.95, glide: .linear(.milliseconds(50)))
         self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
         self.mix = Parameter(mix, in: 0...1)
         row = RenderState(PhaserRow(channels: 1, stages: stages))
@@ -198,7 +198,7 @@ private struct PhaserRow: ~Copyable, Sendable {
         age = 0
         for i in 0..<states.count {
             let state = states[i]
-            states[i] = state.replacing(with: 0, where: (state * state) .< 1e-36)
+            states[i] = state.replacing(with: 0, where: (state * state) .< 1e-30)
         }
     }
 

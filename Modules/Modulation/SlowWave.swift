@@ -188,20 +188,16 @@ struct SlowWave: ~Copyable, Sendable {
     /// Fills a whole block of a column with a sine or a triangle: with the same bits as frame by frame.
     @_noLocks @_noAllocation
     private mutating func fill(_ column: Int, _ isSine: Bool, _ start: UInt64, _ step: UInt64) {
-        let ramp = SIMD8<UInt64>(0, 1, 2, 3, 4, 5, 6, 7) &* SIMD8(repeating: step)
-        var now = start
-        var i = column &* SlowWave.block
-        let end = i &+ SlowWave.block
-        while i < end {
-            let phase = SIMD8<UInt32>(truncatingIfNeeded: (SIMD8(repeating: now) &+ ramp) &>> 32)
-            if isSine {
-                values.store(RenderMath.sin(phase: phase), at: i)
-            } else {
-                let crest = SIMD8<Float>(SIMD8<Int32>(truncatingIfNeeded: phase &- (1 << 30))) * 0x1p-30
-                values.store(1 - crest.replacing(with: 0 - crest, where: crest .< 0), at: i)
+        let first = column &* SlowWave.block
+        if isSine {
+            var samples = values.span
+            Signal.sine(phase: start, step: step, into: &samples, at: first, count: SlowWave.block)
+        } else {
+            for i in 0..<SlowWave.block {
+                let phase = UInt32(truncatingIfNeeded: (start &+ step &* UInt64(truncatingIfNeeded: i)) &>> 32)
+                let fromCrest = Float(Int32(bitPattern: phase &- (1 << 30))) * 0x1p-30
+                values[first &+ i] = 1 - (fromCrest < 0 ? -fromCrest : fromCrest)
             }
-            now &+= step &* 8
-            i &+= 8
         }
     }
 

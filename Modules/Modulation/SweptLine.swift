@@ -4,7 +4,7 @@ import RenderCore
 /// flanger.
 ///
 /// Between two samples it interpolates over four of them by Lagrange's polynomial: exact at whole frames, nowhere louder,
-/// and -0.9 dB at a quarter of the sample rate where it lies midway. (A ``DelayLine`` is flatter, at several times the
+/// and -1.1 dB at a quarter of the sample rate where it lies midway. (A ``DelayLine`` is flatter, at several times the
 /// cost.)
 struct SweptLine: ~Copyable, Sendable {
     /// The number of channels.
@@ -24,6 +24,9 @@ struct SweptLine: ~Copyable, Sendable {
     private var position = 0
     /// The number of frames behind the position that are the past: older ones may hold anything.
     private var known = 0
+    /// Frames of a fade-in, and those of them that have passed.
+    private let opening: Int
+    private var opened: Int
 
     private static var guardLength: Int { @_noLocks @_noAllocation get { 4 } }
 
@@ -31,8 +34,16 @@ struct SweptLine: ~Copyable, Sendable {
     static var shortest: Double { @_noLocks @_noAllocation get { 2 } }
 
     /// Creates a silent line. On the control side: it allocates.
-    init(channels: Int, frames: Int, columns: Int) {
+    ///
+    /// - Parameters:
+    ///   - channels: The number of channels.
+    ///   - frames: The longest delay.
+    ///   - columns: The number of delays at a frame.
+    ///   - opening: The frames of a fade-in.
+    init(channels: Int, frames: Int, columns: Int, opening: Int) {
         channelCount = channels
+        self.opening = opening
+        opened = opening
         limit = frames
         var length = 256
         while length < frames + SlowWave.block + 8 { length *= 2 }
@@ -45,7 +56,30 @@ struct SweptLine: ~Copyable, Sendable {
 
     /// Forgets everything, at no cost.
     @_noLocks @_noAllocation
-    mutating func reset() { known = 0 }
+    mutating func reset() {
+        known = 0
+        opened = opening
+    }
+
+    /// Forgets everything while nobody listens. The sound that comes next fades in, so that its beginning in the middle of
+    /// a wave is no click when it is heard.
+    @_noLocks @_noAllocation
+    mutating func close() {
+        known = 0
+        opened = 0
+    }
+
+    /// Indicates whether the sound that goes in is faded.
+    var isOpening: Bool { @_noLocks @_noAllocation get { opened < opening } }
+
+    /// Returns the gain with which a frame of the next block goes in: a smooth step.
+    @_noLocks @_noAllocation
+    func openness(_ frame: Int) -> Float {
+        let passed = opened &+ frame
+        if passed >= opening { return 1 }
+        let t = Float(passed) / Float(opening)
+        return t * t * (3 - 2 * t)
+    }
 
     // MARK: Delays
 
@@ -116,6 +150,7 @@ struct SweptLine: ~Copyable, Sendable {
     mutating func advance(by frames: Int) {
         position = (position &+ frames) & mask
         known = min(known &+ frames, length &- SlowWave.block)
+        opened = min(opened &+ frames, opening)
     }
 
     /// Writes a block of a channel: the frames that ``read(_:columns:frame:from:)`` sees as the newest.
@@ -125,6 +160,7 @@ struct SweptLine: ~Copyable, Sendable {
         let part = min(count, length &- position)
         Self.copy(&input, from: first, into: &samples, at: start &+ position, count: part)
         Self.copy(&input, from: first &+ part, into: &samples, at: start, count: count &- part)
+        if isOpening { for i in 0..<count { samples[start &+ ((position &+ i) & mask)] *= openness(i) } }
         repeatFirst(channel)
     }
 

@@ -78,17 +78,30 @@ public final class Vibrato: Effect {
 
 /// The lines of a ``Vibrato``.
 private struct VibratoLine: ~Copyable, Sendable {
-    private var line: DelayLine
     private var wave = SlowWave(reach: 1)
+    private var kernel = DelayKernel()
     private let middle: Int
-    /// Channels whose lines hold a sound.
+    private let channelCount: Int
+    /// The length of a channel's ring, a power of two. It is written backwards, so that the newest of the samples that are
+    /// weighted comes first, as its weight does; behind it the first samples come again.
+    private let length: Int
+    private var samples: RenderMemory<Float>
+    /// The place of the sample that was written last.
+    private var position = 0
+    /// Channels whose lines hold a sound: those of the others may hold anything.
     private var used = 0
-    // How far the delay goes, in frames: on its way to another width, where a tempo sets it.
+    /// How far the delay goes, in frames; less than 0 before the first frame.
     private var swing = -1.0
+
+    private static var taps: Int { @_noLocks @_noAllocation get { 16 } }
 
     init(channels: Int, sampleRate: Double) {
         middle = VibratoLine.middle(sampleRate)
-        line = DelayLine(channels: channels, frames: 2 * middle)
+        channelCount = channels
+        var length = 64
+        while length < 2 * middle + 32 { length *= 2 }
+        self.length = length
+        samples = RenderMemory(repeating: 0, count: channels * (length + VibratoLine.taps))
     }
 
     @_noLocks @_noAllocation
@@ -97,7 +110,6 @@ private struct VibratoLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         wave.reset()
-        line.reset()
         used = 0
         swing = -1
     }
@@ -122,43 +134,65 @@ private struct VibratoLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ course: SlowWave.Course, depth: Glide, phase: Glide) {
         wave.begin(course, spread: phase)
-        let channels = min(top.channelCount, line.channelCount)
-        if channels > used { used = channels }
+        let channels = min(top.channelCount, channelCount)
+        for channel in used..<max(used, channels) { clear(channel) }
+        used = max(used, channels)
         let isAlike = channels < 2 || (phase.isFlat && phase.end == 0)
+        let sides = isAlike ? 1 : 2
         let isFlat = depth.isFlat && course.isFlat
         let goal = swing(depth.end, course, 0)
         if swing < 0 { swing = swing(depth.start, course, 0) }
-        // A tempo that leaps takes the width with it within 100 ms; a glide of the depth or the rate has its own pace.
+        // A tempo that leaps takes the swing with it in 100 ms; the glides of the depth and the rate are slower.
         let pace = Double(middle &- 10) / (0.1 * course.sampleRate)
+        let mask = length &- 1
         var done = 0
         while done < top.frameCount {
             let count = min(top.frameCount &- done, SlowWave.block)
-            wave.render(course, spread: phase, from: done, count: count, columns: isAlike ? 1 : 2)
+            wave.render(course, spread: phase, from: done, count: count, columns: sides)
+            for channel in 0..<used { write(&top, channel, of: channels, from: done, count: count) }
             for i in 0..<count {
                 let wanted = isFlat ? goal : swing(depth[done &+ i], course, done &+ i)
-                swing += max(-pace, min(pace, wanted - swing))
-                for channel in 0..<channels {
-                    line.write(Self.finite(top[channel][done &+ i]), channel: channel, frame: 0)
-                }
-                for channel in channels..<max(channels, used) { line.write(0, channel: channel, frame: 0) }
-                line.advance(by: 1)
-                // The frame just written is one frame ago.
-                var aim = line.aim(Double(middle &+ 1) + swing * Double(wave[0, i]))
-                for side in 0..<(isAlike ? 1 : 2) {
-                    if side == 1 { aim = line.aim(Double(middle &+ 1) + swing * Double(wave[1, i])) }
+                if swing != wanted { swing += max(-pace, min(pace, wanted - swing)) }
+                for side in 0..<sides {
+                    let aim = kernel.aim(Double(middle) + swing * Double(wave[side, i]))
+                    // The place of the sample `whole - 7` frames before this one.
+                    let start = (position &- 1 &- i &+ aim.whole &- 7) & mask
                     var channel = side
                     while channel < channels {
-                        var samples = top[channel]
-                        samples[done &+ i] = line.read(channel, aim, frame: 0)
-                        channel &+= isAlike ? 1 : 2
+                        let first = channel &* (length &+ VibratoLine.taps) &+ start
+                        let products = SIMD16(
+                            lowHalf: samples.vector8(at: first), highHalf: samples.vector8(at: first &+ 8))
+                        let sums = products.lowHalf * aim.weights.lowHalf + products.highHalf * aim.weights.highHalf
+                        let four = sums.lowHalf + sums.highHalf
+                        var output = top[channel]
+                        output[done &+ i] = (four[0] + four[1]) + (four[2] + four[3])
+                        channel &+= sides
                     }
                 }
             }
+            position = (position &- count) & mask
             done &+= count
         }
     }
 
-    /// Returns a sample whose product with 0 is 0.
-    @_noLocks @_noAllocation @inline(__always)
-    private static func finite(_ sample: Float) -> Float { abs(sample) < .infinity ? sample : .nan }
+    /// Writes a block of a channel, or silence for one that has no samples.
+    @_noLocks @_noAllocation
+    private mutating func write(
+        _ top: inout AudioBuffer, _ channel: Int, of channels: Int, from start: Int, count: Int
+    ) {
+        let first = channel &* (length &+ VibratoLine.taps)
+        for i in 0..<count {
+            let place = (position &- 1 &- i) & (length &- 1)
+            let sample = channel < channels ? top.samples(channel)[start &+ i] : 0
+            samples[first &+ place] = sample
+            if place < VibratoLine.taps { samples[first &+ length &+ place] = sample }
+        }
+    }
+
+    /// Makes the past of a channel silence.
+    @_noLocks @_noAllocation
+    private mutating func clear(_ channel: Int) {
+        let first = channel &* (length &+ VibratoLine.taps)
+        for i in 0..<(length &+ VibratoLine.taps) { samples[first &+ i] = 0 }
+    }
 }
