@@ -195,15 +195,23 @@ private struct Choir: ~Copyable, Sendable {
 
     /// Mixes the voices of a block into a channel.
     @_noLocks @_noAllocation
-    private func sing(
+    private mutating func sing(
         _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int, _ mix: Glide, from first: Int, count: Int
     ) {
-        for i in 0..<count {
-            var sum = line.taps(channel, column: column, frame: i)
-            for voice in 1..<max(voices, 1) { sum += line.taps(channel, column: column &+ voice, frame: i) }
-            let wet = ((sum[0] + sum[1]) + (sum[2] + sum[3])) * level
+        line.sum(channel, column: column, count: voices, level: level, frames: count)
+        var i = 0
+        if mix.isFlat {
+            let share = mix.end
+            while i &+ 8 <= count {
+                let dry = samples.vector8(at: first &+ i)
+                samples.store(dry * (1 - share) + line.wet.vector8(at: i) * share, at: first &+ i)
+                i &+= 8
+            }
+        }
+        while i < count {
             let share = mix[first &+ i]
-            samples[first &+ i] = samples[first &+ i] * (1 - share) + wet * share
+            samples[first &+ i] = samples[first &+ i] * (1 - share) + line.wet.value(at: i) * share
+            i &+= 1
         }
     }
 }

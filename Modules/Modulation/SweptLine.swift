@@ -19,6 +19,8 @@ struct SweptLine: ~Copyable, Sendable {
     /// The delay of each column at each frame of a block, less the anchor of the frame.
     private var delays: RenderMemory<Float>
     private var anchors: RenderMemory<Int32>
+    /// What ``sum(_:column:count:level:frames:)`` has found.
+    var wet = RenderMemory<Float>(repeating: 0, count: SlowWave.block)
     /// The anchor of all frames of a block, if they have one; else -1.
     private var anchor: Int32 = -1
     private var position = 0
@@ -153,7 +155,7 @@ struct SweptLine: ~Copyable, Sendable {
         opened = min(opened &+ frames, opening)
     }
 
-    /// Writes a block of a channel: the frames that ``read(_:columns:frame:from:)`` sees as the newest.
+    /// Writes a block of a channel: the newest frames for those that read.
     @_noLocks @_noAllocation
     mutating func write(_ channel: Int, _ input: inout MutableSpan<Float>, from first: Int, count: Int) {
         let start = channel &* (length &+ SweptLine.guardLength)
@@ -197,9 +199,9 @@ struct SweptLine: ~Copyable, Sendable {
         for i in 0..<SweptLine.guardLength { samples[start &+ length &+ i] = samples[start &+ i] }
     }
 
-    /// Returns four weighted samples, whose sum is the sample of a channel at the delay of a column.
+    /// Returns the sample of a channel at the delay of a column.
     @_noLocks @_noAllocation @inline(__always)
-    func taps(_ channel: Int, column: Int, frame: Int) -> SIMD4<Float> {
+    func read(_ channel: Int, column: Int, frame: Int) -> Float {
         let delay = delays.value(at: column &* SlowWave.block &+ frame)
         let whole = Int32(truncatingIfNeeded: Int(delay))
         let t = delay - Float(whole)
@@ -209,13 +211,31 @@ struct SweptLine: ~Copyable, Sendable {
         var weights = SIMD4<Float>(1 / 6, -0.5, 0.5, -1 / 6) * t + SIMD4<Float>(0, 0.5, -1, 0.5)
         weights = weights * t + SIMD4<Float>(-1 / 6, 1, -0.5, -1 / 3)
         weights = weights * t + SIMD4<Float>(0, 0, 1, 0)
-        return weights * samples.vector4(at: first)
+        let taps = weights * samples.vector4(at: first)
+        return (taps[0] + taps[1]) + (taps[2] + taps[3])
     }
 
-    /// Returns the sample of a channel at the delay of a column.
-    @_noLocks @_noAllocation @inline(__always)
-    func read(_ channel: Int, column: Int, frame: Int) -> Float {
-        let taps = taps(channel, column: column, frame: frame)
-        return (taps[0] + taps[1]) + (taps[2] + taps[3])
+    /// Computes the sum of a channel at the delays of some columns, into a block that ``wet`` has then.
+    @_noLocks @_noAllocation
+    mutating func sum(_ channel: Int, column: Int, count columns: Int, level: Float, frames: Int) {
+        Self.sum(
+            &samples, from: channel &* (length &+ SweptLine.guardLength), mask: mask, position: position, &delays,
+            from: column &* SlowWave.block, columns: columns, &anchors, level: level, &wet, frames)
+    }
+
+    @_noLocks @_noAllocation
+    private static func sum(
+        _ samples: inout RenderMemory<Float>, from first: Int, mask: Int, position: Int,
+        _ delays: inout RenderMemory<Float>, from column: Int, columns: Int, _ anchors: inout RenderMemory<Int32>,
+        level: Float, _ wet: inout RenderMemory<Float>, _ frames: Int
+    ) {
+        var ring = samples.span
+        var times = delays.span
+        var anchors = anchors.span
+        var wet = wet.span
+        let past = ring.samples
+        Signal.sweep(
+            past, from: first, mask: mask, position: position, times.samples, from: column, voices: columns,
+            anchors: &anchors, level: level, into: &wet, count: frames)
     }
 }
