@@ -1,5 +1,5 @@
-public import RenderCore
 import Processors
+public import RenderCore
 public import Tones
 
 /// Moves the sound from left to right and back, over and over, at an even loudness. Edits the top.

@@ -1,5 +1,5 @@
-public import RenderCore
 import Processors
+public import RenderCore
 public import Tones
 
 /// Makes many of one: adds copies of the sound whose delays go slowly up and down, each in its own phase, so that they
@@ -136,8 +136,6 @@ private struct Choir: ~Copyable, Sendable {
     private var wave: SlowWave
     private let voices: Int
     private let level: Float
-    /// Channels whose lines hold a sound.
-    private var used = 0
 
     init(channels: Int, voices: Int, sampleRate: Double) {
         let frames = Int(0.06 * sampleRate) + 4
@@ -151,14 +149,13 @@ private struct Choir: ~Copyable, Sendable {
     mutating func reset() {
         wave.reset()
         line.reset()
-        used = 0
     }
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
         wave.begin(settings.course, spread: settings.spread)
         let channels = min(top.channelCount, line.channelCount)
-        if channels > used { used = channels }
+        if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
         let columns = isAlike ? voices : 2 &* voices
         let isFlat = settings.delay.isFlat && settings.depth.isFlat
@@ -175,21 +172,19 @@ private struct Choir: ~Copyable, Sendable {
                         settings.place(done &+ i, limit: line.limit), columns: columns, along: wave, frame: i)
                 }
             }
-            line.reach(line.limit)
             for channel in 0..<channels {
                 let column = isAlike || channel & 1 == 0 ? 0 : voices
                 var samples = top[channel]
                 line.write(channel, &samples, from: done, count: count)
                 sing(&samples, channel, column: column, settings.mix, from: done, count: count)
             }
-            for channel in channels..<max(channels, used) { line.writeSilence(channel, count: count) }
+            line.writeSilence(from: channels, count: count)
             line.advance(by: count)
             done &+= count
         }
         if frames < top.frameCount {
             wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
             line.close()
-            used = 0
         }
     }
 

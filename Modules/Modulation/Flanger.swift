@@ -1,5 +1,5 @@
-public import RenderCore
 import Processors
+public import RenderCore
 public import Tones
 
 /// Adds the sound again after a very short time that goes up and down: a comb whose teeth wander. Edits the top.
@@ -122,25 +122,23 @@ private struct FlangerLoop: ~Copyable, Sendable {
 
     private var line: SweptLine
     private var wave = SlowWave(reach: 0.5)
-    /// Channels whose lines hold a sound.
-    private var used = 0
 
     init(channels: Int, sampleRate: Double) {
-        line = SweptLine(channels: channels, frames: Int(0.04 * sampleRate) + 4, columns: 2, opening: Int(0.01 * sampleRate))
+        line = SweptLine(
+            channels: channels, frames: Int(0.04 * sampleRate) + 4, columns: 2, opening: Int(0.01 * sampleRate))
     }
 
     @_noLocks @_noAllocation
     mutating func reset() {
         wave.reset()
         line.reset()
-        used = 0
     }
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
         wave.begin(settings.course, spread: settings.spread)
         let channels = min(top.channelCount, line.channelCount)
-        if channels > used { used = channels }
+        if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
         let columns = isAlike ? 1 : 2
         let isFlat = settings.delay.isFlat && settings.depth.isFlat
@@ -157,19 +155,17 @@ private struct FlangerLoop: ~Copyable, Sendable {
                         settings.place(done &+ i, limit: line.limit), columns: columns, along: wave, frame: i)
                 }
             }
-            line.reach(line.limit)
             for channel in 0..<channels {
                 var samples = top[channel]
                 turn(&samples, channel, column: isAlike ? 0 : channel & 1, settings, from: done, count: count)
             }
-            for channel in channels..<max(channels, used) { line.writeSilence(channel, count: count) }
+            line.writeSilence(from: channels, count: count)
             line.advance(by: count)
             done &+= count
         }
         if frames < top.frameCount {
             wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
             line.close()
-            used = 0
         }
     }
 

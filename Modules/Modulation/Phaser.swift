@@ -1,5 +1,5 @@
-public import RenderCore
 import Processors
+public import RenderCore
 public import Tones
 
 /// Lets notches wander through the sound: adds it to itself with its phase turned by a row of all-pass filters. Edits the
@@ -128,6 +128,8 @@ private struct PhaserRow: ~Copyable, Sendable {
     private let channelCount: Int
     /// The states, stage by stage for four channels at a time.
     private var states: RenderMemory<SIMD4<Float>>
+    /// What each stage gets of the states before it.
+    private var replies: RenderMemory<SIMD4<Float>>
     private var isClear = true
     /// The samples of four channels in a block, and the coefficients of the two sides.
     private var lanes = RenderMemory<SIMD4<Float>>(repeating: .zero, count: SlowWave.block)
@@ -139,6 +141,7 @@ private struct PhaserRow: ~Copyable, Sendable {
     init(channels: Int, stages: Int) {
         self.stages = stages
         channelCount = channels
+        replies = RenderMemory(repeating: .zero, count: stages)
         states = RenderMemory(repeating: .zero, count: (channels + 3) / 4 * stages)
     }
 
@@ -242,7 +245,6 @@ private struct PhaserRow: ~Copyable, Sendable {
     /// Lets four channels of a block pass.
     @_noLocks @_noAllocation
     private mutating func turn(_ first: Int, other: Int, _ settings: Settings, from start: Int, count: Int) {
-        let hasFeedback = !settings.feedback.isFlat || settings.feedback.end != 0
         for i in 0..<count {
             let (one, two) = (turns.value(at: i), turns.value(at: other &+ i))
             let (restOne, restTwo) = (rests.value(at: i), rests.value(at: other &+ i))
@@ -250,21 +252,30 @@ private struct PhaserRow: ~Copyable, Sendable {
             let b = SIMD4<Float>(restOne, restTwo, restOne, restTwo)
             let dry = lanes[i]
             var sound = dry
-            if hasFeedback {
-                let feedback = settings.feedback[start &+ i]
-                // What comes out is gain · in + rest, and that goes in with the sound: solved for what goes in.
+            let feedback = settings.feedback[start &+ i]
+            if feedback != 0 {
+                // Stage n gets aⁿ · in, and what the states before it give. So what comes out is known as soon as what
+                // goes in is, which is the sound and the feedback of that: solved for what goes in.
                 var rest = SIMD4<Float>.zero
-                var gain = SIMD4<Float>(repeating: feedback)
+                var gain = SIMD4<Float>(repeating: 1)
                 for stage in 0..<stages {
+                    replies[stage] = rest
                     rest = a * rest + b * states[first &+ stage]
                     gain *= a
                 }
-                sound = (dry + feedback * rest) / (1 - gain)
-            }
-            for stage in 0..<stages {
-                let state = states[first &+ stage]
-                states[first &+ stage] = b * sound - a * state
-                sound = a * sound + b * state
+                let input = (dry + feedback * rest) / (1 - feedback * gain)
+                sound = gain * input + rest
+                var share = SIMD4<Float>(repeating: 1)
+                for stage in 0..<stages {
+                    states[first &+ stage] = b * (share * input + replies[stage]) - a * states[first &+ stage]
+                    share *= a
+                }
+            } else {
+                for stage in 0..<stages {
+                    let state = states[first &+ stage]
+                    states[first &+ stage] = b * sound - a * state
+                    sound = a * sound + b * state
+                }
             }
             let share = settings.mix[start &+ i]
             lanes[i] = dry * (1 - share) + sound * share

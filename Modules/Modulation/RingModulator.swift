@@ -1,5 +1,5 @@
-public import RenderCore
 import Processors
+public import RenderCore
 public import Tones
 
 /// Multiplies the sound by a tone: of each frequency its sum with the tone's and its difference come out, and neither of

@@ -24,8 +24,8 @@ struct SweptLine: ~Copyable, Sendable {
     /// The anchor of all frames of a block, if they have one; else -1.
     private var anchor: Int32 = -1
     private var position = 0
-    /// The number of frames behind the position that are the past: older ones may hold anything.
-    private var known = 0
+    /// Channels whose rings hold a sound: those of the others may hold anything.
+    private var used = 0
     /// Frames of a fade-in, and those of them that have passed.
     private let opening: Int
     private var opened: Int
@@ -59,7 +59,7 @@ struct SweptLine: ~Copyable, Sendable {
     /// Forgets everything, at no cost.
     @_noLocks @_noAllocation
     mutating func reset() {
-        known = 0
+        used = 0
         opened = opening
     }
 
@@ -67,7 +67,7 @@ struct SweptLine: ~Copyable, Sendable {
     /// a wave is no click when it is heard.
     @_noLocks @_noAllocation
     mutating func close() {
-        known = 0
+        used = 0
         opened = 0
     }
 
@@ -101,7 +101,8 @@ struct SweptLine: ~Copyable, Sendable {
             let swing = max(0, min(swing, min(delay - SweptLine.shortest, Double(limit) - delay)))
             anchor = Int32(delay - swing) &- 1
             middle = Float(delay - Double(anchor))
-            self.swing = Float(swing)
+            // A trifle less, so that rounding makes no delay shorter than it may be.
+            self.swing = Float(swing) * 0.999999
         }
     }
 
@@ -134,24 +135,26 @@ struct SweptLine: ~Copyable, Sendable {
 
     // MARK: Samples
 
-    /// Sees to it that everything up to a delay is the past: after a reset, silence.
+    /// Begins a slice of so many channels: a ring that was not in use becomes silent.
     @_noLocks @_noAllocation
-    mutating func reach(_ delay: Int) {
-        let wanted = min(delay &+ 4, length &- SlowWave.block)
-        if known >= wanted { return }
-        for channel in 0..<channelCount {
-            let first = channel &* (length &+ SweptLine.guardLength)
-            for age in (known &+ 1)...wanted { samples[first &+ ((position &- age) & mask)] = 0 }
-            repeatFirst(channel)
+    mutating func use(_ channels: Int) {
+        while used < channels {
+            let first = used &* (length &+ SweptLine.guardLength)
+            Self.clear(&samples, from: first, count: length &+ SweptLine.guardLength)
+            used &+= 1
         }
-        known = wanted
+    }
+
+    @_noLocks @_noAllocation
+    private static func clear(_ samples: inout RenderMemory<Float>, from first: Int, count: Int) {
+        var samples = samples.span
+        for i in first..<(first &+ count) { samples[i] = 0 }
     }
 
     /// Moves on by frames that were written.
     @_noLocks @_noAllocation
     mutating func advance(by frames: Int) {
         position = (position &+ frames) & mask
-        known = min(known &+ frames, length &- SlowWave.block)
         opened = min(opened &+ frames, opening)
     }
 
@@ -176,12 +179,16 @@ struct SweptLine: ~Copyable, Sendable {
         Signal.copy(source, from: first, into: &ring, at: start, count: count)
     }
 
-    /// Writes silence for a channel that has no samples in this block.
+    /// Writes a block of silence for the channels in use that the slice has not.
     @_noLocks @_noAllocation
-    mutating func writeSilence(_ channel: Int, count: Int) {
-        let start = channel &* (length &+ SweptLine.guardLength)
-        for i in 0..<count { samples[start &+ ((position &+ i) & mask)] = 0 }
-        repeatFirst(channel)
+    mutating func writeSilence(from channels: Int, count: Int) {
+        var channel = channels
+        while channel < used {
+            let start = channel &* (length &+ SweptLine.guardLength)
+            for i in 0..<count { samples[start &+ ((position &+ i) & mask)] = 0 }
+            repeatFirst(channel)
+            channel &+= 1
+        }
     }
 
     /// Writes one sample of a channel.

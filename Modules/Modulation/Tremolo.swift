@@ -1,5 +1,5 @@
-public import RenderCore
 import Processors
+public import RenderCore
 public import Tones
 
 /// Makes the sound louder and softer, over and over. Edits the top.
@@ -43,7 +43,7 @@ public final class Tremolo: Effect {
 
     /// The parameters by name.
     public var parameters: [ParameterReference] {
-        [rate.named("rate"), beats.named("beats"), depth.named("depth"), stereoPhase.named("stereo phase")]
+        [rate.named("rate"), beats.named("beats"), depth.named("depth"), stereoPhase.named("stereoPhase")]
     }
 
     /// Weights the top.

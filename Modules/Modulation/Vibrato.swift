@@ -1,5 +1,5 @@
-public import RenderCore
 import Processors
+public import RenderCore
 public import Tones
 
 /// Lets the pitch go up and down. Edits the top.
@@ -60,7 +60,7 @@ public final class Vibrato: Effect {
 
     /// The parameters by name.
     public var parameters: [ParameterReference] {
-        [rate.named("rate"), beats.named("beats"), depth.named("depth"), stereoPhase.named("stereo phase")]
+        [rate.named("rate"), beats.named("beats"), depth.named("depth"), stereoPhase.named("stereoPhase")]
     }
 
     /// Delays the top.

@@ -65,7 +65,9 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("A voice keeps its level at 1 kHz, loses 1.1 dB at a quarter of the rate and is nowhere louder, wherever it lies between two samples")
+    @Test(
+        "A voice keeps its level at 1 kHz, loses 1.1 dB at a quarter of the rate and is nowhere louder, wherever it lies between two samples"
+    )
     func level() throws {
         for part in [0.0, 0.25, 0.5] {
             let chorus = Chorus(

@@ -67,8 +67,10 @@ extension ContractTests {
     }
 
     static let cases: [Case] = [
-        Case("as it comes") { Chorus() }, Case("random, by beats") { Chorus(voices: 4, shape: .randomCurve, beats: 0.1) },
-        Case("as it comes") { Flanger() }, Case("triangle, by beats") { Flanger(.triangle, beats: 0.2, feedback: -0.9) },
+        Case("as it comes") { Chorus() },
+        Case("random, by beats") { Chorus(voices: 4, shape: .randomCurve, beats: 0.1) },
+        Case("as it comes") { Flanger() },
+        Case("triangle, by beats") { Flanger(.triangle, beats: 0.2, feedback: -0.9) },
         Case("as it comes") { Phaser() },
         Case("random, by beats") { Phaser(stages: 5, shape: .randomSteps, beats: 0.1, feedback: 0) },
         Case("as it comes") { Tremolo() }, Case("square, by beats") { Tremolo(.square, beats: 0.1, stereoPhase: 0.3) },

@@ -35,7 +35,8 @@ import Testing
     /// which the resting wave of a tremolo has not.
     static let nothing = -62.7
 
-    @Test("A sweep from end to end, at once or slowly, is at most 6 dB louder above 10 kHz than the worst fixed setting",
+    @Test(
+        "A sweep from end to end, at once or slowly, is at most 6 dB louder above 10 kHz than the worst fixed setting",
         arguments: subjects)
     func sweep(_ subject: Subject) throws {
         let parameters = subject.make().parameters

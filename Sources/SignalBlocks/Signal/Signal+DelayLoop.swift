@@ -45,7 +45,7 @@ extension Signal {
         guard let target = unsafe output.address() else { return }
         let (base, times) = unsafe (ring.base + first, delays.base + column)
         unsafe anchors.withUnsafeMutableBufferPointer { anchors in
-            guard let anchors = unsafe anchors.baseAddress else { return }
+            guard let anchors = anchors.baseAddress else { return }
             unsafe Kernel.sweep(
                 base, mask: Int32(truncatingIfNeeded: mask), position: Int32(truncatingIfNeeded: position), times,
                 voices: voices, anchors: anchors, level: level, target, count)
