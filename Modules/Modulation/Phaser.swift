@@ -132,7 +132,7 @@ private struct PhaserRow: ~Copyable, Sendable {
     private var replies: RenderMemory<SIMD4<Float>>
     private var isClear = true
     /// The samples of four channels in a block, and the coefficients of the two sides.
-    private var lanes = RenderMemory<SIMD4<Float>>(repeating: .zero, count: SlowWave.block)
+    private var lanes = RenderMemory<Float>(repeating: 0, count: 4 * SlowWave.block)
     private var turns = RenderMemory<Float>(repeating: 0, count: 2 * SlowWave.block)
     private var rests = RenderMemory<Float>(repeating: 0, count: 2 * SlowWave.block)
     /// The number of frames since the tiny states were last made 0.
@@ -176,12 +176,12 @@ private struct PhaserRow: ~Copyable, Sendable {
                 let width = min(4, channels &- first)
                 for lane in 0..<width {
                     let samples = top.samples(first &+ lane)
-                    for i in 0..<count { lanes[i][lane] = samples[done &+ i] }
+                    for i in 0..<count { lanes[4 &* i &+ lane] = samples[done &+ i] }
                 }
                 turn(first / 4 &* stages, other: isAlike ? 0 : SlowWave.block, settings, from: done, count: count)
                 for lane in 0..<width {
                     var samples = top[first &+ lane]
-                    for i in 0..<count { samples[done &+ i] = lanes[i][lane] }
+                    for i in 0..<count { samples[done &+ i] = lanes[4 &* i &+ lane] }
                 }
                 first &+= 4
             }
@@ -250,7 +250,7 @@ private struct PhaserRow: ~Copyable, Sendable {
             let (restOne, restTwo) = (rests.value(at: i), rests.value(at: other &+ i))
             let a = SIMD4<Float>(one, two, one, two)
             let b = SIMD4<Float>(restOne, restTwo, restOne, restTwo)
-            let dry = lanes[i]
+            let dry = lanes.vector4(at: 4 &* i)
             var sound = dry
             let feedback = settings.feedback[start &+ i]
             if feedback != 0 {
@@ -278,7 +278,7 @@ private struct PhaserRow: ~Copyable, Sendable {
                 }
             }
             let share = settings.mix[start &+ i]
-            lanes[i] = dry * (1 - share) + sound * share
+            lanes.store(dry * (1 - share) + sound * share, at: 4 &* i)
         }
     }
 }

@@ -20,6 +20,13 @@ extension RenderMemory<Float> {
         unsafe UnsafeMutableRawPointer(memory.base + position).storeBytes(of: vector, as: SIMD8<Float>.self)
     }
 
+    /// Writes four neighbouring numbers from `position` on, at any alignment.
+    @_noLocks @_noAllocation
+    @inlinable package mutating func store(_ vector: SIMD4<Float>, at position: Int) {
+        precondition(position >= 0 && position <= count &- 4)
+        unsafe UnsafeMutableRawPointer(memory.base + position).storeBytes(of: vector, as: SIMD4<Float>.self)
+    }
+
     /// Returns one number of a table.
     @_noLocks @_noAllocation
     @inlinable public func value(at position: Int) -> Float {
