@@ -92,7 +92,8 @@ public final class Chorus: Effect {
             depth: depth.glide(context), spread: spread.glide(context), mix: mix.glide(context))
         let frames = settings.mix.lastFrame(of: context.frameCount)
         let isStereo = isStereo
-        if frames > 0 && isStereo && context.channelCount() == 1 {
+        if isStereo && context.channelCount() == 1 {
+            // At a mix of 0 too: where two channels become one again, the level must not depend on the mix.
             var hasTwo = false
             choir.with(&context) { choir, _ in hasTwo = choir.line.channelCount >= 2 }
             if hasTwo { _ = context.widenTop() }

@@ -17,7 +17,7 @@ import Testing
                 let effect = make()
                 guard let parameter = effect.parameters.first(where: { $0.name == name }) else { return .infinity }
                 parameter.value = values[0].value
-                let renderer = try renderer([tone, tone], through: effect)
+                let renderer = try renderer([tone], through: effect)
                 for (frame, value) in values.dropFirst() {
                     try renderer.transaction(at: .sample(Int64(frame))) { parameter.value = value }
                 }
@@ -43,7 +43,7 @@ import Testing
         var worst = Self.nothing
         for parameter in parameters {
             let (low, high) = (parameter.range.lowerBound, parameter.range.upperBound)
-            for value in [low, (low + high) / 2, high] {
+            for value in [low, high] {
                 worst = max(worst, try subject.energy(parameter.name, [(0, value)]))
             }
         }
