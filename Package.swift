@@ -74,6 +74,9 @@ let package = Package(
         .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
         .target(name: "Dynamics", dependencies: ["RenderCore"], path: "Modules/Dynamics", swiftSettings: library),
         .target(
+            name: "Modulation", dependencies: ["RenderCore", "Tones", "Processors"], path: "Modules/Modulation",
+            swiftSettings: library),
+        .target(
             name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
             swiftSettings: library),
         .target(
@@ -85,7 +88,8 @@ let package = Package(
         .target(
             name: "RenderStack",
             dependencies: [
-                "RenderCore", "AudioFiles", "Dynamics", "Loudness", "Mixing", "Players", "Processors", "Taps", "Tones",
+                "RenderCore", "AudioFiles", "Dynamics", "Loudness", "Mixing", "Modulation", "Players",
+                "Processors", "Taps", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
             ],
@@ -131,6 +135,7 @@ let package = Package(
         .testTarget(name: "MixingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "DynamicsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "ModulationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
             name: "RenderStackTestingTests",

@@ -253,15 +253,15 @@ public struct DelayLine: ~Copyable, Sendable {
 }
 
 /// The way in which a delay line reads between two samples: weights for 257 fractions, in memory.
-struct DelayKernel: ~Copyable, Sendable {
+package struct DelayKernel: ~Copyable, Sendable {
     private static var fractions: Int { @_noLocks @_noAllocation get { 256 } }
     private var table: RenderMemory<Float>
 
     /// A delay as whole frames, samples on either side, and their weights.
-    struct Aim: Sendable, BitwiseCopyable {
-        var whole: Int
+    package struct Aim: Sendable, BitwiseCopyable {
+        package var whole: Int
         var half: Int
-        var weights: SIMD16<Float>
+        package var weights: SIMD16<Float>
     }
 
     /// Returns the number of samples on either side that are used at a delay: as many as there are, up to eight.
@@ -269,7 +269,7 @@ struct DelayKernel: ~Copyable, Sendable {
     static func half(_ whole: Int) -> Int { whole >= 8 ? 8 : (whole >= 4 ? 4 : (whole >= 2 ? 2 : 1)) }
 
     /// Rows of 2, then 4, 8 and 16 weights: those of `half` begin at row `2 half - 2` of width one.
-    init() {
+    package init() {
         table = RenderMemory(repeating: 0, count: (DelayKernel.fractions + 1) * 30)
         var table = table.span
         for half in [1, 2, 4, 8] {
@@ -290,7 +290,7 @@ struct DelayKernel: ~Copyable, Sendable {
     }
 
     @_noLocks @_noAllocation
-    mutating func aim(_ delay: Double) -> Aim {
+    package mutating func aim(_ delay: Double) -> Aim {
         let whole = Int(delay)
         let half = DelayKernel.half(whole)
         return Aim(whole: whole, half: half, weights: weights(half, Float(delay - Double(whole))))

@@ -276,7 +276,7 @@ extension Glide {
     ///
     /// A bypass begins on that frame, not with the next slice, so that the length of the slices changes nothing.
     @_noLocks @_noAllocation
-    func lastFrame(of count: Int) -> Int {
+    package func lastFrame(of count: Int) -> Int {
         if end != 0 { return count }
         var frames = isFlat ? 0 : count
         while frames > 0 && self[frames &- 1] == 0 { frames &-= 1 }

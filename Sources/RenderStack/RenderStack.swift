@@ -3,6 +3,7 @@
 @_exported public import Dynamics
 @_exported public import Loudness
 @_exported public import Mixing
+@_exported public import Modulation
 @_exported public import Players
 @_exported public import Processors
 @_exported public import RenderCore

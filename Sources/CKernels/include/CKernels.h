@@ -81,6 +81,18 @@ REALTIME_SAFE void kernel_feed(
     const float *_Nonnull echo, const float *_Nonnull round, const float *_Nonnull feedback, const float *_Nonnull mix,
     float *_Nonnull samples, float *_Nonnull line, size_t count);
 
+/// The sum of some voices, each a ring read at delays that move: over four samples by Lagrange's polynomial.
+///
+/// @param ring `mask + 1` samples, a power of two, and the first four of them again.
+/// @param position The place of the first frame.
+/// @param delays Of each voice 64: the delay of each frame, less its anchor, 0 or more.
+/// @param anchors 64 whole frames that are in the delay of all voices.
+/// @param output Receives the sum times the level: 64 samples, of which multiples of eight are written.
+/// @param count The number of frames, 64 at most.
+REALTIME_SAFE void kernel_sweep(
+    const float *_Nonnull ring, int32_t mask, int32_t position, const float *_Nonnull delays, size_t voices,
+    const int32_t *_Nonnull anchors, float level, float *_Nonnull output, size_t count);
+
 /// A second-order filter at rest, in place, by blocks of eight frames.
 ///
 /// @param numbers 48 of them: four zeros, the impulse response, the eight answers to `u` and to `w`, the eight effects

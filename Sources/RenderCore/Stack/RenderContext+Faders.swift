@@ -148,7 +148,7 @@ extension RenderContext {
     ///
     /// - Parameter copying: `true` to copy the frames of this slice into the new channel.
     @_noLocks @_noAllocation
-    mutating func widenTop(copying: Bool = true) -> Bool {
+    package mutating func widenTop(copying: Bool = true) -> Bool {
         guard let entry = unsafe realEntry(0) else { return false }
         let channels = unsafe entry.pointee.channelCount
         if channels == 2 { return true }

@@ -267,6 +267,21 @@
         #endif
     }
 
+    /// Computes the sum of voices that are read out of a ring at delays that move.
+    @_noLocks @_noAllocation @inline(__always)
+    static func sweep(
+        _ ring: UnsafePointer<Float>, mask: Int32, position: Int32, _ delays: UnsafePointer<Float>, voices: Int,
+        anchors: UnsafePointer<Int32>, level: Float, _ output: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        #if arch(x86_64)
+            unsafe kernel_sweep(ring, mask, position, delays, voices, anchors, level, output, count)
+        #else
+            unsafe SwiftKernel.sweep(
+                ring, mask: mask, position: position, delays, voices: voices, anchors: anchors, level: level, output,
+                count)
+        #endif
+    }
+
     /// Filters at rest, with the numbers of ``FilterCoefficients/blockNumbers(_:)``.
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func filter(

@@ -139,6 +139,29 @@
     }
 
     @_noLocks @_noAllocation
+    static func sweep(
+        _ ring: UnsafePointer<Float>, mask: Int32, position: Int32, _ delays: UnsafePointer<Float>, voices: Int,
+        anchors: UnsafePointer<Int32>, level: Float, _ output: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        for i in 0..<count {
+            var sum: Float = 0
+            for voice in 0..<voices {
+                let delay = unsafe delays[64 &* voice &+ i]
+                let whole = Int32(truncatingIfNeeded: Int(delay))
+                let t = delay - Float(whole)
+                let start = unsafe position &+ Int32(truncatingIfNeeded: i) &- 2 &- anchors[i]
+                let x = unsafe ring + Int((start &- whole) & mask)
+                let oldest = (t * t - 1) * t * (1 / 6)
+                let older = ((t * -0.5 + 0.5) * t + 1) * t
+                let newer = ((t * 0.5 - 1) * t - 0.5) * t + 1
+                let newest = ((t * (-1 / 6) + 0.5) * t - 1 / 3) * t
+                unsafe sum += (oldest * x[0] + older * x[1]) + (newer * x[2] + newest * x[3])
+            }
+            unsafe output[i] = sum * level
+        }
+    }
+
+    @_noLocks @_noAllocation
     @usableFromInline package static func filter(
         _ numbers: UnsafePointer<Double>, _ u: UnsafeMutablePointer<Double>, _ w: UnsafeMutablePointer<Double>,
         _ pending: UnsafeMutablePointer<Float>, _ pendingCount: Int, _ samples: UnsafeMutablePointer<Float>,

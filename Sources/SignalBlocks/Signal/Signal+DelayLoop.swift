@@ -21,6 +21,37 @@ extension Signal {
         }
     }
 
+    /// Computes the sum of some voices, each a ring read at delays that move, between two samples by Lagrange's polynomial
+    /// through four.
+    ///
+    /// - Parameters:
+    ///   - ring: The ring's `mask + 1` samples, a power of two, from `first` on, and its first four again.
+    ///   - position: The place of the first frame in the ring.
+    ///   - delays: From `column` on, 64 for each voice: the delay at each frame, less its anchor.
+    ///   - anchors: 64 whole frames that are in the delay of all voices.
+    ///   - level: The factor of the sum.
+    ///   - output: Receives the sum: 64 samples, of which the first `count` are right.
+    /// - Precondition: There are so many samples, delays and anchors, and at most 64 frames.
+    @_noLocks @_noAllocation
+    package static func sweep(
+        _ ring: borrowing Samples, from first: Int, mask: Int, position: Int, _ delays: borrowing Samples,
+        from column: Int, voices: Int, anchors: inout MutableSpan<Int32>, level: Float,
+        into output: inout MutableSpan<Float>, count: Int
+    ) {
+        precondition(mask >= 7 && mask < 1 << 30 && mask & (mask &+ 1) == 0)
+        precondition(first >= 0 && first <= ring.count &- (mask &+ 5) && position >= 0 && position <= mask)
+        precondition(voices >= 0 && voices <= 1 << 16 && column >= 0 && column <= delays.count &- 64 &* voices)
+        precondition(anchors.count >= 64 && output.count >= 64 && count >= 0 && count <= 64)
+        guard let target = unsafe output.address() else { return }
+        let (base, times) = unsafe (ring.base + first, delays.base + column)
+        unsafe anchors.withUnsafeMutableBufferPointer { anchors in
+            guard let anchors = anchors.baseAddress else { return }
+            unsafe Kernel.sweep(
+                base, mask: Int32(truncatingIfNeeded: mask), position: Int32(truncatingIfNeeded: position), times,
+                voices: voices, anchors: anchors, level: level, target, count)
+        }
+    }
+
     /// Computes the sound that goes into a delay's line, and the sound that is heard of it.
     ///
     /// - Parameters:

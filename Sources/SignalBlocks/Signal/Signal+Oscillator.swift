@@ -34,6 +34,17 @@ extension Signal {
         if let samples = unsafe output.address() { unsafe Kernel.sine(phase, step, level, samples, count) }
     }
 
+    /// Renders such a sine into `count` samples from `start` on.
+    ///
+    /// - Precondition: There are so many samples.
+    @_noLocks @_noAllocation
+    package static func sine(
+        phase: UInt64, step: UInt64, into output: inout MutableSpan<Float>, at start: Int, count: Int
+    ) {
+        precondition(count >= 0 && start >= 0 && start <= output.count &- count)
+        if let samples = unsafe output.address() { unsafe Kernel.sine(phase, step, 1, samples + start, count) }
+    }
+
     /// Returns a number of cycles in units of 2^-64, whole cycles dropped.
     @_noLocks @_noAllocation
     static func turn(_ cycles: Double) -> UInt64 {

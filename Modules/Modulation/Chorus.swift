@@ -1,0 +1,213 @@
+import Processors
+public import RenderCore
+public import Tones
+
+/// Makes many of one: adds copies of the sound whose delays go slowly up and down, each in its own phase, so that they
+/// are a little out of tune. Edits the top.
+///
+///     let chorus = Chorus()                                       // three voices a side, wide
+///     let slow = Chorus(voices: 1, beats: 8, depth: 0.003)        // a turn of eight beats
+///
+/// The delays of the voices `0..<n` are `delay + depth · wave(t + v / n)`; the right side is ahead by another
+/// `spread / 2n` of a turn. Each voice is as loud as the sound, divided by √n. With a sine, the voices are out of tune by
+/// 2π · rate · depth at most: 0.6 %, 11 cents, as it comes.
+///
+/// Mono becomes stereo, unless ``isStereo`` says otherwise or the stack has one channel only; of more channels the even
+/// ones are left and the odd ones right. Between two samples a voice is read over four (-1.1 dB at a quarter of the
+/// sample rate where it lies midway). Latency: none, the dry sound is not delayed.
+public final class Chorus: Effect {
+    /// The turns of the wave in a second: 0…20 Hz.
+    public let rate: Parameter
+    /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
+    public let beats: Parameter
+    /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes 500 ms.
+    public let delay: Parameter
+    /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames. A
+    /// change takes 100 ms.
+    public let depth: Parameter
+    /// How far the two sides differ: from 0 (alike) to 1 (the voices of one side lie midway between those of the other).
+    public let spread: Parameter
+    /// The mix, from the sound as it was (0, bit for bit and for free; the voices are forgotten) to the voices alone (1).
+    public let mix: Parameter
+    /// The number of voices on each side.
+    public let voices: Int
+    /// The course of a turn.
+    public let shape: LFOCore.Shape
+    /// Indicates whether mono becomes stereo.
+    public let isStereo: Bool
+
+    private let choir: RenderState<Choir>
+
+    /// Creates a chorus.
+    ///
+    /// - Parameters:
+    ///   - voices: 1…8 on each side.
+    ///   - shape: A sine, a triangle or a random curve.
+    ///   - rate: In hertz.
+    ///   - beats: The time of a turn in beats, instead of a rate.
+    ///   - delay: In seconds.
+    ///   - depth: In seconds.
+    ///   - spread: 0…1.
+    ///   - mix: 0…1.
+    ///   - isStereo: `true` to make mono stereo.
+    /// - Precondition: There are 1…8 voices, and the shape has no jumps.
+    public init(
+        voices: Int = 3, shape: LFOCore.Shape = .sine, rate: Float = 0.5, beats: Float = 0, delay: Float = 0.012,
+        depth: Float = 0.002, spread: Float = 1, mix: Float = 0.5, isStereo: Bool = true
+    ) {
+        demand((1...8).contains(voices), "Chorus: \(voices) voices; it must be 1…8")
+        shape.demandNoJumps("Chorus")
+        self.voices = voices
+        self.shape = shape
+        self.isStereo = isStereo
+        self.rate = .turns(rate, upTo: 20)
+        self.beats = .beatsOfATurn(beats)
+        self.delay = Parameter(delay, in: 0.001...0.05, unit: .seconds, glide: .linear(.milliseconds(500)))
+        self.depth = Parameter(depth, in: 0...0.01, unit: .seconds, glide: .linear(.milliseconds(100)))
+        self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
+        self.mix = Parameter(mix, in: 0...1)
+        choir = RenderState(Choir(channels: 1, voices: voices, sampleRate: 48_000))
+    }
+
+    /// Makes the memory.
+    public func prepare(_ preparation: Preparation) {
+        choir.replace(
+            with: Choir(
+                channels: preparation.maximumChannelCount, voices: voices, sampleRate: preparation.sampleRate))
+    }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [
+            rate.named("rate"), beats.named("beats"), delay.named("delay"), depth.named("depth"),
+            spread.named("spread"), mix.named("mix"),
+        ]
+    }
+
+    /// Adds the voices to the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let settings = Choir.Settings(
+            course: SlowWave.Course(context, shape, rate: rate, beats: beats), delay: delay.glide(context),
+            depth: depth.glide(context), spread: spread.glide(context), mix: mix.glide(context))
+        let frames = settings.mix.lastFrame(of: context.frameCount)
+        let isStereo = isStereo
+        if isStereo && context.channelCount() == 1 {
+            // At a mix of 0 too: where two channels become one again, the level must not depend on the mix.
+            var hasTwo = false
+            choir.with(&context) { choir, _ in hasTwo = choir.line.channelCount >= 2 }
+            if hasTwo { _ = context.widenTop() }
+        }
+        choir.withTop(&context) { choir, top in choir.process(&top, settings, frames: frames) }
+    }
+
+    /// Forgets the sound before, and begins the wave anew.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { choir.with(&context) { choir, _ in choir.reset() } }
+}
+
+/// The voices of a ``Chorus``.
+private struct Choir: ~Copyable, Sendable {
+    /// The parameters in a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        var course: SlowWave.Course
+        var delay: Glide
+        var depth: Glide
+        var spread: Glide
+        var mix: Glide
+
+        @_noLocks @_noAllocation
+        init(course: SlowWave.Course, delay: Glide, depth: Glide, spread: Glide, mix: Glide) {
+            self.course = course
+            self.delay = delay
+            self.depth = depth
+            self.spread = spread
+            self.mix = mix
+        }
+
+        @_noLocks @_noAllocation
+        func place(_ frame: Int, limit: Int) -> SweptLine.Place {
+            SweptLine.Place(
+                delay: Double(delay[frame]) * course.sampleRate, swing: Double(depth[frame]) * course.sampleRate,
+                limit: limit)
+        }
+    }
+
+    var line: SweptLine
+    private var wave: SlowWave
+    private let voices: Int
+    private let level: Float
+
+    init(channels: Int, voices: Int, sampleRate: Double) {
+        let frames = Int(0.06 * sampleRate) + 4
+        line = SweptLine(channels: channels, frames: frames, columns: 2 * voices, opening: Int(0.01 * sampleRate))
+        wave = SlowWave(voices: voices, reach: 0.5 / Float(voices))
+        self.voices = voices
+        level = 1 / Float(voices).squareRoot()
+    }
+
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        wave.reset()
+        line.reset()
+    }
+
+    @_noLocks @_noAllocation
+    mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
+        wave.begin(settings.course, spread: settings.spread)
+        let channels = min(top.channelCount, line.channelCount)
+        if frames > 0 { line.use(channels) }
+        let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
+        let columns = isAlike ? voices : 2 &* voices
+        let isFlat = settings.delay.isFlat && settings.depth.isFlat
+        let place = settings.place(0, limit: line.limit)
+        var done = 0
+        while done < frames {
+            let count = min(frames &- done, SlowWave.block)
+            wave.render(settings.course, spread: settings.spread, from: done, count: count, columns: columns)
+            if isFlat {
+                line.place(place, columns: columns, along: wave)
+            } else {
+                for i in 0..<count {
+                    line.place(
+                        settings.place(done &+ i, limit: line.limit), columns: columns, along: wave, frame: i)
+                }
+            }
+            for channel in 0..<channels {
+                let column = isAlike || channel & 1 == 0 ? 0 : voices
+                var samples = top[channel]
+                line.write(channel, &samples, from: done, count: count)
+                sing(&samples, channel, column: column, settings.mix, from: done, count: count)
+            }
+            line.writeSilence(from: channels, count: count)
+            line.advance(by: count)
+            done &+= count
+        }
+        if frames < top.frameCount {
+            wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
+            line.close()
+        }
+    }
+
+    /// Mixes the voices of a block into a channel.
+    @_noLocks @_noAllocation
+    private mutating func sing(
+        _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int, _ mix: Glide, from first: Int, count: Int
+    ) {
+        line.sum(channel, column: column, count: voices, level: level, frames: count)
+        var i = 0
+        if mix.isFlat {
+            let share = mix.end
+            while i &+ 8 <= count {
+                let dry = samples.vector8(at: first &+ i)
+                samples.store(dry * (1 - share) + line.wet.vector8(at: i) * share, at: first &+ i)
+                i &+= 8
+            }
+        }
+        while i < count {
+            let share = mix[first &+ i]
+            samples[first &+ i] = samples[first &+ i] * (1 - share) + line.wet.value(at: i) * share
+            i &+= 1
+        }
+    }
+}

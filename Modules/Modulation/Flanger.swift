@@ -1,0 +1,206 @@
+import Processors
+public import RenderCore
+public import Tones
+
+/// Adds the sound again after a very short time that goes up and down: a comb whose teeth wander. Edits the top.
+///
+///     let flanger = Flanger(rate: 0.1, feedback: 0.7)
+///     let hollow = Flanger(beats: 16, feedback: -0.8)             // the other teeth; a turn of sixteen beats
+///
+/// The delay is `delay · (1 + depth · wave)`, two frames at least. What comes out of it goes in again by the feedback. With
+/// a depth of 0 this is a comb at rest: its gain is `1 - mix + mix · z / (1 - feedback · z)`, where z is the delay.
+/// The sound that goes round is limited above +12 dB and never exceeds +18 dB, as in a `Delay`.
+///
+/// The even channels are left, the odd ones right. Between two samples it reads over four (-1.1 dB at a quarter of the
+/// sample rate midway). Latency: none, the dry sound is not delayed.
+public final class Flanger: Effect {
+    /// The turns of the wave in a second: 0…20 Hz.
+    public let rate: Parameter
+    /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
+    public let beats: Parameter
+    /// The delay in the middle of its way, in seconds: 0.0001…0.02. A change takes 200 ms.
+    public let delay: Parameter
+    /// How far the delay goes up and down, as a share of it: 0…1. A change takes 100 ms.
+    public let depth: Parameter
+    /// The share of the delayed sound that goes in again: -0.98…0.98.
+    public let feedback: Parameter
+    /// How far the two sides differ, from 0 (alike) to 1 (one goes up while the other goes down).
+    public let spread: Parameter
+    /// The mix, from the sound as it was (0, bit for bit and for free; the delayed sound is forgotten) to the delayed sound
+    /// alone (1). The comb is deepest at ½.
+    public let mix: Parameter
+    /// The course of a turn.
+    public let shape: LFOCore.Shape
+
+    private let loop: RenderState<FlangerLoop>
+
+    /// Creates a flanger.
+    ///
+    /// - Parameters:
+    ///   - shape: A sine, a triangle or a random curve.
+    ///   - rate: In hertz.
+    ///   - beats: The time of a turn in beats, instead of a rate.
+    ///   - delay: In seconds.
+    ///   - depth: 0…1.
+    ///   - feedback: -0.98…0.98.
+    ///   - spread: 0…1.
+    ///   - mix: 0…1.
+    /// - Precondition: The shape has no jumps.
+    public init(
+        _ shape: LFOCore.Shape = .sine, rate: Float = 0.2, beats: Float = 0, delay: Float = 0.003, depth: Float = 0.8,
+        feedback: Float = 0.5, spread: Float = 0.5, mix: Float = 0.5
+    ) {
+        shape.demandNoJumps("Flanger")
+        self.shape = shape
+        self.rate = .turns(rate, upTo: 20)
+        self.beats = .beatsOfATurn(beats)
+        self.delay = Parameter(delay, in: 0.0001...0.02, unit: .seconds, glide: .linear(.milliseconds(200)))
+        self.depth = Parameter(depth, in: 0...1, glide: .linear(.milliseconds(100)))
+        self.feedback = Parameter(feedback, in: -0.98...0.98)
+        self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
+        self.mix = Parameter(mix, in: 0...1)
+        loop = RenderState(FlangerLoop(channels: 1, sampleRate: 48_000))
+    }
+
+    /// Makes the memory.
+    public func prepare(_ preparation: Preparation) {
+        loop.replace(
+            with: FlangerLoop(channels: preparation.maximumChannelCount, sampleRate: preparation.sampleRate))
+    }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [
+            rate.named("rate"), beats.named("beats"), delay.named("delay"), depth.named("depth"),
+            feedback.named("feedback"), spread.named("spread"), mix.named("mix"),
+        ]
+    }
+
+    /// Adds the delayed sound to the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let settings = FlangerLoop.Settings(
+            course: SlowWave.Course(context, shape, rate: rate, beats: beats), delay: delay.glide(context),
+            depth: depth.glide(context), feedback: feedback.glide(context), spread: spread.glide(context),
+            mix: mix.glide(context))
+        let frames = settings.mix.lastFrame(of: context.frameCount)
+        loop.withTop(&context) { loop, top in loop.process(&top, settings, frames: frames) }
+    }
+
+    /// Forgets the sound before, and begins the wave anew.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { loop.with(&context) { loop, _ in loop.reset() } }
+}
+
+/// The lines of a ``Flanger`` with their feedback.
+private struct FlangerLoop: ~Copyable, Sendable {
+    /// The parameters in a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        var course: SlowWave.Course
+        var delay: Glide
+        var depth: Glide
+        var feedback: Glide
+        var spread: Glide
+        var mix: Glide
+
+        @_noLocks @_noAllocation
+        init(course: SlowWave.Course, delay: Glide, depth: Glide, feedback: Glide, spread: Glide, mix: Glide) {
+            self.course = course
+            self.delay = delay
+            self.depth = depth
+            self.feedback = feedback
+            self.spread = spread
+            self.mix = mix
+        }
+
+        @_noLocks @_noAllocation
+        func place(_ frame: Int, limit: Int) -> SweptLine.Place {
+            let delay = Double(delay[frame]) * course.sampleRate
+            return SweptLine.Place(delay: delay, swing: delay * Double(depth[frame]), limit: limit)
+        }
+    }
+
+    private var line: SweptLine
+    private var wave = SlowWave(reach: 0.5)
+
+    init(channels: Int, sampleRate: Double) {
+        line = SweptLine(
+            channels: channels, frames: Int(0.04 * sampleRate) + 4, columns: 2, opening: Int(0.01 * sampleRate))
+    }
+
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        wave.reset()
+        line.reset()
+    }
+
+    @_noLocks @_noAllocation
+    mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
+        wave.begin(settings.course, spread: settings.spread)
+        let channels = min(top.channelCount, line.channelCount)
+        if frames > 0 { line.use(channels) }
+        let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
+        let columns = isAlike ? 1 : 2
+        let isFlat = settings.delay.isFlat && settings.depth.isFlat
+        let place = settings.place(0, limit: line.limit)
+        var done = 0
+        while done < frames {
+            let count = min(frames &- done, SlowWave.block)
+            wave.render(settings.course, spread: settings.spread, from: done, count: count, columns: columns)
+            if isFlat {
+                line.place(place, columns: columns, along: wave)
+            } else {
+                for i in 0..<count {
+                    line.place(
+                        settings.place(done &+ i, limit: line.limit), columns: columns, along: wave, frame: i)
+                }
+            }
+            for channel in 0..<channels {
+                var samples = top[channel]
+                turn(&samples, channel, column: isAlike ? 0 : channel & 1, settings, from: done, count: count)
+            }
+            line.writeSilence(from: channels, count: count)
+            line.advance(by: count)
+            done &+= count
+        }
+        if frames < top.frameCount {
+            wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
+            line.close()
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func turn(
+        _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int, _ settings: Settings, from first: Int,
+        count: Int
+    ) {
+        let isOpening = line.isOpening
+        for i in 0..<count {
+            let frame = first &+ i
+            let dry = samples[frame]
+            let wet = line.read(channel, column: column, frame: i)
+            let fed = isOpening ? dry * line.openness(i) : dry
+            line.write(channel, frame: i, Self.heldApart(fed + settings.feedback[frame] * Self.held(wet)))
+            let share = settings.mix[frame]
+            samples[frame] = dry * (1 - share) + wet * share
+        }
+    }
+
+    /// Returns the sample that goes round: held below +18 dB. Up to +12 dB it is left as it is.
+    @_noLocks @_noAllocation @inline(__always)
+    private static func held(_ sample: Float) -> Float {
+        let size = abs(sample)
+        if size <= 4 { return sample }
+        let excess = (size - 4) * 0.25
+        let held = 4 + 4 * (excess / (1 + excess))
+        return sample < 0 ? -held : held
+    }
+
+    /// Returns a sample for the line. One that is tiny, or no number, is zero there: the sound ends, and a bad sample does
+    /// not come back.
+    @_noLocks @_noAllocation @inline(__always)
+    private static func heldApart(_ sample: Float) -> Float {
+        let size = abs(sample)
+        return size > 1e-30 && size < 1e30 ? sample : 0
+    }
+}

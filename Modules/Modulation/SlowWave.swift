@@ -1,0 +1,232 @@
+import RenderCore
+import Tones
+
+/// The slow waves that move an effect: one ``LFOCore`` at several offsets of its phase, a block of frames at a time.
+///
+/// A column is one of these waves. Where the beats lead and the phase leaps (a new tempo, a transport that is moved),
+/// the values go from the old to the new course within 20 ms, so that nothing clicks.
+struct SlowWave: ~Copyable, Sendable {
+    /// The course of the waves in a slice.
+    struct Course: Sendable, BitwiseCopyable {
+        var shape: LFOCore.Shape
+        var rate: Glide
+        var sampleRate: Double
+        /// The part of a turn that a frame takes where the beats lead; else 0.
+        var exactStep: UInt64 = 0
+        var turn: UInt64 = 0
+        var phase: UInt64 = 0
+        var isLed = false
+
+        @_noLocks @_noAllocation
+        init(
+            _ context: borrowing RenderContext, _ shape: LFOCore.Shape, rate: borrowing Parameter,
+            beats: borrowing Parameter
+        ) {
+            self.shape = shape
+            self.rate = rate.glide(context)
+            sampleRate = context.sampleRate
+            let beats = beats.current(context)
+            if beats > 0 {
+                (turn, phase, exactStep) = context.turn(ofBeats: Double(beats))
+                isLed = true
+            }
+        }
+
+        var isFlat: Bool { @_noLocks @_noAllocation get { isLed || rate.isFlat } }
+
+        /// Returns the part of a turn that a frame of the slice takes.
+        @_noLocks @_noAllocation
+        func step(_ frame: Int) -> UInt64 {
+            isLed ? exactStep : LFOCore.step(frequency: Double(rate[frame]), sampleRate: sampleRate)
+        }
+
+        /// Returns the part of a turn that a jump takes: 2 ms, a quarter of a turn at most.
+        @_noLocks @_noAllocation
+        func rounding(_ step: UInt64) -> Float {
+            let turns = Double(step) * 0x1p-64 * sampleRate * 0.002
+            return turns < 0.25 ? Float(turns) : 0.25
+        }
+
+        /// The number of frames in which a leap is evened out.
+        var leapLength: Int { @_noLocks @_noAllocation get { Int(sampleRate * 0.02) } }
+    }
+
+    /// The most frames of a block.
+    static var block: Int { @_noLocks @_noAllocation get { 64 } }
+
+    /// The number of waves.
+    let columns: Int
+    private var core = LFOCore()
+    private var isFresh = true
+    /// The offset of each column in turns: its own, and what the spread adds.
+    private var own: RenderMemory<Float>
+    private var spread: RenderMemory<Float>
+    private var values: RenderMemory<Float>
+    /// What each column was ahead of its new course when its phase leapt.
+    private var leaps: RenderMemory<Float>
+    private var leapPassed = 0
+    private var leapLength = 0
+
+    /// Creates waves of two sides: first those of the left, then those of the right, which the spread moves.
+    ///
+    /// - Parameters:
+    ///   - voices: The waves of a side, spread evenly over the turn.
+    ///   - reach: The turns by which a spread of 1 moves the right side.
+    init(voices: Int = 1, reach: Float) {
+        columns = 2 * voices
+        own = RenderMemory(repeating: 0, count: columns)
+        spread = RenderMemory(repeating: 0, count: columns)
+        leaps = RenderMemory(repeating: 0, count: columns)
+        values = RenderMemory(repeating: 0, count: columns * SlowWave.block)
+        for voice in 0..<voices {
+            own[voice] = Float(voice) / Float(voices)
+            own[voices + voice] = own[voice]
+            spread[voices + voice] = reach
+        }
+    }
+
+    /// Begins anew.
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        core = LFOCore()
+        isFresh = true
+        leapLength = 0
+        leapPassed = 0
+    }
+
+    /// Begins a slice.
+    @_noLocks @_noAllocation
+    mutating func begin(_ course: Course, spread glide: Glide) {
+        defer { isFresh = false }
+        if !course.isLed || (core.phase == course.phase && core.turn == course.turn) { return }
+        let rounding = course.rounding(course.exactStep)
+        var next = core
+        next.phase = course.phase
+        next.turn = course.turn
+        // A clock that another one leads is a trifle off at each slice, which is no leap.
+        let drift = Int64(bitPattern: course.phase &- core.phase).magnitude
+        if !isFresh && drift > 1 << 44 {
+            let left = 1 - leapShare(0)
+            for column in 0..<columns {
+                let (offset, turns) = self.offset(column, glide.start)
+                let old = core.value(course.shape, offset: offset, turns: turns, rounding: rounding)
+                let new = next.value(course.shape, offset: offset, turns: turns, rounding: rounding)
+                leaps[column] = old - new + left * leaps[column]
+            }
+            leapPassed = 0
+            leapLength = course.leapLength
+        }
+        core = next
+    }
+
+    /// Goes on by frames whose values nobody needs.
+    @_noLocks @_noAllocation
+    mutating func skip(_ course: Course, from first: Int, count: Int) {
+        if course.isFlat {
+            advance(by: course.step(first), times: count)
+        } else {
+            for i in 0..<count { core.advance(by: course.step(first &+ i)) }
+        }
+        leapPassed = min(leapPassed &+ count, leapLength)
+    }
+
+    /// Computes a block of the first columns, and goes on behind it.
+    ///
+    /// - Parameters:
+    ///   - course: The course in the slice.
+    ///   - glide: The spread of the two sides.
+    ///   - first: The frame of the slice at which the block begins.
+    ///   - count: The number of frames, a block at most.
+    ///   - wanted: The number of columns.
+    @_noLocks @_noAllocation
+    mutating func render(_ course: Course, spread glide: Glide, from first: Int, count: Int, columns wanted: Int) {
+        // By cases: a debug build refuses to compare them.
+        let (isSine, isTriangle) =
+            switch course.shape {
+            case .sine: (true, false)
+            case .triangle: (false, true)
+            default: (false, false)
+            }
+        if (isSine || isTriangle) && course.isFlat && glide.isFlat {
+            let step = course.step(first)
+            for column in 0..<wanted {
+                let start = core.phase &+ offset(column, glide.end).phase
+                fill(column, isSine, start, step)
+            }
+        } else {
+            for column in 0..<wanted { fill(column, course, glide, from: first, count: count) }
+        }
+        if leapPassed < leapLength {
+            for column in 0..<wanted {
+                for i in 0..<count {
+                    values[column &* SlowWave.block &+ i] += leaps[column] * (1 - leapShare(i))
+                }
+            }
+        }
+        skip(course, from: first, count: count)
+    }
+
+    /// The value of a column at a frame of the block.
+    subscript(_ column: Int, _ frame: Int) -> Float {
+        @_noLocks @_noAllocation get { values.value(at: column &* SlowWave.block &+ frame) }
+    }
+
+    /// Returns eight values of a column from a frame of the block on.
+    @_noLocks @_noAllocation @inline(__always)
+    func vector8(_ column: Int, _ frame: Int) -> SIMD8<Float> {
+        values.vector8(at: column &* SlowWave.block &+ frame)
+    }
+
+    /// Returns the offset of a column: a part of a turn, and whole turns, which random shapes tell apart.
+    @_noLocks @_noAllocation
+    private func offset(_ column: Int, _ spread: Float) -> (phase: UInt64, turns: Int) {
+        let turns = own.value(at: column) + self.spread.value(at: column) * spread
+        return (ToneCore.phase(turns: turns), turns < 0 ? -1 : turns < 1 ? 0 : 1)
+    }
+
+    /// Returns the share of a leap that is evened out at a frame of the block: a smooth step.
+    @_noLocks @_noAllocation
+    private func leapShare(_ frame: Int) -> Float {
+        let passed = leapPassed &+ frame
+        if passed >= leapLength { return 1 }
+        let t = Float(passed) / Float(leapLength)
+        return t * t * (3 - 2 * t)
+    }
+
+    /// Fills a whole block of a column with a sine or a triangle: with the same bits as frame by frame.
+    @_noLocks @_noAllocation
+    private mutating func fill(_ column: Int, _ isSine: Bool, _ start: UInt64, _ step: UInt64) {
+        let first = column &* SlowWave.block
+        if isSine {
+            var samples = values.span
+            Signal.sine(phase: start, step: step, into: &samples, at: first, count: SlowWave.block)
+        } else {
+            for i in 0..<SlowWave.block {
+                let phase = UInt32(truncatingIfNeeded: (start &+ step &* UInt64(truncatingIfNeeded: i)) &>> 32)
+                let fromCrest = Float(Int32(bitPattern: phase &- (1 << 30))) * 0x1p-30
+                values[first &+ i] = 1 - (fromCrest < 0 ? -fromCrest : fromCrest)
+            }
+        }
+    }
+
+    /// Fills a column frame by frame.
+    @_noLocks @_noAllocation
+    private mutating func fill(_ column: Int, _ course: Course, _ glide: Glide, from first: Int, count: Int) {
+        var core = core
+        for i in 0..<count {
+            let (offset, turns) = offset(column, glide[first &+ i])
+            let step = course.step(first &+ i)
+            values[column &* SlowWave.block &+ i] = core.value(
+                course.shape, offset: offset, turns: turns, rounding: course.rounding(step))
+            core.advance(by: step)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func advance(by step: UInt64, times: Int) {
+        let (high, low) = step.multipliedFullWidth(by: UInt64(truncatingIfNeeded: times))
+        let (sum, isNew) = core.phase.addingReportingOverflow(low)
+        core.phase = sum
+        core.turn &+= high &+ (isNew ? 1 : 0)
+    }
+}

@@ -1,0 +1,248 @@
+import RenderCore
+
+/// The last samples of several channels, read at distances that move from frame to frame: the memory of a chorus or a
+/// flanger.
+///
+/// Between two samples it interpolates over four of them by Lagrange's polynomial: exact at whole frames, nowhere louder,
+/// and -1.1 dB at a quarter of the sample rate where it lies midway. (A ``DelayLine`` is flatter, at several times the
+/// cost.)
+struct SweptLine: ~Copyable, Sendable {
+    /// The number of channels.
+    let channelCount: Int
+    /// The longest delay in frames.
+    let limit: Int
+
+    /// The length of the ring, a power of two. Behind it the first samples come again, so that four in a row are.
+    private let length: Int
+    private let mask: Int
+    private var samples: RenderMemory<Float>
+    /// The delay of each column at each frame of a block, less the anchor of the frame.
+    private var delays: RenderMemory<Float>
+    private var anchors: RenderMemory<Int32>
+    /// What ``sum(_:column:count:level:frames:)`` has found.
+    var wet = RenderMemory<Float>(repeating: 0, count: SlowWave.block)
+    /// The anchor of all frames of a block, if they have one; else -1.
+    private var anchor: Int32 = -1
+    private var position = 0
+    /// Channels whose rings hold a sound: those of the others may hold anything.
+    private var used = 0
+    /// Frames of a fade-in, and those of them that have passed.
+    private let opening: Int
+    private var opened: Int
+
+    private static var guardLength: Int { @_noLocks @_noAllocation get { 4 } }
+
+    /// The shortest delay in frames.
+    static var shortest: Double { @_noLocks @_noAllocation get { 2 } }
+
+    /// Creates a silent line. On the control side: it allocates.
+    ///
+    /// - Parameters:
+    ///   - channels: The number of channels.
+    ///   - frames: The longest delay.
+    ///   - columns: The number of delays at a frame.
+    ///   - opening: The frames of a fade-in.
+    init(channels: Int, frames: Int, columns: Int, opening: Int) {
+        channelCount = channels
+        self.opening = opening
+        opened = opening
+        limit = frames
+        var length = 256
+        while length < frames + SlowWave.block + 8 { length *= 2 }
+        self.length = length
+        mask = length - 1
+        samples = RenderMemory(repeating: 0, count: channels * (length + SweptLine.guardLength))
+        delays = RenderMemory(repeating: 0, count: columns * SlowWave.block)
+        anchors = RenderMemory(repeating: 0, count: SlowWave.block)
+    }
+
+    /// Forgets everything, at no cost.
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        used = 0
+        opened = opening
+    }
+
+    /// Forgets everything while nobody listens. The sound that comes next fades in, so that its beginning in the middle of
+    /// a wave is no click when it is heard.
+    @_noLocks @_noAllocation
+    mutating func close() {
+        used = 0
+        opened = 0
+    }
+
+    /// Indicates whether the sound that goes in is faded.
+    var isOpening: Bool { @_noLocks @_noAllocation get { opened < opening } }
+
+    /// Returns the gain with which a frame of the next block goes in: a smooth step.
+    @_noLocks @_noAllocation
+    func openness(_ frame: Int) -> Float {
+        let passed = opened &+ frame
+        if passed >= opening { return 1 }
+        let t = Float(passed) / Float(opening)
+        return t * t * (3 - 2 * t)
+    }
+
+    // MARK: Delays
+
+    /// The delays of a frame: the first wave's at rest, and how far the waves carry them.
+    struct Place: Sendable, BitwiseCopyable {
+        /// Whole frames that are in every delay, so that the rest is a small number.
+        var anchor: Int32
+        var middle: Float
+        var swing: Float
+
+        /// - Parameters:
+        ///   - delay: In frames.
+        ///   - swing: In frames; held so that no delay is too short or too long.
+        @_noLocks @_noAllocation
+        init(delay: Double, swing: Double, limit: Int) {
+            let delay = max(SweptLine.shortest, min(delay, Double(limit)))
+            let swing = max(0, min(swing, min(delay - SweptLine.shortest, Double(limit) - delay)))
+            anchor = Int32(delay - swing) &- 1
+            middle = Float(delay - Double(anchor))
+            // A trifle less, so that rounding makes no delay shorter than it may be.
+            self.swing = Float(swing) * 0.999999
+        }
+    }
+
+    /// Sets the delays of the first columns for a block of frames that have one place.
+    @_noLocks @_noAllocation
+    mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave) {
+        if anchor != place.anchor {
+            anchor = place.anchor
+            for i in 0..<SlowWave.block { anchors[i] = anchor }
+        }
+        for column in 0..<columns {
+            var i = 0
+            while i < SlowWave.block {
+                delays.store(
+                    place.middle + place.swing * wave.vector8(column, i), at: column &* SlowWave.block &+ i)
+                i &+= 8
+            }
+        }
+    }
+
+    /// Sets the delays of the first columns at one frame of a block.
+    @_noLocks @_noAllocation
+    mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave, frame: Int) {
+        anchor = -1
+        anchors[frame] = place.anchor
+        for column in 0..<columns {
+            delays[column &* SlowWave.block &+ frame] = place.middle + place.swing * wave[column, frame]
+        }
+    }
+
+    // MARK: Samples
+
+    /// Begins a slice of so many channels: a ring that was not in use becomes silent.
+    @_noLocks @_noAllocation
+    mutating func use(_ channels: Int) {
+        while used < channels {
+            let first = used &* (length &+ SweptLine.guardLength)
+            Self.clear(&samples, from: first, count: length &+ SweptLine.guardLength)
+            used &+= 1
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private static func clear(_ samples: inout RenderMemory<Float>, from first: Int, count: Int) {
+        var samples = samples.span
+        for i in first..<(first &+ count) { samples[i] = 0 }
+    }
+
+    /// Moves on by frames that were written.
+    @_noLocks @_noAllocation
+    mutating func advance(by frames: Int) {
+        position = (position &+ frames) & mask
+        opened = min(opened &+ frames, opening)
+    }
+
+    /// Writes a block of a channel: the newest frames for those that read.
+    @_noLocks @_noAllocation
+    mutating func write(_ channel: Int, _ input: inout MutableSpan<Float>, from first: Int, count: Int) {
+        let start = channel &* (length &+ SweptLine.guardLength)
+        let part = min(count, length &- position)
+        Self.copy(&input, from: first, into: &samples, at: start &+ position, count: part)
+        Self.copy(&input, from: first &+ part, into: &samples, at: start, count: count &- part)
+        if isOpening { for i in 0..<count { samples[start &+ ((position &+ i) & mask)] *= openness(i) } }
+        repeatFirst(channel)
+    }
+
+    @_noLocks @_noAllocation
+    private static func copy(
+        _ input: inout MutableSpan<Float>, from first: Int, into samples: inout RenderMemory<Float>, at start: Int,
+        count: Int
+    ) {
+        var ring = samples.span
+        let source = input.samples
+        Signal.copy(source, from: first, into: &ring, at: start, count: count)
+    }
+
+    /// Writes a block of silence for the channels in use that the slice has not.
+    @_noLocks @_noAllocation
+    mutating func writeSilence(from channels: Int, count: Int) {
+        var channel = channels
+        while channel < used {
+            let start = channel &* (length &+ SweptLine.guardLength)
+            for i in 0..<count { samples[start &+ ((position &+ i) & mask)] = 0 }
+            repeatFirst(channel)
+            channel &+= 1
+        }
+    }
+
+    /// Writes one sample of a channel.
+    @_noLocks @_noAllocation @inline(__always)
+    mutating func write(_ channel: Int, frame: Int, _ sample: Float) {
+        let start = channel &* (length &+ SweptLine.guardLength)
+        let index = (position &+ frame) & mask
+        samples[start &+ index] = sample
+        if index < SweptLine.guardLength { samples[start &+ length &+ index] = sample }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func repeatFirst(_ channel: Int) {
+        let start = channel &* (length &+ SweptLine.guardLength)
+        for i in 0..<SweptLine.guardLength { samples[start &+ length &+ i] = samples[start &+ i] }
+    }
+
+    /// Returns the sample of a channel at the delay of a column.
+    @_noLocks @_noAllocation @inline(__always)
+    func read(_ channel: Int, column: Int, frame: Int) -> Float {
+        let delay = delays.value(at: column &* SlowWave.block &+ frame)
+        let whole = Int32(truncatingIfNeeded: Int(delay))
+        let t = delay - Float(whole)
+        let index = (position &+ frame &- Int(anchors[frame] &+ whole) &- 2) & mask
+        let first = channel &* (length &+ SweptLine.guardLength) &+ index
+        // The oldest first.
+        var weights = SIMD4<Float>(1 / 6, -0.5, 0.5, -1 / 6) * t + SIMD4<Float>(0, 0.5, -1, 0.5)
+        weights = weights * t + SIMD4<Float>(-1 / 6, 1, -0.5, -1 / 3)
+        weights = weights * t + SIMD4<Float>(0, 0, 1, 0)
+        let taps = weights * samples.vector4(at: first)
+        return (taps[0] + taps[1]) + (taps[2] + taps[3])
+    }
+
+    /// Computes the sum of a channel at the delays of some columns, into a block that ``wet`` has then.
+    @_noLocks @_noAllocation
+    mutating func sum(_ channel: Int, column: Int, count columns: Int, level: Float, frames: Int) {
+        Self.sum(
+            &samples, from: channel &* (length &+ SweptLine.guardLength), mask: mask, position: position, &delays,
+            from: column &* SlowWave.block, columns: columns, &anchors, level: level, &wet, frames)
+    }
+
+    @_noLocks @_noAllocation
+    private static func sum(
+        _ samples: inout RenderMemory<Float>, from first: Int, mask: Int, position: Int,
+        _ delays: inout RenderMemory<Float>, from column: Int, columns: Int, _ anchors: inout RenderMemory<Int32>,
+        level: Float, _ wet: inout RenderMemory<Float>, _ frames: Int
+    ) {
+        var ring = samples.span
+        var times = delays.span
+        var anchors = anchors.span
+        var wet = wet.span
+        let past = ring.samples
+        Signal.sweep(
+            past, from: first, mask: mask, position: position, times.samples, from: column, voices: columns,
+            anchors: &anchors, level: level, into: &wet, count: frames)
+    }
+}

@@ -1,0 +1,25 @@
+import RenderCore
+import Tones
+
+// What the modules of this target have in common.
+
+extension Parameter {
+    /// Returns the rate of a slow wave in hertz.
+    static func turns(_ rate: Float, upTo highest: Float) -> Parameter {
+        Parameter(rate, in: 0...highest, unit: .hertz, glide: .exponential(.milliseconds(10)))
+    }
+
+    /// Returns the time of a turn in beats: at 0 the rate counts.
+    static func beatsOfATurn(_ beats: Float) -> Parameter {
+        Parameter(beats, in: 0...1_024, unit: .beats, glide: .none)
+    }
+}
+
+extension LFOCore.Shape {
+    /// Demands a shape without jumps, for what would change its pitch beyond all measure in them.
+    func demandNoJumps(_ module: String) {
+        demand(
+            self == .sine || self == .triangle || self == .randomCurve,
+            "\(module): the shape \(self); it must be a sine, a triangle or a random curve")
+    }
+}

@@ -1,0 +1,198 @@
+import Processors
+public import RenderCore
+public import Tones
+
+/// Lets the pitch go up and down. Edits the top.
+///
+///     let vibrato = Vibrato(rate: 5.5, depth: 30)                 // 30 cents
+///
+/// It is a delay that goes shorter and longer: by `(2^(depth / 1200) - 1) / s` seconds to either side, where s is the
+/// steepest slope of the wave, 2π · rate for a sine and 4 · rate for a triangle. So the highest pitch is `depth` cents above
+/// the sound's. The delay goes 5 ms to either side at most: at low rates the depth is held to that, to 53 cents for a sine of
+/// 1 Hz.
+///
+/// Latency: 5 ms and 10 frames, always, which is the delay in the middle; with a depth of 0 the sound comes out delayed by
+/// it, bit for bit. The even channels are left, the odd ones right. It interpolates as a ``DelayLine`` does, flat within
+/// 0.01 dB up to 0.35 of the sample rate.
+public final class Vibrato: Effect {
+    /// The turns of the wave in a second: 0…20 Hz.
+    public let rate: Parameter
+    /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
+    public let beats: Parameter
+    /// How far the pitch goes up, in cents: 0…200. A change takes 100 ms.
+    public let depth: Parameter
+    /// How far the right side is ahead of the left, in turns: -0.5…0.5.
+    public let stereoPhase: Parameter
+    /// The course of the delay: of the pitch it is the slope.
+    public let shape: LFOCore.Shape
+
+    private let line: RenderState<VibratoLine>
+
+    /// Creates a vibrato.
+    ///
+    /// - Parameters:
+    ///   - shape: A sine (the pitch goes up and down smoothly), a triangle (between two pitches) or a random curve.
+    ///   - rate: In hertz.
+    ///   - beats: The time of a turn in beats, instead of a rate.
+    ///   - depth: In cents.
+    ///   - stereoPhase: In turns, -0.5…0.5.
+    /// - Precondition: The shape has no jumps.
+    public init(
+        _ shape: LFOCore.Shape = .sine, rate: Float = 5.5, beats: Float = 0, depth: Float = 25, stereoPhase: Float = 0
+    ) {
+        shape.demandNoJumps("Vibrato")
+        self.shape = shape
+        self.rate = Parameter(rate, in: 0...20, unit: .hertz, glide: .exponential(.milliseconds(100)))
+        self.beats = .beatsOfATurn(beats)
+        self.depth = Parameter(depth, in: 0...200, unit: .cents, glide: .linear(.milliseconds(100)))
+        self.stereoPhase = Parameter(stereoPhase, in: -0.5...0.5, glide: .linear(.milliseconds(200)))
+        line = RenderState(VibratoLine(channels: 1, sampleRate: 48_000))
+    }
+
+    /// Returns 5 ms and 10 frames.
+    public func latency(at sampleRate: Double) -> Int { VibratoLine.middle(sampleRate) }
+
+    /// Makes the memory.
+    public func prepare(_ preparation: Preparation) {
+        line.replace(
+            with: VibratoLine(channels: preparation.maximumChannelCount, sampleRate: preparation.sampleRate))
+    }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [rate.named("rate"), beats.named("beats"), depth.named("depth"), stereoPhase.named("stereoPhase")]
+    }
+
+    /// Delays the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let course = SlowWave.Course(context, shape, rate: rate, beats: beats)
+        let (depth, phase) = (depth.glide(context), stereoPhase.glide(context))
+        line.withTop(&context) { line, top in line.process(&top, course, depth: depth, phase: phase) }
+    }
+
+    /// Forgets the sound before, and begins the wave anew.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { line.with(&context) { line, _ in line.reset() } }
+}
+
+/// The lines of a ``Vibrato``.
+private struct VibratoLine: ~Copyable, Sendable {
+    private var wave = SlowWave(reach: 1)
+    private var kernel = DelayKernel()
+    private let middle: Int
+    private let channelCount: Int
+    /// The length of a channel's ring, a power of two. It is written backwards, so that the newest of the samples that are
+    /// weighted comes first, as its weight does; behind it the first samples come again.
+    private let length: Int
+    private var samples: RenderMemory<Float>
+    /// The place of the sample that was written last.
+    private var position = 0
+    /// Channels whose lines hold a sound: those of the others may hold anything.
+    private var used = 0
+    /// How far the delay goes, in frames; less than 0 before the first frame.
+    private var swing = -1.0
+
+    private static var taps: Int { @_noLocks @_noAllocation get { 16 } }
+
+    init(channels: Int, sampleRate: Double) {
+        middle = VibratoLine.middle(sampleRate)
+        channelCount = channels
+        var length = 64
+        while length < 2 * middle + 32 { length *= 2 }
+        self.length = length
+        samples = RenderMemory(repeating: 0, count: channels * (length + VibratoLine.taps))
+    }
+
+    @_noLocks @_noAllocation
+    static func middle(_ sampleRate: Double) -> Int { Int(0.005 * sampleRate) &+ 10 }
+
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        wave.reset()
+        used = 0
+        swing = -1
+    }
+
+    /// Returns how far the delay goes to either side, in frames.
+    @_noLocks @_noAllocation
+    private func swing(_ cents: Float, _ course: SlowWave.Course, _ frame: Int) -> Double {
+        if cents <= 0 { return 0 }
+        let slope: Double =
+            switch course.shape {
+            case .sine: 2 * .pi
+            case .triangle: 4
+            // From -1 to 1, along a smooth step.
+            default: 3
+            }
+        let turns = course.isLed ? Double(course.exactStep) * 0x1p-64 : Double(course.rate[frame]) / course.sampleRate
+        let speed = Double(RenderMath.exp2(cents * (1 / 1_200))) - 1
+        let most = Double(middle &- 10)
+        return speed < most * (slope * turns) ? speed / (slope * turns) : most
+    }
+
+    @_noLocks @_noAllocation
+    mutating func process(_ top: inout AudioBuffer, _ course: SlowWave.Course, depth: Glide, phase: Glide) {
+        wave.begin(course, spread: phase)
+        let channels = min(top.channelCount, channelCount)
+        for channel in used..<max(used, channels) { clear(channel) }
+        used = max(used, channels)
+        let isAlike = channels < 2 || (phase.isFlat && phase.end == 0)
+        let sides = isAlike ? 1 : 2
+        let isFlat = depth.isFlat && course.isFlat
+        let goal = swing(depth.end, course, 0)
+        if swing < 0 { swing = swing(depth.start, course, 0) }
+        // A tempo that leaps takes the swing with it in 100 ms; the glides of the depth and the rate are slower.
+        let pace = Double(middle &- 10) / (0.1 * course.sampleRate)
+        let mask = length &- 1
+        var done = 0
+        while done < top.frameCount {
+            let count = min(top.frameCount &- done, SlowWave.block)
+            wave.render(course, spread: phase, from: done, count: count, columns: sides)
+            for channel in 0..<used { write(&top, channel, of: channels, from: done, count: count) }
+            for i in 0..<count {
+                let wanted = isFlat ? goal : swing(depth[done &+ i], course, done &+ i)
+                if swing != wanted { swing += max(-pace, min(pace, wanted - swing)) }
+                for side in 0..<sides {
+                    let aim = kernel.aim(Double(middle) + swing * Double(wave[side, i]))
+                    // The place of the sample `whole - 7` frames before this one.
+                    let start = (position &- 1 &- i &+ aim.whole &- 7) & mask
+                    var channel = side
+                    while channel < channels {
+                        let first = channel &* (length &+ VibratoLine.taps) &+ start
+                        let products = SIMD16(
+                            lowHalf: samples.vector8(at: first), highHalf: samples.vector8(at: first &+ 8))
+                        let sums = products.lowHalf * aim.weights.lowHalf + products.highHalf * aim.weights.highHalf
+                        let four = sums.lowHalf + sums.highHalf
+                        var output = top[channel]
+                        output[done &+ i] = (four[0] + four[1]) + (four[2] + four[3])
+                        channel &+= sides
+                    }
+                }
+            }
+            position = (position &- count) & mask
+            done &+= count
+        }
+    }
+
+    /// Writes a block of a channel, or silence for one that has no samples.
+    @_noLocks @_noAllocation
+    private mutating func write(
+        _ top: inout AudioBuffer, _ channel: Int, of channels: Int, from start: Int, count: Int
+    ) {
+        let first = channel &* (length &+ VibratoLine.taps)
+        for i in 0..<count {
+            let place = (position &- 1 &- i) & (length &- 1)
+            let sample = channel < channels ? top.samples(channel)[start &+ i] : 0
+            samples[first &+ place] = sample
+            if place < VibratoLine.taps { samples[first &+ length &+ place] = sample }
+        }
+    }
+
+    /// Makes the past of a channel silence.
+    @_noLocks @_noAllocation
+    private mutating func clear(_ channel: Int) {
+        let first = channel &* (length &+ VibratoLine.taps)
+        for i in 0..<(length &+ VibratoLine.taps) { samples[first &+ i] = 0 }
+    }
+}

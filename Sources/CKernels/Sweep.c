@@ -1,0 +1,51 @@
+#include "Dispatch.h"
+
+// The voices of a chorus: a ring read at delays that move, over four samples by Lagrange's polynomial.
+
+/// Four neighbours for each of eight frames: rows of four become columns of eight.
+INLINE void gather(const float *ring, i8 index, f8 columns[4]) {
+    f8 rows[4];
+    for (int k = 0; k < 4; k++) {
+        f4 low, high;
+        __builtin_memcpy(&low, ring + index[k], sizeof low);
+        __builtin_memcpy(&high, ring + index[k + 4], sizeof high);
+        rows[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+    f8 a = __builtin_shufflevector(rows[0], rows[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    f8 b = __builtin_shufflevector(rows[2], rows[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    f8 c = __builtin_shufflevector(rows[0], rows[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    f8 d = __builtin_shufflevector(rows[2], rows[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    columns[0] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+    columns[1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    columns[2] = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    columns[3] = __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+
+INLINE void sweep_body(
+    const float *ring, int32_t mask, int32_t position, const float *delays, size_t voices, const int32_t *anchors,
+    float level, float *output, size_t count
+) {
+    for (size_t i = 0; i < count; i += 8) {
+        i8 start;
+        __builtin_memcpy(&start, anchors + i, sizeof start);
+        start = position + (int32_t)i - 2 + (i8){0, 1, 2, 3, 4, 5, 6, 7} - start;
+        f8 sum = {0};
+        for (size_t voice = 0; voice < voices; voice++) {
+            f8 delay = load8(delays + 64 * voice + i);
+            i8 whole = __builtin_convertvector(delay, i8);
+            f8 t = delay - __builtin_convertvector(whole, f8), x[4];
+            gather(ring, (start - whole) & mask, x);
+            f8 oldest = (t * t - 1) * t * (1.0f / 6);
+            f8 older = ((t * -0.5f + 0.5f) * t + 1) * t;
+            f8 newer = ((t * 0.5f - 1) * t - 0.5f) * t + 1;
+            f8 newest = ((t * (-1.0f / 6) + 0.5f) * t - 1.0f / 3) * t;
+            sum += (oldest * x[0] + older * x[1]) + (newer * x[2] + newest * x[3]);
+        }
+        store8(output + i, sum * level);
+    }
+}
+
+KERNEL(void, sweep,
+    (const float *ring, int32_t mask, int32_t position, const float *delays, size_t voices, const int32_t *anchors,
+        float level, float *output, size_t count),
+    ring, mask, position, delays, voices, anchors, level, output, count)
