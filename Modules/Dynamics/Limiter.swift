@@ -28,7 +28,7 @@ public final class Limiter: Module {
     /// The time in seconds in which 63 % of a reduction is gone when its peak has passed: 0.001…10. After seven times as long
     /// it is gone altogether.
     public let release: Parameter
-    /// The time in seconds in which the sound is turned down before a peak.
+    /// The time in seconds in which the sound is turned down before a peak. For true peaks it is at least 64 frames.
     public let lookAhead: Double
     /// Indicates whether peaks between the samples count.
     public let isTruePeak: Bool
@@ -47,7 +47,8 @@ public final class Limiter: Module {
     ///   - ceiling: The highest peak, in dB of full scale: -60…20.
     ///   - gain: The gain before it, in decibels: -60…60.
     ///   - release: The time in which 63 % of a reduction is gone, in seconds: 0.001…10.
-    ///   - lookAhead: The time in which the sound is turned down before a peak, in seconds: 0…0.02. The longer, the softer.
+    ///   - lookAhead: The time in which the sound is turned down before a peak, in seconds: 0…0.02. The longer, the softer. For
+    ///     true peaks it is at least 64 frames.
     ///   - isTruePeak: `false` to limit the samples alone, which is faster and comes out 137 frames earlier.
     ///   - tracks: The number of buffers to mix, 0…1023; 0 to limit the top.
     /// - Precondition: The look-ahead and the number of tracks are in their ranges.
@@ -90,7 +91,9 @@ public final class Limiter: Module {
         LimiterState.delay(lookAhead: framesAhead(sampleRate), isTruePeak: isTruePeak)
     }
 
-    private func framesAhead(_ sampleRate: Double) -> Int { max(1, Int((sampleRate * lookAhead).rounded())) }
+    private func framesAhead(_ sampleRate: Double) -> Int {
+        LimiterState.framesAhead(lookAhead, sampleRate: sampleRate, isTruePeak: isTruePeak)
+    }
 
     /// Makes the memory.
     public func prepare(_ preparation: Preparation) {

@@ -8,6 +8,14 @@ struct LimiterState: ~Copyable, Sendable {
         var ceiling: Glide
         var release: Glide
         var sampleRate: Double
+
+        @_noLocks @_noAllocation
+        init(gain: Glide, ceiling: Glide, release: Glide, sampleRate: Double) {
+            self.gain = gain
+            self.ceiling = ceiling
+            self.release = release
+            self.sampleRate = sampleRate
+        }
     }
 
     /// The frames around a peak for which the gain stays, because a peak between samples is made of those around it.
@@ -28,6 +36,7 @@ struct LimiterState: ~Copyable, Sendable {
     /// How many channels of a buffer have a past.
     private var used: RenderMemory<Int>
     private var finder: TruePeakFinder
+    /// The peaks of a slice, then the gains that they demand.
     private var peaks: RenderMemory<Float>
     private var gains: RenderMemory<Float>
     private var floor: SlidingMinimum
@@ -39,6 +48,11 @@ struct LimiterState: ~Copyable, Sendable {
     private var level = 1.0
     /// Frames in a row in which nothing was turned down: after so many as are smoothed all gains are 1.
     private var restingFrames: Int
+
+    /// Returns the frames in which the gain goes down. A gain that changes faster would make new peaks between the samples.
+    static func framesAhead(_ seconds: Double, sampleRate: Double, isTruePeak: Bool) -> Int {
+        max(isTruePeak ? 64 : 1, Int((sampleRate * seconds).rounded()))
+    }
 
     /// Returns by how many frames the sound comes out late.
     static func delay(lookAhead: Int, isTruePeak: Bool) -> Int {
@@ -143,21 +157,15 @@ struct LimiterState: ~Copyable, Sendable {
             lowestGain = 1
             return true
         }
-        let isAtRest = settings.ceiling.isFlat && settings.release.isFlat
-        var limit = amplitude(settings.ceiling.end)
-        var rise = rise(settings.release.end, settings.sampleRate)
+        want(settings.ceiling, frames, isLoud: isLoud)
+        let (release, sampleRate) = (settings.release, settings.sampleRate)
+        var rise = rise(release.end, sampleRate)
         var lowest: Float = 1
         for i in 0..<frames {
-            if !isAtRest {
-                limit = amplitude(settings.ceiling[i])
-                rise = self.rise(settings.release[i], settings.sampleRate)
-            }
-            let peak = isLoud ? peaks[i] : 0
-            // A little less, for what rounding adds.
-            let wanted = peak > limit ? limit * (1 - 0x1p-21) / peak : 1
+            if !release.isFlat { rise = self.rise(release[i], sampleRate) }
             // To a little more than 1, so that it arrives.
-            let risen = level + (1.001 - level) * rise
-            let held = Double(floor.add(wanted))
+            let risen = level * (1 - rise) + 1.001 * rise
+            let held = Double(floor.add(peaks[i]))
             level = risen < held ? risen : held
             restingFrames = level < 1 ? 0 : min(restingFrames &+ 1, smoothing)
             let sum = second.add(first.add(Int64(level * 0x1p36)))
@@ -167,6 +175,24 @@ struct LimiterState: ~Copyable, Sendable {
         }
         lowestGain = lowest
         return false
+    }
+
+    /// Makes of the peaks the gains that they demand.
+    @_noLocks @_noAllocation
+    private mutating func want(_ ceiling: Glide, _ frames: Int, isLoud: Bool) {
+        // A little less than the ceiling, for what rounding adds.
+        let less: Float = 1 - 0x1p-21
+        if !isLoud {
+            for i in 0..<frames { peaks[i] = 1 }
+        } else if ceiling.isFlat {
+            let limit = amplitude(ceiling.end)
+            for i in 0..<frames { peaks[i] = peaks[i] > limit ? limit * less / peaks[i] : 1 }
+        } else {
+            for i in 0..<frames {
+                let limit = amplitude(ceiling[i])
+                peaks[i] = peaks[i] > limit ? limit * less / peaks[i] : 1
+            }
+        }
     }
 
     /// Finds the peaks of the mix; `false`: none is above an amplitude, and they may not have been written.

@@ -6,24 +6,29 @@
 // that takes a long filter, which is the same to both sides. With these samples the rate is doubled, there is nothing in
 // the upper half, and eight taps are enough for all other places.
 
-// Computes 32 frames at a time: `halves[i]` lies between `behind[i - 1]` and `behind[i]`.
-INLINE void halves_body(const float *weights, size_t taps, const float *behind, float *halves, size_t count) {
-    for (size_t i = 0; i < count; i += 32) {
-        const float *right = behind + i, *left = right - 1;
-        f16 a = {0}, b = {0};
-        for (size_t k = 0; k < taps; k++) {
-            f16 weight = spread16(weights[k]);
-            a += weight * (load16(left) + load16(right));
-            b += weight * (load16(left + 16) + load16(right + 16));
-            left--;
-            right++;
-        }
-        store16(halves + i, a);
-        store16(halves + i + 16, b);
+// `halves[i]` lies between `behind[i - 1]` and `behind[i]`. Computes 16 or 32 frames at a time: as many as there are
+// registers for.
+INLINE void some_halves(const float *weights, size_t taps, const float *right, float *halves, bool isDouble) {
+    const float *left = right - 1;
+    f16 a = {0}, b = {0};
+    for (size_t k = 0; k < taps; k++) {
+        f16 weight = spread16(weights[k]);
+        a += weight * (load16(left) + load16(right));
+        if (isDouble) b += weight * (load16(left + 16) + load16(right + 16));
+        left--;
+        right++;
     }
+    store16(halves, a);
+    if (isDouble) store16(halves + 16, b);
 }
 
-WIDE_KERNEL(void, halves, (const float *weights, size_t taps, const float *behind, float *halves, size_t count),
+INLINE void halves_body(const float *weights, size_t taps, const float *behind, float *halves, size_t count) {
+    size_t i = 0;
+    for (; i + 16 < count; i += 32) some_halves(weights, taps, behind + i, halves + i, true);
+    if (i < count) some_halves(weights, taps, behind + i, halves + i, false);
+}
+
+KERNEL(void, halves, (const float *weights, size_t taps, const float *behind, float *halves, size_t count),
     weights, taps, behind, halves, count)
 
 // What is not a number is no peak.

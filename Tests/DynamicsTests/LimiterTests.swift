@@ -127,6 +127,14 @@ import Testing
         }
     }
 
+    @Test("Its latency is the look-ahead, and 137 frames for true peaks")
+    func latency() {
+        #expect(Limiter().latency(at: 48_000) == 240 + 137)
+        #expect(Limiter(lookAhead: 0).latency(at: 48_000) == 64 + 137)
+        #expect(Limiter(lookAhead: 0, isTruePeak: false).latency(at: 48_000) == 0)
+        #expect(Limiter(lookAhead: 0.02).latency(at: 1) == 64 + 137)
+    }
+
     @Test("Limiting samples alone never exceeds the ceiling, and what is at it stays bit for bit")
     func samplePeaks() throws {
         let limiter = Limiter(ceiling: -6, isTruePeak: false)

@@ -74,7 +74,7 @@ REALTIME_SAFE bool kernel_is_finite(const float *_Nonnull samples, size_t count)
 REALTIME_SAFE void kernel_combine(
     const float *_Nonnull weights, size_t taps, const float *_Nonnull past, float *_Nonnull output, size_t count);
 
-/// Computes samples half-way between two others, 32 at a time: `halves[i]` is the sum of
+/// Computes samples half-way between two others, up to 31 more than asked for: `halves[i]` is the sum of
 /// `weights[k] * (behind[i - 1 - k] + behind[i + k])`.
 REALTIME_SAFE void kernel_halves(
     const float *_Nonnull weights, size_t taps, const float *_Nonnull behind, float *_Nonnull halves, size_t count);

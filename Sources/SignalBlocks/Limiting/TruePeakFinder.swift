@@ -101,12 +101,12 @@ public struct TruePeakFinder: ~Copyable, Sendable {
         precondition(count >= 0 && count <= maximumFrameCount && count <= peaks.count)
         precondition(first >= TruePeakFinder.past && first <= samples.count &- count &- TruePeakFinder.future)
         if count == 0 { return }
-        for i in 0..<count { found[i] = peaks[i] }
+        for i in 0..<count { found[i] = unsafe peaks.memory.base[i] }
         // The halves from the one behind the frame before the last one on.
         let behind = unsafe samples.base + (first &- 1)
         unsafe kernel_halves(weights.base, TruePeakFinder.half, behind, halves.base, count &+ 4)
         unsafe kernel_peaks(places.base, samples.base + first, halves.base + 2, found.base, count)
-        for i in 0..<count { peaks[i] = found[i] }
+        for i in 0..<count { unsafe peaks.memory.base[i] = found[i] }
     }
 
     /// Returns whether peaks may be above a level: `false` where the samples alone say that they are not, which takes
