@@ -1,6 +1,8 @@
-import SignalBlocks
+import CKernels
 import TestSupport
 import Testing
+
+@testable import SignalBlocks
 
 @Suite struct LimitingTests {
     @Test("The sliding minimum is the lowest of the last numbers", arguments: [1, 2, 3, 7, 64, 257])
@@ -124,5 +126,49 @@ import Testing
         #expect(peaks(samples, runs: [100]).peaks.allSatisfy { $0 < 0.6 })
         samples[400] = .infinity
         #expect(peaks(samples, runs: [100]).peaks.contains(.infinity))
+    }
+}
+
+extension KernelTests {
+    @Test("The places between samples are plain sums, the same bits with vectors of every length") func places() {
+        let (weights, samples) = (Self.noise(128, seed: 5), Self.noise(1_000, seed: 6))
+        let (places, halves) = (Self.noise(24, seed: 7), Self.noise(1_000, seed: 8))
+        for count in Self.lengths {
+            let ofHalves = (0..<count).map { i -> Float in
+                var sum: Float = 0
+                for k in 0..<128 { sum += weights[k] * (samples[199 + i - k] + samples[200 + i + k]) }
+                return sum
+            }
+            let ofPlaces = (0..<count).map { i -> Float in
+                var peak = max(0.5, max(abs(samples[200 + i]), abs(halves[200 + i])))
+                for first in 0..<2 {
+                    let near = (0..<8).map { n -> Float in
+                        // Halves and samples in turn, from the half behind the sample before the last one on.
+                        let place = n + first + 1
+                        let at = 198 + i + place / 2
+                        return place % 2 == 1 ? halves[at] : samples[at]
+                    }
+                    for place in 0..<3 {
+                        let terms = (0..<8).map { near[$0] * places[8 * place + $0] }
+                        let low: Float = (terms[0] + terms[1]) + (terms[2] + terms[3])
+                        let high: Float = (terms[4] + terms[5]) + (terms[6] + terms[7])
+                        peak = max(peak, abs(low + high))
+                    }
+                }
+                return peak
+            }
+            eachForm {
+                var found = [Float](repeating: 0, count: count + 32)
+                samples.withUnsafeBufferPointer { kernel_halves(weights, 128, $0.baseAddress! + 200, &found, count) }
+                #expect(Array(found[..<count]) == ofHalves)
+                found = [Float](repeating: 0.5, count: count + 32)
+                samples.withUnsafeBufferPointer { samples in
+                    halves.withUnsafeBufferPointer { halves in
+                        kernel_peaks(places, samples.baseAddress! + 200, halves.baseAddress! + 200, &found, count)
+                    }
+                }
+                #expect(Array(found[..<count]) == ofPlaces)
+            }
+        }
     }
 }
