@@ -17,7 +17,7 @@ struct Performance {
         let players = try session.tracks.map { try FilePlayer(path: $0.path) }
         let volume = RenderMath.amplitude(decibels: Float(gain))
         let limiter = ceiling.map { ceiling in
-            Limiter(tracks: players.count, ceiling: RenderMath.amplitude(decibels: Float(ceiling)))
+            Limiter(ceiling: Float(ceiling), tracks: players.count)
         }
         renderer = try Renderer(auxiliaryOutputs: stems ? players.map { _ in 2 } : []) { context in
             context.forEach(players) { context, player in

@@ -74,6 +74,19 @@ REALTIME_SAFE bool kernel_is_finite(const float *_Nonnull samples, size_t count)
 REALTIME_SAFE void kernel_combine(
     const float *_Nonnull weights, size_t taps, const float *_Nonnull past, float *_Nonnull output, size_t count);
 
+/// Computes samples half-way between two others, up to 31 more than asked for: `halves[i]` is the sum of
+/// `weights[k] * (behind[i - 1 - k] + behind[i + k])`.
+REALTIME_SAFE void kernel_halves(
+    const float *_Nonnull weights, size_t taps, const float *_Nonnull behind, float *_Nonnull halves, size_t count);
+
+/// Lifts each peak to the highest magnitude from a sample up to the next one, at eight places, 8 frames at a time.
+///
+/// @param weights Eight taps for a quarter, for the middle, and for three quarters of the way from a sample to a half.
+/// @param halves Those behind each sample, of which two before the first and behind the last are read.
+REALTIME_SAFE void kernel_peaks(
+    const float *_Nonnull weights, const float *_Nonnull samples, const float *_Nonnull halves, float *_Nonnull peaks,
+    size_t count);
+
 /// The loop of a delay: `samples` becomes the mix of itself and the echo, `line` what goes round.
 ///
 /// @param round The echo as it has passed the loop's filter.

@@ -12,7 +12,7 @@
         self.count = count
     }
 
-    private var base: UnsafeMutablePointer<Float> { @_noLocks @_noAllocation get { unsafe memory.base } }
+    var base: UnsafeMutablePointer<Float> { @_noLocks @_noAllocation get { unsafe memory.base } }
 
     var span: MutableSpan<Float> {
         @_noLocks @_noAllocation @_lifetime(&self) mutating get {
