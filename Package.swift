@@ -72,6 +72,7 @@ let package = Package(
         .target(name: "Tones", dependencies: ["RenderCore"], path: "Modules/Tones", swiftSettings: library),
         .target(name: "Mixing", dependencies: ["RenderCore"], path: "Modules/Mixing", swiftSettings: library),
         .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
+        .target(name: "Distortion", dependencies: ["RenderCore"], path: "Modules/Distortion", swiftSettings: library),
         .target(
             name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
             swiftSettings: library),
@@ -84,7 +85,7 @@ let package = Package(
         .target(
             name: "RenderStack",
             dependencies: [
-                "RenderCore", "AudioFiles", "Loudness", "Mixing", "Players", "Processors", "Taps", "Tones",
+                "RenderCore", "AudioFiles", "Distortion", "Loudness", "Mixing", "Players", "Processors", "Taps", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
             ],
@@ -129,6 +130,7 @@ let package = Package(
         .testTarget(name: "TonesTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "MixingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "DistortionTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
             name: "RenderStackTestingTests",
