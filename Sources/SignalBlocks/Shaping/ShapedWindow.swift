@@ -35,19 +35,21 @@ public struct ShapedWindow: Sendable, BitwiseCopyable {
     @inline(__always)
     private var mean: Double { @_noLocks @_noAllocation get { (a + b + c) * (1 / 3.0) } }
 
-    /// The mean of a bend: 0 below 0, straight up above.
+    /// The mean of a bend: 0 below 0, straight up above. Without branches: there is one side of the bend with a single
+    /// sample, or with none.
     @_noLocks @_noAllocation @inline(__always)
     private static func bend(_ a: Double, _ b: Double, _ c: Double) -> Double {
-        if c <= 0 { return 0 }
-        if a >= 0 { return (a + b + c) * (1 / 3.0) }
-        if b <= 0 { return c * c * c / (3 * (c - a) * (c - b)) }
-        return (a + b + c) * (1 / 3.0) - a * a * a / (3 * (b - a) * (c - a))
+        let isUp = b > 0
+        let (below, above) = (a < 0 ? a : 0, c > 0 ? c : 0)
+        let (single, near) = (isUp ? below : above, isUp ? b - a : c - b)
+        // Where nothing is to be divided, by anything but 0.
+        let share = single * single * single / (3 * near * (c - a) + 1e-300)
+        return (isUp ? (a + b + c) * (1 / 3.0) : 0) + (isUp ? -share : share)
     }
 
     /// Straight from -1 to 1, flat beyond.
     public var hardClipped: Double {
         @_noLocks @_noAllocation get {
-            if c <= 1 && a >= -1 { return mean }
             if a >= 1 { return 1 }
             if c <= -1 { return -1 }
             return ShapedWindow.held(
