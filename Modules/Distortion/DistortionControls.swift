@@ -8,6 +8,9 @@ struct DistortionStages: Sendable, BitwiseCopyable {
     var hasBias = false
     var toneMoves = false
     var ringMoves = false
+
+    @_noLocks @_noAllocation
+    init() {}
 }
 
 /// The settings at each frame of a block, the same for all channels.

@@ -8,6 +8,26 @@ struct DistortionCore: ~Copyable, Sendable {
         var drive, bias, tone, level, mix: Glide
         var ringFrequency, ringAmount, holdRate, bits: Glide
         var echoTime, echoFeedback, echoLevel: Glide
+
+        @_noLocks @_noAllocation
+        init(
+            shape: Int, drive: Glide, bias: Glide, tone: Glide, level: Glide, mix: Glide, ringFrequency: Glide,
+            ringAmount: Glide, holdRate: Glide, bits: Glide, echoTime: Glide, echoFeedback: Glide, echoLevel: Glide
+        ) {
+            self.shape = shape
+            self.drive = drive
+            self.bias = bias
+            self.tone = tone
+            self.level = level
+            self.mix = mix
+            self.ringFrequency = ringFrequency
+            self.ringAmount = ringAmount
+            self.holdRate = holdRate
+            self.bits = bits
+            self.echoTime = echoTime
+            self.echoFeedback = echoFeedback
+            self.echoLevel = echoLevel
+        }
     }
 
     private let channelCount: Int

@@ -48,23 +48,23 @@ import Testing
         let answer = raised(impulse, times: times)
         // Frequencies in cycles of the lower rate.
         for step in 0...200 {
-            let pass = 0.435 * Double(step) / 200
+            let pass = 0.471 * Double(step) / 200
             #expect(abs(decibels(answer, pass / Double(times), whole: Double(times))) < 0.000_2)
             for image in 1...times / 2 {
-                let least = Double(image) - 0.435
-                let stop = min(least + 0.87 * Double(step) / 200, Double(times) / 2)
+                let least = Double(image) - 0.471
+                let stop = min(least + 0.942 * Double(step) / 200, Double(times) / 2)
                 #expect(decibels(answer, stop / Double(times), whole: Double(times)) < -120, "\(stop)")
             }
         }
     }
 
     @Test("What would fold back is 120 dB down", arguments: [2, 4, 8, 16]) func aliases(times: Int) {
-        for frequency in [0.5651, 0.61, 0.9, 1.2, 1.43, 2.6, 3.5, 7.7] where frequency < Double(times) / 2 {
+        for frequency in [0.53, 0.61, 0.9, 1.2, 1.43, 2.6, 3.5, 7.7] where frequency < Double(times) / 2 {
             let place = (frequency - frequency.rounded()).magnitude
             let count = 1_000 * times
             let tone = (0..<count).map { i in Float(cos(2 * Double.pi * frequency / Double(times) * Double(i))) }
             let output = lowered(tone, times: times)
-            if place < 0.435 { #expect(output[200...].allSatisfy { abs($0) < 1.3e-6 }, "\(frequency)") }
+            if place < 0.471 { #expect(output[200...].allSatisfy { abs($0) < 1.3e-6 }, "\(frequency)") }
         }
     }
 
