@@ -76,6 +76,7 @@ let package = Package(
         .target(
             name: "Modulation", dependencies: ["RenderCore", "Tones", "Processors"], path: "Modules/Modulation",
             swiftSettings: library),
+        .target(name: "Distortion", dependencies: ["RenderCore"], path: "Modules/Distortion", swiftSettings: library),
         .target(
             name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
             swiftSettings: library),
@@ -88,8 +89,8 @@ let package = Package(
         .target(
             name: "RenderStack",
             dependencies: [
-                "RenderCore", "AudioFiles", "Dynamics", "Loudness", "Mixing", "Modulation", "Players",
-                "Processors", "Taps", "Tones",
+                "RenderCore", "AudioFiles", "Distortion", "Dynamics", "Loudness", "Mixing", "Modulation",
+                "Players", "Processors", "Taps", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
             ],
@@ -136,6 +137,7 @@ let package = Package(
         .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "DynamicsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ModulationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "DistortionTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
             name: "RenderStackTestingTests",

@@ -35,12 +35,13 @@ struct Comparison {
 
     private static func spectrum(_ factor: Int, _ drive: Float, _ level: Float) throws -> [Float] {
         let tone = Oscillator(frequency: Float(frequency), level: 0.5)
-        let clipper = OversampledClipper(times: factor, channels: 1)
+        let clipper = Clipper()
         clipper.drive.value = drive
         clipper.level.value = level
+        let oversampled = Oversampled(clipper, times: factor)
         let renderer = try Renderer(sampleRate: rate, channels: 1) { context in
             context.run(tone)  // pushes 1
-            context.run(clipper)  // edits the top
+            context.run(oversampled)  // edits the top
             context.output()  // onto the output
         }
         _ = renderer.renderOffline(frames: 4_800)

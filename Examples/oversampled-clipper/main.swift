@@ -9,7 +9,7 @@ let options = Options.read(
     about: "Clips a sound at several times the sample rate, so that fewer frequencies fold back.", seconds: 5,
     files: "SOUND",
     extras: [
-        .number("times", 4, in: 1...16, "how many times the sample rate; 1 is the plain clipper"),
+        .number("times", 4, in: 1...16, "how many times the sample rate: 1 (the plain clipper), 2, 4, 8 or 16"),
         .number("drive", 4, in: 0...100, "the gain before the clipping"),
         .number("level", 0.5, in: 0...1, "the level of the clipped sound"),
         .text(
@@ -24,7 +24,8 @@ do {
     }
     let sound = try options.files.first.map { path in try FilePlayer(path: path) }
     let tone = Oscillator(frequency: 5_000, level: 0.5)
-    let clipper = OversampledClipper(times: Int(options["times"]), channels: sound?.channelCount ?? 1)
+    let clipper = Clipper()
+    let oversampled = Oversampled(clipper, times: factor(upTo: Int(options["times"])))
     clipper.drive.value = Float(options["drive"])
     clipper.level.value = Float(options["level"])
     let meter = LevelMeter()
@@ -32,7 +33,7 @@ do {
 
     let renderer = try Renderer { context in
         if let sound { context.run(sound) } else { context.run(tone) }  // pushes 1
-        context.run(clipper)  // edits the top
+        context.run(oversampled)  // edits the top
         context.run(meter)  // listens to the top
         context.output()  // onto the output
         if let recorder { context.run(recorder) }  // listens to the top

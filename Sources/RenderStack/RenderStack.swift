@@ -1,5 +1,6 @@
 // `import RenderStack` is all that a user writes.
 @_exported public import AudioFiles
+@_exported public import Distortion
 @_exported public import Dynamics
 @_exported public import Loudness
 @_exported public import Mixing

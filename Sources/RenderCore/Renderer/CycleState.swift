@@ -150,10 +150,13 @@ internal import Synchronization
     ///   - supply: The supply of the driver.
     ///   - startsOver: `true` if this cycle begins at frame 0, with all modules reset.
     ///   - driver: The output that calls; 0 for none.
+    ///   - sampleTime: The first frame, if the clock of another renderer says it.
+    ///   - resets: `true` if all modules are reset before, and the clock goes on.
     func render(
         frames: Int, into channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>, hostTime: Int64, isOffline: Bool,
         inside outer: RenderPass? = nil, followsClock: Bool = false, beats source: BeatSource = .own,
-        supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false, driver: UInt = 0
+        supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false, driver: UInt = 0,
+        at sampleTime: Int64? = nil, resets: Bool = false
     ) {
         for index in channels.indices { unsafe channels[index].update(repeating: 0, count: frames) }
         guard frames > 0 else { return }
@@ -163,6 +166,7 @@ internal import Synchronization
         }
         unsafe CycleState.image(image.load(ordering: .sequentiallyConsistent))._withUnsafeGuaranteedRef { image in
             if followsClock, let outer { unsafe carried.pointee.sampleTime = outer.sampleTime }
+            if let sampleTime { unsafe carried.pointee.sampleTime = sampleTime }
             unsafe image.core.pointee.supply = supply
             let (clock, shift) = unsafe beats.begin(source, at: carried.pointee.sampleTime)
             unsafe image.core.pointee.beats = clock
@@ -170,6 +174,7 @@ internal import Synchronization
             coreInUse.store(unsafe UInt(bitPattern: image.core), ordering: .relaxed)
             isOfflineNow.store(isOffline, ordering: .relaxed)
             if startsOver { startOver(image, hostTime) }
+            if resets { unsafe reset(image, at: carried.pointee.sampleTime, hostTime) }
             unsafe run(image, frames, channels, hostTime, isOffline, outer)
             unsafe image.core.pointee.supply = nil
         }
@@ -237,8 +242,13 @@ internal import Synchronization
         unsafe carried.pointee.sampleTime = 0
         clock.store(0, ordering: .relaxed)
         beats.startOver()
-        unsafe CycleMemory.begin(image.core, outputOffset: 0, sampleTime: 0)
-        var context = unsafe RenderContext(image.core, mode: .plain, frames: 1, sampleTime: 0, hostTime: hostTime)
+        reset(image, at: 0, hostTime)
+    }
+
+    /// Sets every module to silence.
+    private func reset(_ image: LoopImage, at time: Int64, _ hostTime: Int64) {
+        unsafe CycleMemory.begin(image.core, outputOffset: 0, sampleTime: time)
+        var context = unsafe RenderContext(image.core, mode: .plain, frames: 1, sampleTime: time, hostTime: hostTime)
         for module in image.modules { context.resetAlone(module) }
         context.cleanUp()
     }

@@ -34,3 +34,33 @@ extension RenderMemory<Float> {
         return unsafe memory.base[position]
     }
 }
+
+extension RenderMemory<Float> {
+    /// Copies numbers to a lower position.
+    @_noLocks @_noAllocation
+    package mutating func copy(from first: Int, to position: Int, count: Int) {
+        precondition(position >= 0 && position <= first && count >= 0 && count <= self.count &- first)
+        let base = unsafe memory.base
+        for i in 0..<count { unsafe base[position &+ i] = base[first &+ i] }
+    }
+
+    /// Copies samples.
+    @_noLocks @_noAllocation
+    package mutating func copy(_ samples: borrowing Samples, from first: Int, to position: Int, count: Int) {
+        precondition(first >= 0 && count >= 0 && count <= samples.count &- first)
+        precondition(position >= 0 && count <= self.count &- position)
+        let (source, target) = unsafe (samples.base + first, memory.base + position)
+        for i in 0..<count { unsafe target[i] = source[i] }
+    }
+
+    /// Puts the products of samples and of the first numbers of another memory into the first numbers.
+    @_noLocks @_noAllocation
+    package mutating func multiply(
+        _ samples: borrowing Samples, from first: Int, by factors: borrowing RenderMemory<Float>, count: Int
+    ) {
+        precondition(first >= 0 && count >= 0 && count <= samples.count &- first)
+        precondition(count <= self.count && count <= factors.count)
+        let (source, target, weights) = unsafe (samples.base + first, memory.base, factors.memory.base)
+        for i in 0..<count { unsafe target[i] = source[i] * weights[i] }
+    }
+}

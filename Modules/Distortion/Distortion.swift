@@ -1,0 +1,156 @@
+public import RenderCore
+
+/// Distorts: clips, folds, crushes. Edits the top.
+///
+///     let fuzz = Distortion(.hardClip, drive: 26, tone: 6_000)
+///     let radio = Distortion(preset: .speechRadioTower)
+///     …
+///     context.run(fuzz)
+///
+/// One after the other: an echo, a ring modulation, the ``drive`` into a curve (``shape``), a lower rate
+/// (``holdRate``), fewer ``bits``, a low-pass filter (``tone``), the ``level``, the ``mix``. At first all of them are off but
+/// the curve.
+///
+/// A curve makes frequencies above half of the sample rate, which come back where they do not belong. Two things are done
+/// against that. The curves are those of the second antiderivative: the mean along the lines between three samples, in
+/// double precision. And they run at ``times`` the rate. Of a 5 kHz sine at 48 kHz, driven by 26 dB into a hard clip,
+/// what is folded back below 20 kHz lies 39, 55, 77 and 106 dB below the harmonics at 1, 2, 4 and 8 times. What is not
+/// shaped passes within ±0.1 dB up to 16 kHz at 2 times and more; at 1 times the mean takes 1.3 dB at 5 kHz and 6 dB at
+/// 10 kHz. A lower rate and fewer bits fold back on purpose.
+///
+/// Latency: 1 frame at 1 times; 150, 161, 165 and 166 at 2, 4, 8 and 16 times: ``latency(at:)``. The dry sound of the mix is
+/// delayed by as much. With a mix of 0 it is the sound as it was, so much later, bit for bit.
+public final class Distortion: Effect {
+    /// A curve, by which each sample becomes another.
+    public enum Shape: Int, Sendable, CaseIterable {
+        /// The sound as it is, bit for bit at 1 times.
+        case none
+        /// Straight up to full scale, flat beyond.
+        case hardClip
+        /// x - 4/27 x³ up to 1.5, flat beyond: full scale is reached without an edge.
+        case softClip
+        /// The hyperbolic tangent.
+        case tanh
+        /// Straight up to full scale, and back down beyond: the louder, the more turns.
+        case fold
+    }
+
+    /// The gain before the curve, in decibels: -24…60. A change glides for 10 ms, as those of all others but the tone.
+    public let drive: Parameter
+    /// An offset before the curve, -1…1, which makes even harmonics: 0 makes odd ones alone. What it adds to silence is
+    /// taken away again.
+    public let bias: Parameter
+    /// The cut-off of the filter behind the curve, 6 dB an octave, in hertz: 20…half of the sample rate, where it is open.
+    public let tone: Parameter
+    /// The gain behind it all, in decibels: -60…24.
+    public let level: Parameter
+    /// The mix, from the sound as it was, later by the latency (0, bit for bit), to the distorted one (1).
+    public let mix: Parameter
+    /// The frequency of the sine by which the sound is multiplied, in hertz: 0…20,000.
+    public let ringFrequency: Parameter
+    /// The share of the sound that is multiplied by it: 0 (off) to 1.
+    public let ringAmount: Parameter
+    /// The number of times a second at which a sample is taken, to be held until the next, in hertz: 100…the sample rate,
+    /// where it is off.
+    public let holdRate: Parameter
+    /// The bits that a sample has: 1…24, where it is off. Between two whole numbers the steps are between theirs.
+    public let bits: Parameter
+    /// The time between two echoes, in seconds: 0.0005…0.5. A change goes by in 50 ms, with another pitch on the way.
+    public let echoTime: Parameter
+    /// The share of an echo that goes into the next: 0…0.95.
+    public let echoFeedback: Parameter
+    /// The level of the first echo: 0 (off) to 1.
+    public let echoLevel: Parameter
+    /// The factor of the sample rate at which the curve runs.
+    public let times: Int
+
+    private let curve: Parameter
+    private let core = RenderState(DistortionCore(channels: 1, times: 1, sampleRate: 1))
+
+    /// Creates a distortion.
+    ///
+    /// - Parameters:
+    ///   - shape: The curve.
+    ///   - drive: The gain before it, in decibels.
+    ///   - tone: The cut-off of the filter behind it, in hertz; by default it is open.
+    ///   - level: The gain behind it, in decibels.
+    ///   - mix: 0…1.
+    ///   - times: The factor of the sample rate: 1, 2, 4, 8 or 16.
+    /// - Precondition: The factor is one of those.
+    public init(
+        _ shape: Shape = .softClip, drive: Float = 12, tone: Float = 192_000, level: Float = 0, mix: Float = 1,
+        times: Int = 4
+    ) {
+        demand([1, 2, 4, 8, 16].contains(times), "Distortion: \(times) times; it must be 1, 2, 4, 8 or 16")
+        curve = Parameter(Float(shape.rawValue), in: 0...4, glide: .none)
+        self.drive = Parameter(drive, in: -24...60, unit: .decibels)
+        bias = Parameter(0, in: -1...1)
+        self.tone = Parameter(
+            tone, in: 20...500_000, limit: .fractionOfRate(0.5), unit: .hertz, glide: .exponential(.milliseconds(20)))
+        self.level = Parameter(level, in: -60...24, unit: .decibels)
+        self.mix = Parameter(mix, in: 0...1)
+        ringFrequency = Parameter(100, in: 0...20_000, unit: .hertz)
+        ringAmount = Parameter(0, in: 0...1)
+        holdRate = Parameter(
+            1_000_000, in: 100...1_000_000, limit: .fractionOfRate(1), unit: .hertz,
+            glide: .exponential(.milliseconds(10)))
+        bits = Parameter(24, in: 1...24)
+        echoTime = Parameter(0.1, in: 0.0005...0.5, unit: .seconds, glide: .linear(.milliseconds(50)))
+        echoFeedback = Parameter(0, in: 0...0.95)
+        echoLevel = Parameter(0, in: 0...1)
+        self.times = times
+    }
+
+    /// Creates a distortion with the settings of a preset.
+    ///
+    /// - Parameters:
+    ///   - preset: The preset.
+    ///   - times: The factor of the sample rate: 1, 2, 4, 8 or 16.
+    public convenience init(preset: Preset, times: Int = 4) {
+        self.init(times: times)
+        load(preset)
+    }
+
+    /// The curve. A change takes effect at once, and clicks.
+    public var shape: Shape {
+        get { Shape(rawValue: Int(curve.value + 0.5)) ?? .none }
+        set { curve.value = Float(newValue.rawValue) }
+    }
+
+    /// Returns the delay of the filters, rounded up to whole frames.
+    public func latency(at sampleRate: Double) -> Int { DistortionCore.latency(times: times) }
+
+    /// Makes the memory.
+    public func prepare(_ preparation: Preparation) {
+        core.replace(
+            with: DistortionCore(
+                channels: preparation.maximumChannelCount, times: times, sampleRate: preparation.sampleRate))
+    }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [
+            curve.named("shape"), drive.named("drive"), bias.named("bias"), tone.named("tone"), level.named("level"),
+            mix.named("mix"), ringFrequency.named("ringFrequency"), ringAmount.named("ringAmount"),
+            holdRate.named("holdRate"), bits.named("bits"), echoTime.named("echoTime"),
+            echoFeedback.named("echoFeedback"), echoLevel.named("echoLevel"),
+        ]
+    }
+
+    /// Distorts the top.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let shape = Int(curve.current(context) + 0.5)
+        let settings = DistortionCore.Settings(
+            shape: shape, drive: drive.glide(context), bias: bias.glide(context), tone: tone.glide(context),
+            level: level.glide(context), mix: mix.glide(context), ringFrequency: ringFrequency.glide(context),
+            ringAmount: ringAmount.glide(context), holdRate: holdRate.glide(context), bits: bits.glide(context),
+            echoTime: echoTime.glide(context), echoFeedback: echoFeedback.glide(context),
+            echoLevel: echoLevel.glide(context))
+        core.with(&context) { core, context in core.process(&context, settings) }
+    }
+
+    /// Forgets the sound before.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { core.with(&context) { core, _ in core.reset() } }
+}

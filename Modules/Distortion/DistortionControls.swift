@@ -1,0 +1,141 @@
+import RenderCore
+
+/// What is on in a block.
+struct DistortionStages: Sendable, BitwiseCopyable {
+    var rings = false
+    var holds = false
+    var crushes = false
+    var hasBias = false
+    var toneMoves = false
+    var ringMoves = false
+
+    @_noLocks @_noAllocation
+    init() {}
+}
+
+/// The settings at each frame of a block, the same for all channels.
+struct DistortionControls: ~Copyable, Sendable {
+    private let times: Int
+    private let sampleRate: Double
+    var drive, bias, level, mix, ringAmount, tone: RenderMemory<Float>
+    /// The values that fill those, where one does: drive, bias, level, mix, ring amount.
+    var filled = SIMD8<Float>(repeating: .nan)
+    var toneAtRest: Float = .nan
+    var bitStep: RenderMemory<Double>
+    var ringStep, holdStep: RenderMemory<UInt64>
+
+    init(times: Int, sampleRate: Double) {
+        self.times = times
+        self.sampleRate = sampleRate
+        let room = HalfBandResampler.room
+        drive = RenderMemory(repeating: 0, count: room)
+        bias = RenderMemory(repeating: 0, count: room)
+        level = RenderMemory(repeating: 0, count: room)
+        mix = RenderMemory(repeating: 0, count: room)
+        ringAmount = RenderMemory(repeating: 0, count: room)
+        tone = RenderMemory(repeating: 1, count: room)
+        bitStep = RenderMemory(repeating: 0, count: room)
+        ringStep = RenderMemory(repeating: 0, count: room)
+        holdStep = RenderMemory(repeating: 0, count: room)
+    }
+
+    /// Takes the settings of a block's frames.
+    @_noLocks @_noAllocation
+    mutating func take(_ settings: DistortionCore.Settings, _ first: Int, _ count: Int) -> DistortionStages {
+        var stages = DistortionStages()
+        fillGains(0, settings.drive, first, count)
+        fill(1, settings.bias, first, count)
+        fillGains(2, settings.level, first, count)
+        fill(3, settings.mix, first, count)
+        fill(4, settings.ringAmount, first, count)
+        stages.hasBias = !(settings.bias.isFlat && settings.bias.end == 0)
+        stages.rings = !(settings.ringAmount.isFlat && settings.ringAmount.end == 0)
+        stages.holds = !(settings.holdRate.isFlat && settings.holdRate.end >= Float(sampleRate))
+        stages.crushes = !(settings.bits.isFlat && settings.bits.end >= 24)
+        stages.toneMoves = settings.tone.framesLeft > first
+        stages.ringMoves = !settings.ringFrequency.isFlat
+        if stages.rings || stages.ringMoves {
+            for i in 0..<count { ringStep[i] = ringStep(settings.ringFrequency[first &+ i]) }
+        }
+        if stages.holds {
+            let most = 0x1p64 / (sampleRate * Double(times))
+            for i in 0..<count {
+                let rate = settings.holdRate[first &+ i]
+                // 0: it takes every sample.
+                holdStep[i] = rate >= Float(sampleRate) ? 0 : UInt64(min(Double(rate) * most, 0x1.fffffep63))
+            }
+        }
+        if stages.crushes {
+            for i in 0..<count {
+                let bits = settings.bits[first &+ i]
+                bitStep[i] = bits >= 24 ? 0 : RenderMath.exp2(1 - Double(bits))
+            }
+        }
+        if stages.toneMoves {
+            toneAtRest = .nan
+            for i in 0..<count {
+                tone[i] = DistortionControls.coefficient(Double(settings.tone[first &+ i]) / sampleRate)
+            }
+        } else if toneAtRest != settings.tone.end {
+            toneAtRest = settings.tone.end
+            tone[0] = DistortionControls.coefficient(Double(settings.tone.end) / sampleRate)
+        }
+        return stages
+    }
+
+    /// Writes a value into one of the settings.
+    @_noLocks @_noAllocation
+    private mutating func set(_ number: Int, _ i: Int, _ value: Float) {
+        switch number {
+        case 0: drive[i] = value
+        case 1: bias[i] = value
+        case 2: level[i] = value
+        case 3: mix[i] = value
+        default: ringAmount[i] = value
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func fill(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int) {
+        if glide.isFlat {
+            if filled[number] == glide.end { return }
+            for i in 0..<HalfBandResampler.room { set(number, i, glide.end) }
+            filled[number] = glide.end
+        } else {
+            filled[number] = .nan
+            for i in 0..<count { set(number, i, glide[first &+ i]) }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func fillGains(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int) {
+        if glide.isFlat {
+            if filled[number] == glide.end { return }
+            let gain = RenderMath.amplitude(decibels: glide.end)
+            for i in 0..<HalfBandResampler.room { set(number, i, gain) }
+            filled[number] = glide.end
+        } else {
+            filled[number] = .nan
+            for i in 0..<count { set(number, i, RenderMath.amplitude(decibels: glide[first &+ i])) }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    func ringStep(_ frequency: Float) -> UInt64 {
+        let turns = Double(frequency) / (sampleRate * Double(times))
+        return UInt64((turns - Double(Int(turns))) * 0x1p64)
+    }
+
+    /// Returns the coefficient of a low-pass filter of one pole whose cut-off is a fraction of the sample rate: 1 at a half,
+    /// where it is open.
+    @_noLocks @_noAllocation
+    private static func coefficient(_ fraction: Double) -> Float {
+        // The limit of the parameter is a Float.
+        if fraction > 0.499_999 { return 1 }
+        let rest = 1 - RenderMath.cos(2 * .pi * fraction)
+        let exact = RenderMath.pow(rest * rest + 2 * rest, 0.5) - rest
+        // Far above the cut-offs that are heard it goes over to 1, so that an open filter begins without a step.
+        let (square, most) = (4 * fraction * fraction, 0.828_427_124_746_190_1)
+        return Float(exact * (1 + (1 / most - 1) * square * square * square * square))
+    }
+}

@@ -1,0 +1,293 @@
+import RenderCore
+
+/// The state of a ``Distortion``, and what it does to the top.
+struct DistortionCore: ~Copyable, Sendable {
+    /// The settings over a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        var shape: Int
+        var drive, bias, tone, level, mix: Glide
+        var ringFrequency, ringAmount, holdRate, bits: Glide
+        var echoTime, echoFeedback, echoLevel: Glide
+
+        @_noLocks @_noAllocation
+        init(
+            shape: Int, drive: Glide, bias: Glide, tone: Glide, level: Glide, mix: Glide, ringFrequency: Glide,
+            ringAmount: Glide, holdRate: Glide, bits: Glide, echoTime: Glide, echoFeedback: Glide, echoLevel: Glide
+        ) {
+            self.shape = shape
+            self.drive = drive
+            self.bias = bias
+            self.tone = tone
+            self.level = level
+            self.mix = mix
+            self.ringFrequency = ringFrequency
+            self.ringAmount = ringAmount
+            self.holdRate = holdRate
+            self.bits = bits
+            self.echoTime = echoTime
+            self.echoFeedback = echoFeedback
+            self.echoLevel = echoLevel
+        }
+    }
+
+    private let channelCount: Int
+    private let latency: Int
+    private let sampleRate: Double
+    private var resampler: HalfBandResampler
+    private var controls: DistortionControls
+    private var levelling: LevellingFilter
+    private var echo: EchoLine
+    private let table = TangentTable()
+    private var filter: OnePoleFilter
+    /// The last two samples that went into the curve, and the one that is held, of each channel.
+    private var past: RenderMemory<Double>
+    private var held: RenderMemory<Float>
+    /// The sound as it was, for the mix.
+    private var dry: RenderMemory<Float>
+    private var work: RenderMemory<Float>
+    private var ringPhase: UInt64 = 0
+    private var holdPhase: UInt64 = .max
+    private var isClear = true
+
+    init(channels: Int, times: Int, sampleRate: Double) {
+        channelCount = channels
+        self.sampleRate = sampleRate
+        latency = DistortionCore.latency(times: times)
+        // The curve is one frame late.
+        let rest = (HalfBandResampler.latency(times: times) + 1) % times
+        resampler = HalfBandResampler(channels: channels, times: times, padding: rest == 0 ? 0 : times - rest)
+        controls = DistortionControls(times: times, sampleRate: sampleRate)
+        levelling = LevellingFilter(channels: channels, times: times)
+        echo = EchoLine(channels: channels, frames: Int(0.5 * sampleRate) + 2)
+        filter = OnePoleFilter(channels: channels)
+        past = RenderMemory(repeating: 0, count: 2 * channels)
+        held = RenderMemory(repeating: 0, count: channels)
+        dry = RenderMemory(repeating: 0, count: channels * (latency + HalfBandResampler.room))
+        work = RenderMemory(repeating: 0, count: HalfBandResampler.room)
+    }
+
+    /// Returns the delay of everything together, in frames.
+    static func latency(times: Int) -> Int {
+        (HalfBandResampler.latency(times: times) + 1 + times - 1) / times + LevellingFilter.latency(times: times)
+    }
+
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        clear()
+        for i in 0..<dry.count { dry[i] = 0 }
+        ringPhase = 0
+    }
+
+    /// Forgets the distorted sound.
+    @_noLocks @_noAllocation
+    private mutating func clear() {
+        resampler.reset()
+        levelling.reset()
+        echo.reset()
+        filter.reset()
+        for i in 0..<past.count { past[i] = 0 }
+        for i in 0..<held.count { held[i] = 0 }
+        holdPhase = .max
+        isClear = true
+    }
+
+    @_noLocks @_noAllocation
+    mutating func process(_ context: inout RenderContext, _ settings: Settings) {
+        let frames = context.frameCount
+        // Blocks end where something comes to rest, so that the length of the slices changes nothing.
+        let (wet, echoes) = (lastFrame(settings.mix, frames), lastFrame(settings.echoLevel, frames))
+        let toneMoves = min(settings.tone.framesLeft, frames)
+        var first = 0
+        while first < frames {
+            var count = min(frames &- first, HalfBandResampler.room)
+            if first < wet { count = min(count, wet &- first) }
+            if first < echoes { count = min(count, echoes &- first) }
+            if first < toneMoves { count = min(count, toneMoves &- first) }
+            if first < wet {
+                isClear = false
+                if first >= echoes { echo.reset() }
+                let stages = controls.take(settings, first, count)
+                for channel in 0..<min(context.channelCount(), channelCount) {
+                    distort(&context, channel, settings, stages, first, count, echoes: first < echoes)
+                }
+                advance(settings, first, count, stages)
+                echo.advance(by: count)
+            } else {
+                if !isClear { clear() }
+                for channel in 0..<min(context.channelCount(), channelCount) {
+                    let start = delay(&context, channel, first, count)
+                    var top = context.top
+                    var samples = top[channel]
+                    for i in 0..<count { samples[first &+ i] = dry[start &+ i] }
+                    dry.copy(from: start &+ count, to: start, count: latency)
+                }
+                let times = UInt64(truncatingIfNeeded: resampler.times)
+                for i in 0..<count { ringPhase &+= controls.ringStep(settings.ringFrequency[first &+ i]) &* times }
+            }
+            first &+= count
+        }
+    }
+
+    /// Returns the number of frames until a level has come down to 0 for good.
+    @_noLocks @_noAllocation
+    private func lastFrame(_ glide: Glide, _ count: Int) -> Int {
+        if glide.end != 0 { return count }
+        var frames = glide.isFlat ? 0 : min(count, glide.framesLeft)
+        while frames > 0 && glide[frames &- 1] == 0 { frames &-= 1 }
+        return frames
+    }
+
+    /// Writes frames of the top behind those of the dry sound that are not heard yet, and returns the place of the oldest.
+    @_noLocks @_noAllocation
+    private mutating func delay(_ context: inout RenderContext, _ channel: Int, _ first: Int, _ count: Int) -> Int {
+        let start = channel &* (latency &+ HalfBandResampler.room)
+        dry.copy(context.samples(channel), from: first, to: start &+ latency, count: count)
+        return start
+    }
+
+    /// Distorts frames of one channel.
+    @_noLocks @_noAllocation
+    private mutating func distort(
+        _ context: inout RenderContext, _ channel: Int, _ settings: Settings, _ stages: DistortionStages, _ first: Int,
+        _ count: Int, echoes: Bool
+    ) {
+        let start = delay(&context, channel, first, count)
+        if echoes {
+            work.copy(context.samples(channel), from: first, to: 0, count: count)
+            echo.process(
+                &work, channel, count, first, rate: sampleRate, time: settings.echoTime,
+                feedback: settings.echoFeedback, level: settings.echoLevel)
+            for i in 0..<count { resampler.low[i] = work[i] * controls.drive[i] }
+        } else {
+            resampler.low.multiply(context.samples(channel), from: first, by: controls.drive, count: count)
+        }
+        resampler.raise(channel, frames: count)
+        if stages.rings { ring(count) }
+        shape(channel, settings.shape, stages.hasBias, count)
+        if stages.holds { hold(channel, count) }
+        if stages.crushes { crush(count) }
+        resampler.lower(channel, frames: count)
+        levelling.process(&resampler.low, channel, count, isOn: settings.shape != 0)
+        if stages.toneMoves {
+            for i in 0..<count { resampler.low[i] = filter.next(resampler.low[i], controls.tone[i], channel: channel) }
+        } else if controls.tone[0] >= 1 {
+            filter.pass(resampler.low[count &- 1], channel: channel)
+        } else {
+            filter.process(resampler.low, into: &work, from: 0, count: count, controls.tone[0], channel: channel)
+            for i in 0..<count { resampler.low[i] = work[i] }
+        }
+        var top = context.top
+        var samples = top[channel]
+        if controls.filled[3] == 1 {
+            for i in 0..<count { samples[first &+ i] = resampler.low[i] * controls.level[i] }
+        } else {
+            for i in 0..<count {
+                let (wet, mix) = (resampler.low[i] * controls.level[i], controls.mix[i])
+                samples[first &+ i] = (1 - mix) * dry[start &+ i] + mix * wet
+            }
+        }
+        dry.copy(from: start &+ count, to: start, count: latency)
+    }
+
+    /// Multiplies by a sine.
+    @_noLocks @_noAllocation
+    private mutating func ring(_ count: Int) {
+        let times = resampler.times
+        var phase = ringPhase
+        for i in 0..<count {
+            let (amount, step) = (controls.ringAmount[i], controls.ringStep[i])
+            for j in i &* times..<i &* times &+ times {
+                resampler.high[j] *=
+                    1 - amount + amount * RenderMath.sin(phase: UInt32(truncatingIfNeeded: phase &>> 32))
+                phase &+= step
+            }
+        }
+    }
+
+    /// Takes a sample from time to time, and holds it.
+    @_noLocks @_noAllocation
+    private mutating func hold(_ channel: Int, _ count: Int) {
+        let times = resampler.times
+        var (phase, kept) = (holdPhase, held[channel])
+        for i in 0..<count {
+            let step = controls.holdStep[i]
+            for j in i &* times..<i &* times &+ times {
+                if step == 0 {
+                    phase = .max
+                    continue
+                }
+                let next = phase &+ step
+                if next < phase { kept = resampler.high[j] }
+                phase = next
+                resampler.high[j] = kept
+            }
+        }
+        held[channel] = kept
+    }
+
+    /// Rounds to steps.
+    @_noLocks @_noAllocation
+    private mutating func crush(_ count: Int) {
+        let times = resampler.times
+        for i in 0..<count {
+            let step = controls.bitStep[i]
+            if step == 0 { continue }
+            for j in i &* times..<i &* times &+ times {
+                let steps = Double(resampler.high[j]) / step
+                // The sum has no room for what is behind the point.
+                resampler.high[j] = Float((steps + 0x1.8p52 - 0x1.8p52) * step)
+            }
+        }
+    }
+
+    /// Moves the phases on by the frames of a block.
+    @_noLocks @_noAllocation
+    private mutating func advance(_ settings: Settings, _ first: Int, _ count: Int, _ stages: DistortionStages) {
+        let times = UInt64(truncatingIfNeeded: resampler.times)
+        if stages.ringMoves {
+            for i in 0..<count { ringPhase &+= controls.ringStep[i] &* times }
+        } else {
+            ringPhase &+= controls.ringStep(settings.ringFrequency.end) &* times &* UInt64(truncatingIfNeeded: count)
+        }
+        if !stages.holds {
+            holdPhase = .max
+        } else {
+            for i in 0..<count {
+                let step = controls.holdStep[i]
+                holdPhase = step == 0 ? .max : holdPhase &+ step &* times
+            }
+        }
+    }
+
+    /// Sends the frames of the higher rate through the curve.
+    @_noLocks @_noAllocation
+    private mutating func shape(_ channel: Int, _ shape: Int, _ hasBias: Bool, _ count: Int) {
+        let times = resampler.times
+        let limit = ShapedWindow.limit
+        var (last, before) = (past[2 &* channel], past[2 &* channel &+ 1])
+        for i in 0..<count {
+            let bias = hasBias ? Double(controls.bias[i]) : 0
+            let rest = hasBias ? value(ShapedWindow(bias, bias, bias), shape, 0) : 0
+            for j in i &* times..<i &* times &+ times {
+                let sample = Double(resampler.high[j])
+                let held = sample < limit ? (sample > -limit ? sample : -limit) : limit
+                let shaped = value(ShapedWindow(before + bias, last + bias, held + bias), shape, last) - rest
+                // What is not a number stays visible: it adds nothing to what is one.
+                resampler.high[j] = Float(shaped + (sample - sample))
+                (before, last) = (last, held)
+            }
+        }
+        (past[2 &* channel], past[2 &* channel &+ 1]) = (last, before)
+    }
+
+    @_noLocks @_noAllocation @inline(__always)
+    private func value(_ window: ShapedWindow, _ shape: Int, _ middle: Double) -> Double {
+        switch shape {
+        case 1: window.hardClipped
+        case 2: window.softClipped
+        case 3: window.tangent(table)
+        case 4: window.folded
+        default: middle
+        }
+    }
+}
