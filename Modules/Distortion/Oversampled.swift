@@ -12,9 +12,9 @@ public import RenderCore
 /// a sample time and glides that go with it. Filters of linear phase lead there and back, whose stop band is 120 dB down;
 /// up to 20.7 kHz at 44.1 kHz, and to 22.6 kHz at 48 kHz, they change nothing by more than 0.001 dB.
 ///
-/// Latency: that of the filters, 143, 155, 159 and 160 frames at 2, 4, 8 and 16 times, and that of the module, rounded up to whole frames: it is held back by
-/// the rest. Where so many times the rate would be more than 1,000,000 frames a second, the factor is halved until it is
-/// not.
+/// Latency: that of the filters, 143, 155, 159 and 160 frames at 2, 4, 8 and 16 times, and that of the module, rounded up
+/// to whole frames: the sound waits for the rest. Where so many times the rate would be more than 1,000,000 frames a
+/// second, the factor is halved until it is not.
 ///
 /// The buffer keeps its channels: if the module leaves another number of them, they are mixed into those. A sample that
 /// goes in and is not a number is a fault here; one that the module makes is a fault of ``renderer``.

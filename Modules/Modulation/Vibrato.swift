@@ -12,7 +12,7 @@ public import Tones
 /// 1 Hz.
 ///
 /// Latency: 5 ms and 10 frames, always, which is the delay in the middle; with a depth of 0 the sound comes out delayed by
-/// it, bit for bit. The even channels are left, the odd ones right. It interpolates as a ``DelayLine`` does, flat within
+/// it, bit for bit. The even channels are left, the odd ones right. It interpolates as a `DelayLine` does, flat within
 /// 0.01 dB up to 0.35 of the sample rate.
 public final class Vibrato: Effect {
     /// The turns of the wave in a second: 0…20 Hz.

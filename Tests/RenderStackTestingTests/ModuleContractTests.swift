@@ -20,7 +20,7 @@ import Testing
         #expect(ModuleContract(sampleRate: 192_000, channels: 8) { Halving() }.judged() == [])
     }
 
-    @Test func cycles() { expect(ModuleContract { Cutting() }.judged(), "cycles of 1 frames") }
+    @Test func cycles() { expect(ModuleContract { Cutting() }.judged(), "cycles of 1 frame than") }
 
     @Test func reset() { expect(ModuleContract { Remembering() }.judged(), "does not begin anew when it is reset") }
 

@@ -3,8 +3,8 @@
 # These tests follow the clock of a server or of a card: they wait most of their time, and run beside those that compute.
 BACKENDS = "JACKBackendTests|ALSABackendTests"
 
-# The debug build is that of AddressSanitizer. What is not in it runs in the release build alone: the filters and tones, which
-# are safe code and whose figures take long (in debug the contract of modules runs each of them); the fuzzer's processes, which
+# The debug build is that of AddressSanitizer. What is not in it runs in the release build alone: the filters, tones, dynamics,
+# distortion and modulation, which are safe code and whose figures take long; the fuzzer's processes, which
 # have so little memory that no sanitizer starts in them; the extreme rates, forged headers and pitches, which take minutes.
 ADDRESS_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
                    "RenderStackTestingTests RealtimeWatchTests JACKBackendTests ALSABackendTests duplex")

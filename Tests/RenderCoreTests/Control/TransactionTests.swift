@@ -1,6 +1,7 @@
 import Synchronization
-import func TestSupport.extent
 import Testing
+
+import func TestSupport.extent
 
 @testable import RenderCore
 
