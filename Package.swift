@@ -15,9 +15,9 @@ let program: [SwiftSetting] = [.strictMemorySafety()]
 
 /// Each has its folder in Examples.
 let examples = [
-    "alsa-play", "chord", "devices", "duplex", "four-track-mixer", "jack-synth", "karaoke", "live-performance",
-    "metronome",
-    "mixdown", "oversampled-clipper", "picture", "siren", "stream", "symmetric-clipper", "three-players",
+    "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "jack-synth", "karaoke",
+    "live-performance", "metronome", "mixdown", "oversampled-clipper", "picture", "siren", "stream",
+    "symmetric-clipper", "three-players",
 ]
 
 func example(_ name: String) -> Target {

@@ -54,6 +54,15 @@ class Example:
         self.run("--output", "moon", status=2, says="file:PATH")
         self.run("--output", "file:missing/out.wav", "--seconds", 1, status=1, says="missing")
 
+    def wait_for_sound(self, name):
+        """Waits until the program has written sound into a file, and a second more; a busy machine may begin late."""
+        path = self.folder / name
+        for _ in range(600):
+            if path.exists() and path.stat().st_size > 20_000:
+                break
+            time.sleep(0.1)
+        time.sleep(1)
+
     def ends_on_ctrl_c(self, *arguments):
         """Stops it in the middle."""
         process = subprocess.Popen(
@@ -61,7 +70,7 @@ class Example:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             # Where this runs in the background SIGINT is ignored, and the program would respect that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        time.sleep(2)
+        self.wait_for_sound("cut.wav")
         # Twice, as one gets it who is in a terminal and below a program that passes signals on: it is asked once.
         process.send_signal(signal.SIGINT)
         time.sleep(0.001)
@@ -78,7 +87,7 @@ class Example:
             [self.path, "--output", "file:cut.wav", "--seconds", "900000", *arguments], cwd=self.folder,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        time.sleep(1)
+        self.wait_for_sound("cut.wav")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert process.returncode == 0 and "Ended early" in out, f"status {process.returncode}: {out}{err}"
