@@ -1,6 +1,6 @@
 import RenderStack
 
-/// What the terminal shows of the strip: the level that comes in, three gain reductions, and the level that goes out.
+/// The line that the terminal shows of the strip: the level that comes in, three gain reductions, and the level that goes out.
 enum StripDisplay {
     static func line(
         _ before: LevelMeter, _ gate: Gate, _ compressor: Compressor, _ limiter: Limiter, _ after: LevelMeter

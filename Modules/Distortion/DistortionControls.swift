@@ -1,6 +1,6 @@
 import RenderCore
 
-/// What is on in a block.
+/// The parts of the distortion that are on in a block.
 struct DistortionStages: Sendable, BitwiseCopyable {
     var rings = false
     var holds = false

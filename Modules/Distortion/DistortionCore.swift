@@ -272,7 +272,7 @@ struct DistortionCore: ~Copyable, Sendable {
                 let sample = Double(resampler.high[j])
                 let held = sample < limit ? (sample > -limit ? sample : -limit) : limit
                 let shaped = value(ShapedWindow(before + bias, last + bias, held + bias), shape, last) - rest
-                // What is not a number stays visible: it adds nothing to what is one.
+                // A sample that is not a number stays one; a finite sample adds 0 here.
                 resampler.high[j] = Float(shaped + (sample - sample))
                 (before, last) = (last, held)
             }

@@ -107,7 +107,7 @@ struct Crossover: ~Copyable, Sendable {
             let own = first &+ 3 &* crossover
             Crossover.split(
                 lane.moved(by: crossover &* frameLimit), frameLimit, numbers, moving, &memory, own, &bands)
-            // What is below turns its phase as this split does.
+            // The bands below turn their phases as this split does.
             for band in 0..<crossover {
                 let pass = 3 &* (bandCount &- 1) &+ crossover &* (crossover &- 1) / 2 &+ band
                 Crossover.turn(lane.moved(by: band &* frameLimit), numbers, moving, &memory, first &+ pass, &bands)

@@ -18,6 +18,13 @@ struct DynamicsProcessor: ~Copyable, Sendable {
     /// The longest look-ahead in seconds.
     static var longestLookAhead: Double { 0.1 }
 
+    /// Demands that a look-ahead is in its range.
+    static func check(lookAhead: Double, of module: String) {
+        demand(
+            lookAhead >= 0 && lookAhead <= longestLookAhead,
+            "\(module): a look-ahead of \(lookAhead) s; it must be 0…0.1")
+    }
+
     /// Returns a look-ahead in frames.
     static func frames(lookAhead: Double, _ sampleRate: Double) -> Int {
         Int((max(0, min(lookAhead, longestLookAhead)) * sampleRate).rounded())
@@ -118,13 +125,13 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         _ context: borrowing RenderContext, _ place: Int, _ channel: Int, isFirst: Bool, _ highPass: Glide,
         _ lowPass: Glide, memory: Int
     ) {
-        let (frames, number) = (context.frameCount, memory)
+        let frames = context.frameCount
         let sound = context.samples(channel, at: place)
         if key.isFiltered {
-            filter.process(sound, frames: frames, channel: number, highPass: highPass, lowPass: lowPass)
-            filter.tell(&computer, frames: frames, channel: number, isFirst: isFirst)
+            filter.process(sound, frames: frames, channel: memory, highPass: highPass, lowPass: lowPass)
+            filter.tell(&computer, frames: frames, channel: memory, isFirst: isFirst)
         } else {
-            computer.listen(sound, frames: frames, channel: number, isFirst: isFirst)
+            computer.listen(sound, frames: frames, channel: memory, isFirst: isFirst)
         }
     }
 
@@ -151,32 +158,5 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         }
         channels = wanted
         keyChannels = wantedKeys
-    }
-}
-
-extension RenderState<DynamicsProcessor> {
-    /// Changes the top, and shows the reductions to control code.
-    @_noLocks @_noAllocation
-    func process(
-        _ context: inout RenderContext, _ settings: GainSettings, _ highPass: Glide, _ lowPass: Glide,
-        _ reduction: borrowing GainReduction
-    ) {
-        guard belongs(to: context) else { return }
-        var count = 0
-        var first: Float = 0
-        with(&context) { processor, context in
-            processor.process(&context, settings, highPass: highPass, lowPass: lowPass)
-            count = processor.laneCount
-            first = processor.reduction(0)
-        }
-        reduction.show(first, at: 0)
-        var lane = 1
-        while lane < count {
-            var value: Float = 0
-            with(&context) { processor, _ in value = processor.reduction(lane) }
-            reduction.show(value, at: lane)
-            lane &+= 1
-        }
-        reduction.finish(count, context)
     }
 }

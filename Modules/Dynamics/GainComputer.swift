@@ -10,7 +10,7 @@ struct GainComputer: ~Copyable, Sendable {
     /// Key channels that have a memory of their mean square.
     private let channelLimit: Int
     private let rate: Double
-    /// What a mean square takes over of each new sample; 0 for a detector of peaks.
+    /// The share of each new sample in the mean square; 0 for a detector of peaks.
     private let share: Double
     private let isRMS: Bool
     /// Frames of a block of the hold, and the most blocks.
@@ -194,7 +194,7 @@ struct GainComputer: ~Copyable, Sendable {
         case .compress, .expand: GainComputer.findGoals(settings, frames, decibels, &levels)
         }
         if lanes[lane].isNew {
-            // What reduces silence begins where the first frame wants it, so that nothing slips through at first.
+            // A curve that reduces silence begins where the first frame wants it, so that nothing slips through at first.
             lanes[lane].isNew = false
             lanes[lane].state = settings.isCompressing ? 0 : Double(levels[0])
             lanes[lane].makeUp = Double(settings.makeUp[0])

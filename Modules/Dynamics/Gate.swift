@@ -39,17 +39,16 @@ public final class Gate: Module {
     /// `.filtered`.
     public let keyLowPass: Parameter
     /// The sound that the detector hears.
-    public let key: KeySignal
+    public var key: KeySignal { core.key }
     /// The way in which the level is measured.
-    public let detector: LevelDetector
+    public var detector: LevelDetector { core.detector }
     /// Indicates whether all channels have one gain, by the loudest channel of the key, so that the stereo image stays. Else
     /// each goes by the same channel of the key: a key in mono counts for all, all channels of a key count for mono.
-    public let isLinked: Bool
+    public var isLinked: Bool { core.isLinked }
     /// The time in seconds by which the sound comes later than the gain: 0…0.1.
-    public let lookAhead: Double
+    public var lookAhead: Double { core.lookAhead }
 
-    private let processor: RenderState<DynamicsProcessor>
-    private let reduction = GainReduction()
+    private let core: DynamicsCore
 
     /// Creates a gate.
     ///
@@ -72,9 +71,8 @@ public final class Gate: Module {
         release: Float = 0.1, hold: Float = 0.05, makeUp: Float = 0, mix: Float = 1, detector: LevelDetector = .peak,
         key: KeySignal = .itself, isLinked: Bool = true, lookAhead: Double = 0
     ) {
-        demand(
-            lookAhead >= 0 && lookAhead <= DynamicsProcessor.longestLookAhead,
-            "Gate: a look-ahead of \(lookAhead) s; it must be 0…0.1")
+        core = DynamicsCore(
+            "Gate", detector: detector, key: key, isLinked: isLinked, lookAhead: lookAhead)
         self.threshold = .threshold(threshold)
         self.hysteresis = .knee(hysteresis)
         self.range = .reductionRange(range)
@@ -85,18 +83,10 @@ public final class Gate: Module {
         self.mix = .mix(mix)
         keyHighPass = .keyFilter(key.frequencies.highPass)
         keyLowPass = .keyFilter(key.frequencies.lowPass)
-        self.key = key
-        self.detector = detector
-        self.isLinked = isLinked
-        self.lookAhead = lookAhead
-        processor = RenderState(
-            DynamicsProcessor(
-                channels: 1, frames: 0, sampleRate: 48_000, detector: detector, key: key, isLinked: isLinked,
-                lookAhead: 0))
     }
 
     /// Takes the top, and with the key below it that too; leaves as many.
-    public var stackEffect: StackEffect { key.isBelow ? StackEffect(pops: 2, pushes: 2) : .edits }
+    public var stackEffect: StackEffect { core.stackEffect }
 
     /// The parameters by name; those of the filters if the key has any.
     public var parameters: [ParameterReference] {
@@ -108,24 +98,16 @@ public final class Gate: Module {
 
     /// The decibels by which the sound is made softer at the moment, without the make-up and the mix, from any thread: of
     /// channels that are not linked the largest. 0 where nothing is made softer, and within a second after the audio stops.
-    public var gainReduction: Float { reduction.largest }
+    public var gainReduction: Float { core.gainReduction }
 
-    /// The same for each channel; one for all where they are linked.
-    public var gainReductions: [Float] { reduction.all }
+    /// The reductions of the channels, each as ``gainReduction`` is; one for all where they are linked.
+    public var gainReductions: [Float] { core.gainReductions }
 
     /// Returns the look-ahead in frames.
-    public func latency(at sampleRate: Double) -> Int {
-        DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate)
-    }
+    public func latency(at sampleRate: Double) -> Int { core.latency(at: sampleRate) }
 
     /// Makes the memory.
-    public func prepare(_ preparation: Preparation) {
-        processor.replace(
-            with: DynamicsProcessor(
-                channels: preparation.maximumChannelCount, frames: preparation.maximumFrameCount,
-                sampleRate: preparation.sampleRate, detector: detector, key: key, isLinked: isLinked,
-                lookAhead: lookAhead))
-    }
+    public func prepare(_ preparation: Preparation) { core.prepare(preparation) }
 
     /// Opens and closes.
     @_noLocks @_noAllocation
@@ -134,16 +116,10 @@ public final class Gate: Module {
             shape: .gate, threshold: threshold.glide(context), ratio: Glide(1), knee: hysteresis.glide(context),
             range: range.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
             attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
-        let highPass = key.isFiltered ? keyHighPass.glide(context) : Glide(0)
-        let lowPass = key.isFiltered ? keyLowPass.glide(context) : Glide(0)
-        processor.process(&context, settings, highPass, lowPass, reduction)
+        core.process(&context, settings, keyHighPass: keyHighPass, keyLowPass: keyLowPass)
     }
 
     /// Forgets the sound before.
     @_noLocks @_noAllocation
-    public func reset(_ context: inout RenderContext) {
-        guard processor.belongs(to: context) else { return }
-        processor.with(&context) { processor, _ in processor.reset() }
-        reduction.forget()
-    }
+    public func reset(_ context: inout RenderContext) { core.reset(&context) }
 }

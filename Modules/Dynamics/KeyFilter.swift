@@ -89,7 +89,7 @@ struct KeyFilter: ~Copyable, Sendable {
                 settings.low = FilterCoefficients(
                     .lowPass, frequency: Double(settings.lowPass[i]), sampleRate: settings.rate)
             }
-            // What is no number, or infinite, would stay in the memory.
+            // A sample that is infinite, or no number, would stay in the memory.
             let sample = key[i]
             let sound = GainComputer.magnitude(sample) < 1e10 && sample == sample ? sample : 0
             output[i] = low.next(high.next(sound, settings.high), settings.low)

@@ -43,7 +43,7 @@ struct LimiterState: ~Copyable, Sendable {
     private var first: BoxSmoother
     private var second: BoxSmoother
     private let smoothing: Int
-    /// What a sum of the second smoother is multiplied by to be a gain.
+    /// The factor that makes a gain of a sum of the second smoother.
     private let scale: Double
     private var level = 1.0
     /// Frames in a row in which nothing was turned down: after so many as are smoothed all gains are 1.

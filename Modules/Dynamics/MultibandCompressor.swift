@@ -52,9 +52,7 @@ public final class MultibandCompressor: Effect {
         demand(
             settings.count == count + 1,
             "MultibandCompressor: \(settings.count) bands at \(count) crossovers; it must be \(count + 1)")
-        demand(
-            lookAhead >= 0 && lookAhead <= DynamicsProcessor.longestLookAhead,
-            "MultibandCompressor: a look-ahead of \(lookAhead) s; it must be 0…0.1")
+        DynamicsProcessor.check(lookAhead: lookAhead, of: "MultibandCompressor")
         self.crossovers = OwnedArray(count: count) {
             Parameter(
                 crossovers[$0], in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz,

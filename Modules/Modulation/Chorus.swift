@@ -88,8 +88,10 @@ public final class Chorus: Effect {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = Choir.Settings(
-            course: SlowWave.Course(context, shape, rate: rate, beats: beats), delay: delay.glide(context),
-            depth: depth.glide(context), spread: spread.glide(context), mix: mix.glide(context))
+            course: SlowWave.Course(context, shape, rate: rate, beats: beats),
+            sweep: SweptLine.Sweep(
+                delay: delay.glide(context), depth: depth.glide(context), sampleRate: context.sampleRate),
+            spread: spread.glide(context), mix: mix.glide(context))
         let frames = settings.mix.lastFrame(of: context.frameCount)
         let isStereo = isStereo
         if isStereo && context.channelCount() == 1 {
@@ -111,25 +113,16 @@ private struct Choir: ~Copyable, Sendable {
     /// The parameters in a slice.
     struct Settings: Sendable, BitwiseCopyable {
         var course: SlowWave.Course
-        var delay: Glide
-        var depth: Glide
+        var sweep: SweptLine.Sweep
         var spread: Glide
         var mix: Glide
 
         @_noLocks @_noAllocation
-        init(course: SlowWave.Course, delay: Glide, depth: Glide, spread: Glide, mix: Glide) {
+        init(course: SlowWave.Course, sweep: SweptLine.Sweep, spread: Glide, mix: Glide) {
             self.course = course
-            self.delay = delay
-            self.depth = depth
+            self.sweep = sweep
             self.spread = spread
             self.mix = mix
-        }
-
-        @_noLocks @_noAllocation
-        func place(_ frame: Int, limit: Int) -> SweptLine.Place {
-            SweptLine.Place(
-                delay: Double(delay[frame]) * course.sampleRate, swing: Double(depth[frame]) * course.sampleRate,
-                limit: limit)
         }
     }
 
@@ -159,20 +152,11 @@ private struct Choir: ~Copyable, Sendable {
         if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
         let columns = isAlike ? voices : 2 &* voices
-        let isFlat = settings.delay.isFlat && settings.depth.isFlat
-        let place = settings.place(0, limit: line.limit)
         var done = 0
         while done < frames {
             let count = min(frames &- done, SlowWave.block)
             wave.render(settings.course, spread: settings.spread, from: done, count: count, columns: columns)
-            if isFlat {
-                line.place(place, columns: columns, along: wave)
-            } else {
-                for i in 0..<count {
-                    line.place(
-                        settings.place(done &+ i, limit: line.limit), columns: columns, along: wave, frame: i)
-                }
-            }
+            line.place(settings.sweep, columns: columns, along: wave, from: done, count: count)
             for channel in 0..<channels {
                 let column = isAlike || channel & 1 == 0 ? 0 : voices
                 var samples = top[channel]

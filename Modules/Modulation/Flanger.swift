@@ -80,9 +80,11 @@ public final class Flanger: Effect {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = FlangerLoop.Settings(
-            course: SlowWave.Course(context, shape, rate: rate, beats: beats), delay: delay.glide(context),
-            depth: depth.glide(context), feedback: feedback.glide(context), spread: spread.glide(context),
-            mix: mix.glide(context))
+            course: SlowWave.Course(context, shape, rate: rate, beats: beats),
+            sweep: SweptLine.Sweep(
+                delay: delay.glide(context), depth: depth.glide(context), isShare: true,
+                sampleRate: context.sampleRate),
+            feedback: feedback.glide(context), spread: spread.glide(context), mix: mix.glide(context))
         let frames = settings.mix.lastFrame(of: context.frameCount)
         loop.withTop(&context) { loop, top in loop.process(&top, settings, frames: frames) }
     }
@@ -97,26 +99,18 @@ private struct FlangerLoop: ~Copyable, Sendable {
     /// The parameters in a slice.
     struct Settings: Sendable, BitwiseCopyable {
         var course: SlowWave.Course
-        var delay: Glide
-        var depth: Glide
+        var sweep: SweptLine.Sweep
         var feedback: Glide
         var spread: Glide
         var mix: Glide
 
         @_noLocks @_noAllocation
-        init(course: SlowWave.Course, delay: Glide, depth: Glide, feedback: Glide, spread: Glide, mix: Glide) {
+        init(course: SlowWave.Course, sweep: SweptLine.Sweep, feedback: Glide, spread: Glide, mix: Glide) {
             self.course = course
-            self.delay = delay
-            self.depth = depth
+            self.sweep = sweep
             self.feedback = feedback
             self.spread = spread
             self.mix = mix
-        }
-
-        @_noLocks @_noAllocation
-        func place(_ frame: Int, limit: Int) -> SweptLine.Place {
-            let delay = Double(delay[frame]) * course.sampleRate
-            return SweptLine.Place(delay: delay, swing: delay * Double(depth[frame]), limit: limit)
         }
     }
 
@@ -141,20 +135,11 @@ private struct FlangerLoop: ~Copyable, Sendable {
         if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
         let columns = isAlike ? 1 : 2
-        let isFlat = settings.delay.isFlat && settings.depth.isFlat
-        let place = settings.place(0, limit: line.limit)
         var done = 0
         while done < frames {
             let count = min(frames &- done, SlowWave.block)
             wave.render(settings.course, spread: settings.spread, from: done, count: count, columns: columns)
-            if isFlat {
-                line.place(place, columns: columns, along: wave)
-            } else {
-                for i in 0..<count {
-                    line.place(
-                        settings.place(done &+ i, limit: line.limit), columns: columns, along: wave, frame: i)
-                }
-            }
+            line.place(settings.sweep, columns: columns, along: wave, from: done, count: count)
             for channel in 0..<channels {
                 var samples = top[channel]
                 turn(&samples, channel, column: isAlike ? 0 : channel & 1, settings, from: done, count: count)
@@ -180,27 +165,10 @@ private struct FlangerLoop: ~Copyable, Sendable {
             let dry = samples[frame]
             let wet = line.read(channel, column: column, frame: i)
             let fed = isOpening ? dry * line.openness(i) : dry
-            line.write(channel, frame: i, Self.heldApart(fed + settings.feedback[frame] * Self.held(wet)))
+            line.write(
+                channel, frame: i, Signal.keptInLoop(fed + settings.feedback[frame] * Signal.heldInLoop(wet)))
             let share = settings.mix[frame]
             samples[frame] = dry * (1 - share) + wet * share
         }
-    }
-
-    /// Returns the sample that goes round: held below +18 dB. Up to +12 dB it is left as it is.
-    @_noLocks @_noAllocation @inline(__always)
-    private static func held(_ sample: Float) -> Float {
-        let size = abs(sample)
-        if size <= 4 { return sample }
-        let excess = (size - 4) * 0.25
-        let held = 4 + 4 * (excess / (1 + excess))
-        return sample < 0 ? -held : held
-    }
-
-    /// Returns a sample for the line. One that is tiny, or no number, is zero there: the sound ends, and a bad sample does
-    /// not come back.
-    @_noLocks @_noAllocation @inline(__always)
-    private static func heldApart(_ sample: Float) -> Float {
-        let size = abs(sample)
-        return size > 1e-30 && size < 1e30 ? sample : 0
     }
 }

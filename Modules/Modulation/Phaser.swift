@@ -128,7 +128,7 @@ private struct PhaserRow: ~Copyable, Sendable {
     private let channelCount: Int
     /// The states, stage by stage for four channels at a time.
     private var states: RenderMemory<SIMD4<Float>>
-    /// What each stage gets of the states before it.
+    /// The share of its input that each stage gets from the states before it.
     private var replies: RenderMemory<SIMD4<Float>>
     private var isClear = true
     /// The samples of four channels in a block, and the coefficients of the two sides.

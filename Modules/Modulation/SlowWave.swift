@@ -62,7 +62,7 @@ struct SlowWave: ~Copyable, Sendable {
     private var own: RenderMemory<Float>
     private var spread: RenderMemory<Float>
     private var values: RenderMemory<Float>
-    /// What each column was ahead of its new course when its phase leapt.
+    /// The distance of each column from its new course at the moment when its phase leapt.
     private var leaps: RenderMemory<Float>
     private var leapPassed = 0
     private var leapLength = 0

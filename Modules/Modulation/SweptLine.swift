@@ -19,7 +19,7 @@ struct SweptLine: ~Copyable, Sendable {
     /// The delay of each column at each frame of a block, less the anchor of the frame.
     private var delays: RenderMemory<Float>
     private var anchors: RenderMemory<Int32>
-    /// What ``sum(_:column:count:level:frames:)`` has found.
+    /// The sums that ``sum(_:column:count:level:frames:)`` has computed.
     var wet = RenderMemory<Float>(repeating: 0, count: SlowWave.block)
     /// The anchor of all frames of a block, if they have one; else -1.
     private var anchor: Int32 = -1
@@ -106,9 +106,46 @@ struct SweptLine: ~Copyable, Sendable {
         }
     }
 
+    /// The delay in a slice, and how far the waves carry it.
+    struct Sweep: Sendable, BitwiseCopyable {
+        /// In seconds.
+        var delay: Glide
+        /// In seconds, or as a share of the delay.
+        var depth: Glide
+        var isShare: Bool
+        var sampleRate: Double
+
+        @_noLocks @_noAllocation
+        init(delay: Glide, depth: Glide, isShare: Bool = false, sampleRate: Double) {
+            self.delay = delay
+            self.depth = depth
+            self.isShare = isShare
+            self.sampleRate = sampleRate
+        }
+
+        @_noLocks @_noAllocation
+        func place(_ frame: Int, limit: Int) -> Place {
+            let delay = Double(delay[frame]) * sampleRate
+            let depth = Double(depth[frame])
+            return Place(delay: delay, swing: isShare ? delay * depth : depth * sampleRate, limit: limit)
+        }
+    }
+
+    /// Sets the delays of the first columns for a block of frames.
+    @_noLocks @_noAllocation
+    mutating func place(_ sweep: Sweep, columns: Int, along wave: borrowing SlowWave, from first: Int, count: Int) {
+        if sweep.delay.isFlat && sweep.depth.isFlat {
+            place(sweep.place(first, limit: limit), columns: columns, along: wave)
+        } else {
+            for i in 0..<count {
+                place(sweep.place(first &+ i, limit: limit), columns: columns, along: wave, frame: i)
+            }
+        }
+    }
+
     /// Sets the delays of the first columns for a block of frames that have one place.
     @_noLocks @_noAllocation
-    mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave) {
+    private mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave) {
         if anchor != place.anchor {
             anchor = place.anchor
             for i in 0..<SlowWave.block { anchors[i] = anchor }
@@ -125,7 +162,7 @@ struct SweptLine: ~Copyable, Sendable {
 
     /// Sets the delays of the first columns at one frame of a block.
     @_noLocks @_noAllocation
-    mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave, frame: Int) {
+    private mutating func place(_ place: Place, columns: Int, along wave: borrowing SlowWave, frame: Int) {
         anchor = -1
         anchors[frame] = place.anchor
         for column in 0..<columns {

@@ -1,7 +1,7 @@
 import RenderCore
 import Tones
 
-// What the modules of this target have in common.
+// These parameters and checks are common to the modules of this target.
 
 extension Parameter {
     /// Returns the rate of a slow wave in hertz.

@@ -231,22 +231,10 @@ struct DelayLoop: ~Copyable, Sendable {
         return settled.coefficient
     }
 
-    /// Returns the sample that goes round: held below +18 dB. Up to +12 dB it is left as it is.
-    @_noLocks @_noAllocation
-    private static func held(_ sample: Float) -> Float {
-        let size = abs(sample)
-        if size <= 4 { return sample }
-        let excess = (size - 4) * 0.25
-        let held = 4 + 4 * (excess / (1 + excess))
-        return sample < 0 ? -held : held
-    }
-
-    /// Writes into a line. A sample that is tiny, or no number, is zero there: echoes end, and a bad sample does not
-    /// come back.
+    /// Writes into a line.
     @_noLocks @_noAllocation
     private mutating func write(_ sample: Float, _ channel: Int, _ i: Int) {
-        let size = abs(sample)
-        line.write(size > 1e-30 && size < 1e30 ? sample : 0, channel: channel, frame: i)
+        line.write(Signal.keptInLoop(sample), channel: channel, frame: i)
     }
 
     /// Renders a channel with its own line.
@@ -291,8 +279,8 @@ struct DelayLoop: ~Copyable, Sendable {
         for i in 0..<count {
             let (mix, coefficient) = (numbers[2 &* block &+ i], numbers[block &+ i])
             let (echo, answer) = (wet[left &* block &+ i], wet[right &* block &+ i])
-            let there = DelayLoop.held(filters.next(echo, coefficient, channel: left))
-            let here = DelayLoop.held(filters.next(answer, coefficient, channel: right))
+            let there = Signal.heldInLoop(filters.next(echo, coefficient, channel: left))
+            let here = Signal.heldInLoop(filters.next(answer, coefficient, channel: right))
             var samples = top[left]
             let one = samples[first &+ i]
             samples[first &+ i] = one * (1 - mix) + echo * mix

@@ -31,7 +31,7 @@ INLINE void halves_body(const float *weights, size_t taps, const float *behind, 
 KERNEL(void, halves, (const float *weights, size_t taps, const float *behind, float *halves, size_t count),
     weights, taps, behind, halves, count)
 
-// What is not a number is no peak.
+// A sample that is not a number is no peak.
 INLINE f8 higher(f8 peak, f8 sample) {
     f8 magnitude = (f8)((u8)sample & 0x7fffffffu);
     i8 isHigher = magnitude > peak;

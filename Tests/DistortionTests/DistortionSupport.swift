@@ -76,8 +76,8 @@ func magnitude(_ samples: ArraySlice<Float>, _ frequency: Double) -> Double {
     return (re * re + im * im).squareRoot()
 }
 
-/// What a sound of a period of 48 frames has below 20 kHz at frequencies that are no multiples of 5 kHz, against those
-/// that are, in decibels.
+/// Returns the power below 20 kHz of a sound with a period of 48 frames at frequencies that are no multiples of 5 kHz,
+/// against the power at those that are, in decibels.
 func foldedBack(_ samples: [Float], from first: Int) -> Double {
     let period = samples[first..<first + 4_800]
     var (belongs, folded) = (0.0, 0.0)

@@ -101,7 +101,7 @@ struct MultibandCompressorTests {
         let lowLevel = level(Array(output[24_000...]), frequency: 40),
             highLevel = level(Array(output[24_000...]), frequency: 9_000)
         let inLevel = 20 * log10(0.5)
-        // What leaks into the next band, 56 dB softer, is not compressed, and adds up to 0.13 dB.
+        // The sound that leaks into the next band, 56 dB softer, is not compressed, and adds up to 0.13 dB.
         #expect(abs(lowLevel - (inLevel - 0.75 * (inLevel + 30))) < 0.15)
         #expect(abs(highLevel + 60) < 0.02)
         #expect(abs(Double(multiband.gainReduction(ofBand: 0)) - 0.75 * (inLevel + 30)) < 0.1)

@@ -46,7 +46,7 @@ import Testing
                 let loud = noise(24_000, level: 1_000)
                 let output = try play([loud, loud], through: flanger, frames: 48_000)
                 for side in output {
-                    // What is in the line is below 1,000 + 8, and between samples a quarter more at most.
+                    // The samples in the line are below 1,000 + 8; between them it is a quarter more at most.
                     #expect(side.allSatisfy { abs($0) <= 500 + 0.5 * 1.25 * 1_008 })
                     #expect(side[30_000...].allSatisfy { abs($0) < 12 })
                 }

@@ -109,7 +109,7 @@ import Testing
             Float.random(in: -1...1, using: &random) * (i / 700 % 2 == 0 ? 1 : 0.15)
         }
         let reference = peaks(samples, runs: [512])
-        // What is bounded is bounded: the level is 1.
+        // A run that the bound calls harmless has no peak above 1.
         let bounded = peaks(samples, runs: [32])
         #expect(zip(bounded.peaks, bounded.mayExceed).allSatisfy { $0 <= 1 || $1 })
         #expect(bounded.mayExceed.contains(false) && bounded.mayExceed.contains(true))

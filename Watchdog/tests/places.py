@@ -39,7 +39,7 @@ def verdict(case, place):
 counts, seen = collections.Counter(), set()
 for place in report["places"]:
     for finding in place["findings"]:
-        # What is alike in two cases stands for both.
+        # A finding of code that two cases share stands for the cases of its first and its last cycle.
         for cycle in {finding["first_cycle"], finding["last_cycle"]}:
             said = verdict(names[cycle], place)
             counts[said] += 1

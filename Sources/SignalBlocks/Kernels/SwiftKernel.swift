@@ -126,14 +126,9 @@
         _ count: Int
     ) {
         for i in 0..<count {
-            let sample = unsafe round[i]
-            let size = abs(sample)
-            let excess = (size - 4) * 0.25
-            let most = 4 + 4 * (excess / (1 + excess))
-            let held = size <= 4 ? sample : (sample < 0 ? -most : most)
             let input = unsafe samples[i]
-            let fed = unsafe input + feedback[i] * held
-            unsafe line[i] = abs(fed) > 1e-30 && abs(fed) < 1e30 ? fed : 0
+            let fed = unsafe input + feedback[i] * Signal.heldInLoop(round[i])
+            unsafe line[i] = Signal.keptInLoop(fed)
             unsafe samples[i] = input * (1 - mix[i]) + echo[i] * mix[i]
         }
     }

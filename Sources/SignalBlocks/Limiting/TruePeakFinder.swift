@@ -44,7 +44,7 @@ public struct TruePeakFinder: ~Copyable, Sendable {
         let taps = (0..<Self.half).map { k -> Double in
             let place = Double(k) + 0.5
             let share = place / Double(Self.half)
-            let window = Self.bessel((1 - share * share).squareRoot()) / Self.bessel(1)
+            let window = RenderMath.bessel((1 - share * share).squareRoot()) / RenderMath.bessel(1)
             return (k % 2 == 0 ? window : -window) / (Double.pi * place)
         }
         let sum = 2 * taps.reduce(0, +)
@@ -72,14 +72,6 @@ public struct TruePeakFinder: ~Copyable, Sendable {
             highest = max(highest, magnitudes.even + magnitudes.odd * ofHalf)
         }
         bound = Float(1.001 * highest)
-    }
-
-    /// The Bessel function of the Kaiser window whose parameter is 1.
-    private static func bessel(_ x: Double) -> Double {
-        (1...12).reduce((sum: 1.0, term: 1.0)) { value, k in
-            let term = value.term * (x / 2 / Double(k)) * (x / 2 / Double(k))
-            return (value.sum + term, term)
-        }.sum
     }
 
     /// Lifts peaks to those of a signal, each to the highest magnitude from its sample up to the next one. What is not a
