@@ -54,45 +54,39 @@ class Example:
         self.run("--output", "moon", status=2, says="file:PATH")
         self.run("--output", "file:missing/out.wav", "--seconds", 1, status=1, says="missing")
 
-    def wait_for_sound(self, name):
-        """Waits until the program has written a quarter of a second into a file, and a second more; a busy machine may begin late."""
-        path = self.folder / name
+    def cut(self, *arguments, times=1):
+        """Starts it so that it writes cut.wav, sends Ctrl-C in the middle, and returns what it printed on both streams."""
+        path = self.folder / "cut.wav"
+        path.unlink(missing_ok=True)
+        process = subprocess.Popen(
+            [self.path, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            # Where this runs in the background SIGINT is ignored, and the program would respect that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        # A busy machine may begin late: until there is a quarter of a second, and a second more.
         for _ in range(600):
-            if path.exists() and path.stat().st_size > 100_000:
+            if process.poll() is not None or path.exists() and path.stat().st_size > 100_000:
                 break
             time.sleep(0.1)
         time.sleep(1)
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.001)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0 and "Ended early" in out, f"status {process.returncode}: {out}{err}"
+        return out, err
 
     def ends_on_ctrl_c(self, *arguments):
-        """Stops it in the middle."""
-        (self.folder / "cut.wav").unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [self.path, "--output", "clock", "--seconds", "60", "--save", "cut.wav", *arguments], cwd=self.folder,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            # Where this runs in the background SIGINT is ignored, and the program would respect that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        self.wait_for_sound("cut.wav")
+        """Stops it while it plays."""
         # Twice, as one gets it who is in a terminal and below a program that passes signals on: it is asked once.
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.001)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert process.returncode == 0 and "Ended early" in out, f"status {process.returncode}: {out}{err}"
+        out, err = self.cut("--output", "clock", "--seconds", "60", "--save", "cut.wav", *arguments, times=2)
         assert " faults" not in out, out
         assert len(read(self.folder / "cut.wav")[0]) > 4_000
         assert "\r" not in err, "meters are drawn although nobody looks"
 
     def file_is_whole_after_ctrl_c(self, *arguments):
         """Stops it while it writes a file that would take hours."""
-        (self.folder / "cut.wav").unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [self.path, "--output", "file:cut.wav", "--seconds", "900000", *arguments], cwd=self.folder,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        self.wait_for_sound("cut.wav")
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert process.returncode == 0 and "Ended early" in out, f"status {process.returncode}: {out}{err}"
+        self.cut("--output", "file:cut.wav", "--seconds", "900000", *arguments)
         with open(self.folder / "cut.wav", "rb") as file:
             assert struct.unpack("<I", file.read(8)[4:])[0] == (self.folder / "cut.wav").stat().st_size - 8
         (self.folder / "cut.wav").unlink()
@@ -213,6 +207,13 @@ class Typist:
         end = time.monotonic() + seconds
         while not condition(self.screen()):
             assert time.monotonic() < end, f"{what} is not on the screen:\n" + "\n".join(self.screen())
+            self.read(0.1)
+
+    def waits_for_text(self, pattern, seconds=20):
+        """Looks for something in all that the program has written."""
+        end = time.monotonic() + seconds
+        while not re.search(pattern.encode(), self.text, re.S):
+            assert time.monotonic() < end, f"{pattern} is not in {self.text}"
             self.read(0.1)
 
     def screen(self):
