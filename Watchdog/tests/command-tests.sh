@@ -25,7 +25,7 @@ until_started() { # the program writes so to out
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q started out && return; sleep 0.5; done
 }
 json() { # an expression over the report r
-    python3 -IS - "$1" <<'PYTHON'
+    /usr/bin/python3 -IS - "$1" <<'PYTHON'
 import json, sys
 r = json.load(open("report.json"))
 places = {(p["function"], p["called"]): p for p in r["places"]}
@@ -96,7 +96,7 @@ if chown 65534 setuid-program 2>/dev/null && chmod u+s setuid-program; then
 else
     echo "left out here: a setuid program was not made, for want of: root-rights"
 fi
-python3 - <<'PYTHON'
+/usr/bin/python3 - <<'PYTHON'
 data = bytearray(open("violations", "rb").read()); data[18] = 0xF3; data[19] = 0
 open("other-machine", "wb").write(data)
 PYTHON
@@ -168,7 +168,7 @@ run --json report.json -- ./hidden-calls random; check "rand, random" json "call
 # C++: what is inlined from the system's headers is the user's line, what is inlined from a header of one's own is that line.
 cxx_line() { grep -n "// line: $1" "$here/programs/inlined.$2" | cut -d: -f1; }
 cxx_stacks() { # of the report: functions and lines, without the program's name
-    python3 -c 'import json, os; r = json.load(open("report.json")); print(*sorted(str([p["function"], p["line"], p["called"]] + [(s["function"], os.path.basename(s["file"] or ""), s["line"], s["inlined"]) for f in p["findings"] for s in f["stack"] if s["origin"] == "user" and s["function"] != "_start"]) for p in r["places"]), sep="\n")'
+    /usr/bin/python3 -c 'import json, os; r = json.load(open("report.json")); print(*sorted(str([p["function"], p["line"], p["called"]] + [(s["function"], os.path.basename(s["file"] or ""), s["line"], s["inlined"]) for f in p["findings"] for s in f["stack"] if s["origin"] == "user" and s["function"] != "_start"]) for p in r["places"]), sep="\n")'
 }
 for compiler in c++ clang++; do
     command -v $compiler >/dev/null || { echo "(no $compiler)"; continue; }
@@ -314,7 +314,7 @@ if command -v swiftc >/dev/null; then
         swiftc $kind -wmo -g -parse-as-library -swift-version 6 -import-objc-header "$here/../rtwatch.h" -o places \
             "$here/programs/places.swift" 2>swift-errors || { cat swift-errors; check "swiftc, places, $kind" false; continue; }
         run --json report.json -- ./places; grep -x '[a-zA-Z]*' err > names
-        check "Swift, places, $kind" python3 "$here/places.py" report.json names
+        check "Swift, places, $kind" /usr/bin/python3 "$here/places.py" report.json names
     done
 else
     echo "left out here: no program in Swift was watched, for want of: swiftc"
@@ -359,7 +359,7 @@ check "INT: passed on" says "ended by Ctrl-C" out; check "INT: report" json "cal
 "$rtwatch" --json report.json -- ./violations 1 1000 forever allocate >out 2>err & child=$!
 until_started; kill -TERM $child; wait $child; check "TERM: status" is $? 143; check "TERM: report" json "calls['malloc']['count'] > 20"
 # Ctrl-C on a terminal reaches program and command at once: the program must get it once only.
-python3 - "$rtwatch" <<'PYTHON' > out
+/usr/bin/python3 - "$rtwatch" <<'PYTHON' > out
 import os, pty, sys
 pid, terminal = pty.fork()
 if pid == 0: os.execv(sys.argv[1], [sys.argv[1], "--json", "report.json", "--", "./violations", "1", "1000", "forever", "once", "allocate"])

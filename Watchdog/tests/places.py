@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Judges the places of programs/places.swift: places.py REPORT NAMES, its report and the names of its cases, one a cycle.
 
 Prints how many findings have the right place, of how many only the caller or one of several merged functions is known,

@@ -15,6 +15,8 @@ import termios
 import time
 import zlib
 
+import numpy
+
 RATE = 48_000
 
 
@@ -54,8 +56,8 @@ class Example:
         self.run("--output", "moon", status=2, says="file:PATH")
         self.run("--output", "file:missing/out.wav", "--seconds", 1, status=1, says="missing")
 
-    def cut(self, *arguments, times=1):
-        """Starts it so that it writes cut.wav, sends Ctrl-C in the middle, and returns what it printed on both streams."""
+    def cut(self, *arguments, times=1, size=100_000):
+        """Starts it so that it writes cut.wav, sends Ctrl-C once that has a size, and returns what it printed on both streams."""
         path = self.folder / "cut.wav"
         path.unlink(missing_ok=True)
         process = subprocess.Popen(
@@ -63,9 +65,9 @@ class Example:
             stderr=subprocess.PIPE, text=True,
             # Where this runs in the background SIGINT is ignored, and the program would respect that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        # A busy machine may begin late: until there is a quarter of a second, and a second more.
+        # A busy machine may begin late: until there is sound, a quarter of a second of it, and a second more.
         for _ in range(600):
-            if process.poll() is not None or path.exists() and path.stat().st_size > 100_000:
+            if process.poll() is not None or path.exists() and path.stat().st_size >= size:
                 break
             time.sleep(0.1)
         time.sleep(1)
@@ -84,9 +86,9 @@ class Example:
         assert len(read(self.folder / "cut.wav")[0]) > 4_000
         assert "\r" not in err, "meters are drawn although nobody looks"
 
-    def file_is_whole_after_ctrl_c(self, *arguments):
+    def file_is_whole_after_ctrl_c(self, *arguments, **options):
         """Stops it while it writes a file that would take hours."""
-        self.cut("--output", "file:cut.wav", "--seconds", "900000", *arguments)
+        self.cut("--output", "file:cut.wav", "--seconds", "900000", *arguments, **options)
         with open(self.folder / "cut.wav", "rb") as file:
             assert struct.unpack("<I", file.read(8)[4:])[0] == (self.folder / "cut.wav").stat().st_size - 8
         (self.folder / "cut.wav").unlink()
@@ -130,13 +132,10 @@ def write(path, samples):
 def level(samples, frequency):
     """The amplitude at a frequency, in dB of full scale, through a Hann window."""
     n = len(samples)
-    re = im = 0.0
-    for i, sample in enumerate(samples):
-        window = 1 - math.cos(2 * math.pi * i / n)
-        angle = 2 * math.pi * frequency * i / RATE
-        re += sample * window * math.cos(angle)
-        im += sample * window * math.sin(angle)
-    return 20 * math.log10(max(1e-12, 2 * math.hypot(re, im) / n))
+    frames = numpy.arange(n)
+    window = 1 - numpy.cos(2 * math.pi / n * frames)
+    found = numpy.dot(numpy.asarray(samples, float) * window, numpy.exp(-2j * math.pi * frequency / RATE * frames))
+    return 20 * math.log10(max(1e-12, 2 * abs(found) / n))
 
 
 def same_frames(live, offline):

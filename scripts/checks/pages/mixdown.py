@@ -110,7 +110,7 @@ def peaks_are_kept(example):
 def nothing_half_is_left(example):
     """Ctrl-C while it works: no file has its name, and an older one is as it was."""
     folder = example.folder
-    (folder / "long.session").write_text("track Tone tone.wav\ntrack Later tone.wav start 2000\n")
+    (folder / "long.session").write_text("track Tone tone.wav\ntrack Later tone.wav start 400\n")
     (folder / "old.wav").write_bytes(b"as it was")
     before = {path.name for path in folder.iterdir()}
     for arguments in (("--output", "file:old.wav"), ("--stems", "parts")):
