@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import RenderCore
+import TestSupport
 import Testing
 
 @testable import AudioFiles
@@ -15,6 +16,8 @@ import Testing
         (.oggVorbis(), 48_000), (.opus(), 48_000), (.mp3(), 8_000),
     ]
 
+    private static let frames: Int = extent(240_000, inDebug: 96_000)
+
     @Test("kill -9: the file is valid, and what was written is in it", arguments: formats.indices)
     func killed(index: Int) async throws {
         let (format, missing) = KilledWriterTests.formats[index]
@@ -22,8 +25,10 @@ import Testing
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, index = index as Int] in
             let format = KilledWriterTests.formats[index].0
             var writer = try AudioFileWriter(path: path, format: format, sampleRate: 48_000, channels: 2)
-            let block = sine(channels: 2, frames: 240_000)
-            for first in stride(from: 0, to: 240_000, by: 1_000) { try writer.write(block, from: first, frames: 1_000) }
+            let block = sine(channels: 2, frames: KilledWriterTests.frames)
+            for first in stride(from: 0, to: KilledWriterTests.frames, by: 1_000) {
+                try writer.write(block, from: first, frames: 1_000)
+            }
             kill(getpid(), SIGKILL)
         }
         let info = try AudioFileInfo(path: path)
@@ -31,10 +36,10 @@ import Testing
         let channels = try read(path)
         // The length of a bare MPEG stream is calculated from its bytes, to a frame or so.
         #expect(info.frameCount - Int64(channels[0].count) <= (format.encoding == .mp3 ? 1_152 : 0))
-        #expect((240_000 - missing...240_000).contains(channels[0].count))
+        #expect((Self.frames - missing...Self.frames).contains(channels[0].count))
         if !format.isLossy {
             let steps = Float(1 << ((format.integerBits ?? 24) - 1))
-            let expected = sine(channels: 2, frames: 240_000).channels
+            let expected = sine(channels: 2, frames: Self.frames).channels
             for channel in 0..<2 {
                 let worst = zip(channels[channel], expected[channel]).reduce(Float(0)) { max($0, abs($1.0 - $1.1)) }
                 #expect(worst <= 0.5 / steps + 1e-7)
