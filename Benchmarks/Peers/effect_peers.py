@@ -1,4 +1,4 @@
-"""The peers of W6: LADSPA and LV2 plug-ins, Csound, SuperCollider's server, Faust's library, each with what it has of the kind."""
+"""The peers of W6: LADSPA and LV2 plug-ins, Csound, SuperCollider's server, Faust's library, each with what is most like ours."""
 
 import math
 import os
@@ -360,7 +360,8 @@ def contestants(workload):
             Plugin("swh hard limiter", "ladspa", f"{LADSPA}/hard_limiter_1413.so", "hardLimiter",
                    {"dB limit": -DRIVE}, "mono twice, no gain", amplitude(DRIVE)),
             CsoundEffect(_csound_clip, "limit"), ServerEffect(_server_clip, "clip2"),
-            FaustEffect(_faust_clip, "hardclip2, double", ["-double"]), FaustEffect(_faust_clip, "hardclip2", name="Faust, float"),
+            FaustEffect(_faust_clip, "hardclip2, double", ["-double"]),
+            FaustEffect(_faust_clip, "hardclip2", name="Faust, float"),
         ],
         "W6-chorus": [
             Plugin("Calf MultiChorus", "lv2", f"{CALF}/MultiChorus", "-",

@@ -85,7 +85,7 @@ def limits(output):
     # At 16 times the rate. All is silent at the end, so nothing is cut off.
     spectra = numpy.fft.rfft(output, axis=0)
     over = decibels(numpy.abs(numpy.fft.irfft(spectra, 16 * len(output), axis=0)).max() * 16) - CEILING
-    return f"true peak {over:+.1f} dB", bool(over <= 0.5)
+    return f"true peak {over:+.1f} dB", bool(over <= 1)
 
 
 def compresses(output):
