@@ -3,8 +3,8 @@
 //     plugins ladspa FILE LABEL convert IN OUT [PORT=VALUE …]    raw floats, two channels interleaved
 //     plugins lv2 URI - time IN SECONDS [SYMBOL=VALUE …]         nanoseconds of processor time a stereo frame
 //
-// A plug-in of one channel is there twice. What is not set has its default. It copies the sound in, and adds it to an output, as our
-// renderer does. Built with -DHAVE_LV2 and lilv, and with -DHAVE_LADSPA, where they are there.
+// A plug-in of one channel is there twice. What is not set has its default. It copies the sound in, and adds it to an output,
+// as our renderer does. Built with -DHAVE_LV2 and lilv, and with -DHAVE_LADSPA, where they are there.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
