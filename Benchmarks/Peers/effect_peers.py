@@ -8,8 +8,6 @@ import subprocess
 import numpy
 
 import csound
-import faust
-import supercollider
 from effects import (ATTACK, CEILING, DELAY, DEPTH, DRIVE, KNEE, LOOK_AHEAD, RATIO, RECOVERY, RELEASE, THRESHOLD, TURNS,
                      VOICES, amplitude)
 from peer import Failure, compiled, timed, wav
