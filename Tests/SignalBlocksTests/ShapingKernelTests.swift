@@ -9,7 +9,9 @@ extension KernelTests {
     func hardClip() {
         var sound = KernelTests.noise(600, seed: 60).map { 3 * $0 }
         for i in 0..<40 { sound[100 + i] = 1 }
-        for i in 0..<40 { sound[200 + i] = 0.5 + 1e-7 * Float(i) }
+        // Across both bends, in small steps.
+        for i in 0..<40 { sound[200 + i] = 0.9999 + 5e-6 * Float(i) }
+        for i in 0..<40 { sound[240 + i] = -1.001 + 5e-5 * Float(i) }
         for i in 300..<340 { sound[i] *= 1e8 }
         for i in 340..<380 { sound[i] *= 1e-30 }
         (sound[400], sound[401], sound[450], sound[470]) = (.nan, 1, .infinity, -.infinity)
