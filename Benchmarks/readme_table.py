@@ -18,9 +18,14 @@ ROWS = [
     ("W3-gains", "1000", "1,000 gains in a row"),
     ("W3-sources", "1000", "1,000 constants mixed"),
     ("W5", "", "live resampling, 44.1 to 48 kHz"),
+    ("W6-limiter", "", "limiter, true peak"),
+    ("W6-compressor", "", "compressor"),
+    ("W6-clip", "", "hard clip, antialiased"),
+    ("W6-chorus", "", "chorus of three voices a side"),
 ]
 UNITS = {"W1": "× real time", "W1-44": "× real time", "W2": "ns a voice and sample", "W2-bank": "ns a voice and sample",
-         "W3-gains": "ns a module and cycle of 64", "W3-sources": "ns a module and cycle of 64", "W5": "ns a stereo frame"}
+         "W3-gains": "ns a module and cycle of 64", "W3-sources": "ns a module and cycle of 64", "W5": "ns a stereo frame", "W6-limiter": "ns a stereo frame",
+         "W6-compressor": "ns a channel and sample", "W6-clip": "ns a sample", "W6-chorus": "ns a stereo frame"}
 # Of the resamplers, those count as peers whose noise is as low as C's, and which a render thread can use: soxr cannot
 # change its ratio there.
 LOWEST_QUALITY, NO_PEERS = {"W5": 110}, ("C,", "soxr")

@@ -20,7 +20,13 @@ private func lines(_ workload: String, _ size: Int) throws -> (lines: [any Line]
     case "W5":
         let input = try Options.given.text("input").map { try read($0, channels: 2) }
         return (Conversion.lines(input ?? [noise(65_536, seed: 1), noise(65_536, seed: 2)]), frames)
-    default: stop("there is no workload \(workload)")
+    default:
+        let input = try Options.given.text("input").map { try read($0, channels: 2) }
+        let sound = input ?? [noise(48_000, seed: 1), noise(48_000, seed: 2)].map { $0.map { 4 * $0 } }
+        guard let (line, operations) = try Effects.line(workload, sound) else {
+            stop("there is no workload \(workload)")
+        }
+        return ([line], operations)
     }
 }
 

@@ -263,6 +263,10 @@ struct DistortionCore: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func shape(_ channel: Int, _ shape: Int, _ hasBias: Bool, _ count: Int) {
         let times = resampler.times
+        if shape == 1 && !hasBias {
+            DistortionCore.clip(&resampler.high, count &* times, &past, 2 &* channel)
+            return
+        }
         let limit = ShapedWindow.limit
         var (last, before) = (past[2 &* channel], past[2 &* channel &+ 1])
         for i in 0..<count {
@@ -278,6 +282,15 @@ struct DistortionCore: ~Copyable, Sendable {
             }
         }
         (past[2 &* channel], past[2 &* channel &+ 1]) = (last, before)
+    }
+
+    @_noLocks @_noAllocation
+    private static func clip(
+        _ high: inout RenderMemory<Float>, _ count: Int, _ past: inout RenderMemory<Double>, _ place: Int
+    ) {
+        var samples = high.span
+        var last = past.span
+        Signal.hardClip(&samples, count: count, past: &last, at: place)
     }
 
     @_noLocks @_noAllocation @inline(__always)

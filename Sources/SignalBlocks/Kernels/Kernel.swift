@@ -282,6 +282,16 @@
         #endif
     }
 
+    /// Clips without most of what that folds back, as ``ShapedWindow/hardClipped`` does. The past is two samples.
+    @_noLocks @_noAllocation @inline(__always)
+    static func hardClip(_ samples: UnsafeMutablePointer<Float>, past: UnsafeMutablePointer<Double>, _ count: Int) {
+        #if arch(x86_64)
+            unsafe kernel_hard_clip(samples, past, count)
+        #else
+            unsafe SwiftKernel.hardClip(samples, past: past, count)
+        #endif
+    }
+
     /// Filters at rest, with the numbers of ``FilterCoefficients/blockNumbers(_:)``.
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func filter(

@@ -157,6 +157,19 @@
     }
 
     @_noLocks @_noAllocation
+    static func hardClip(_ samples: UnsafeMutablePointer<Float>, past: UnsafeMutablePointer<Double>, _ count: Int) {
+        let limit = ShapedWindow.limit
+        for i in 0..<count {
+            let sample = unsafe Double(samples[i])
+            let held = sample < limit ? (sample > -limit ? sample : -limit) : limit
+            let shaped = unsafe ShapedWindow(past[1], past[0], held).hardClipped
+            // A sample that is not a number stays one; a finite sample adds 0 here.
+            unsafe samples[i] = Float(shaped + (sample - sample))
+            unsafe (past[1], past[0]) = (past[0], held)
+        }
+    }
+
+    @_noLocks @_noAllocation
     @usableFromInline package static func filter(
         _ numbers: UnsafePointer<Double>, _ u: UnsafeMutablePointer<Double>, _ w: UnsafeMutablePointer<Double>,
         _ pending: UnsafeMutablePointer<Float>, _ pendingCount: Int, _ samples: UnsafeMutablePointer<Float>,
