@@ -23,10 +23,8 @@ private func lines(_ workload: String, _ size: Int) throws -> (lines: [any Line]
     default:
         let input = try Options.given.text("input").map { try read($0, channels: 2) }
         let sound = input ?? [noise(48_000, seed: 1), noise(48_000, seed: 2)].map { $0.map { 4 * $0 } }
-        guard let (line, operations) = try Effects.line(workload, sound) else {
-            stop("there is no workload \(workload)")
-        }
-        return ([line], operations)
+        guard let found = try Effects.lines(workload, sound) else { stop("there is no workload \(workload)") }
+        return found
     }
 }
 

@@ -2,18 +2,19 @@ import RenderStack
 
 /// W6: effects on a stereo sound, one each, at the settings that the peers have too.
 enum Effects {
-    /// Returns our renderer for a workload, and what its time is divided by: the frames of a cycle, or its samples.
-    static func line(_ workload: String, _ input: [[Float]]) throws -> (line: any Line, operations: Double)? {
+    /// Returns our renderers for a workload, and what their time is divided by: the frames of a cycle, or its samples. The
+    /// first has one effect, the second nine, so that the time of eight is known without that of the engine around them.
+    static func lines(_ workload: String, _ input: [[Float]]) throws -> (lines: [any Line], operations: Double)? {
         let frames = Double(Score.cycle)
         switch workload {
         case "W6-limiter":
-            return (try line(Limiter(ceiling: -1, release: 0.05, lookAhead: 0.005), input), frames)
-        case "W6-compressor": return (try line(compressor(.peak), input), 2 * frames)
-        case "W6-compressor-rms": return (try line(compressor(.rms(seconds: 0.01)), input), 2 * frames)
-        case "W6-clip": return (try line(Distortion(.hardClip, drive: 26, times: 1), input), 2 * frames)
+            return (try lines(input) { Limiter(ceiling: -1, release: 0.05, lookAhead: 0.005) }, frames)
+        case "W6-compressor": return (try lines(input) { compressor(.peak) }, 2 * frames)
+        case "W6-compressor-rms": return (try lines(input) { compressor(.rms(seconds: 0.01)) }, 2 * frames)
+        case "W6-clip": return (try lines(input) { Distortion(.hardClip, drive: 26, times: 1) }, 2 * frames)
         case "W6-chorus":
-            let chorus = Chorus(voices: 3, rate: 0.5, delay: 0.012, depth: 0.002, spread: 1, mix: 0.5)
-            return (try line(chorus, input), frames)
+            let chorus = { Chorus(voices: 3, rate: 0.5, delay: 0.012, depth: 0.002, spread: 1, mix: 0.5) }
+            return (try lines(input, chorus), frames)
         default: return nil
         }
     }
@@ -22,16 +23,26 @@ enum Effects {
         Compressor(threshold: -18, ratio: 4, knee: 6, attack: 0.01, release: 0.15, detector: detector)
     }
 
-    private static func line(_ effect: some Module, _ input: [[Float]]) throws -> RendererLine {
-        let source = Around(input)
-        let layout = StackLayout(slots: 4, channels: 2, frames: 4_096)
-        return RendererLine(
-            "RenderStack",
-            try Renderer(layout: layout) { context in
-                context.run(source)
-                context.run(effect)
-                context.output()
-            })
+    private static func lines(_ input: [[Float]], _ effect: () -> some Module) throws -> [any Line] {
+        try [1, 9].map { count in
+            let source = Around(input)
+            // The first effect gets the sound itself, each other one a copy, which is dropped again.
+            let first = effect()
+            let others = (1..<count).map { _ in effect() }
+            let layout = StackLayout(slots: 4, channels: 2, frames: 4_096)
+            return RendererLine(
+                count == 1 ? "RenderStack" : "RenderStack, nine",
+                try Renderer(layout: layout) { context in
+                    context.run(source)
+                    context.forEach(others) { context, other in
+                        context.duplicate()
+                        context.run(other)
+                        context.pop()
+                    }
+                    context.run(first)
+                    context.output()
+                })
+        }
     }
 }
 
