@@ -1,0 +1,1 @@
+// Rooms: see Reverb and ConvolutionReverb.

@@ -1,0 +1,1 @@
+// See ReverbTests and ConvolutionReverbTests.
