@@ -116,6 +116,20 @@ extension ConvolutionReverb.Settings {
     /// Converts the rate, so that the response keeps its gain.
     private func converted(_ block: borrowing AudioBlock, from: Double, to: Double) -> AudioBlock {
         if from == to { return AudioBlock(copying: block) }
+        // No filter is as long as rates that lie so far apart would need: a mean of frames comes first.
+        let group = from > 64 * to ? Int(from / (64 * to)) : 1
+        if group > 1 {
+            var means = AudioBlock(
+                channels: block.channelCount, frames: max(1, (block.frameCount + group - 1) / group))
+            for channel in 0..<block.channelCount {
+                for frame in 0..<block.frameCount {
+                    means[channel, frame / group] += block[channel, frame] / Float(group)
+                }
+            }
+            var result = converted(means, from: from / Double(group), to: to)
+            Self.scale(&result, by: Float(group))
+            return result
+        }
         // Only the ratio counts.
         let factor = min(1, 1_000_000 / max(from, to))
         let (source, target) = (max(1, from * factor), max(1, to * factor))
