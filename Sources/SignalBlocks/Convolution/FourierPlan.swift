@@ -11,8 +11,6 @@ internal import Glibc
     /// `exp(i pi k / 2 count)`: the real parts, and behind them the imaginary ones.
     let turns: SampleMemory
     private let twiddles: SampleMemory
-    /// Where the factors of a pass begin.
-    private let starts: RenderMemory<Int>
 
     init(count: Int) {
         demand(
@@ -27,20 +25,16 @@ internal import Glibc
         }
         self.turns = turns
         var (passes, stride, size) = (0, 1, 0)
-        var starts = RenderMemory<Int>(repeating: 0, count: 16)
         while stride < count {
-            starts[passes] = size
             if count / stride > 4 { size += stride <= 4 ? count / 4 * 6 : count / stride / 4 * 6 }
             passes += 1
             stride *= 4
         }
         passCount = passes
-        self.starts = starts
         var table = SampleMemory(count: size)
-        (passes, stride) = (0, 1)
+        stride = 1
         while count / stride > 4 {
-            FourierPlan.fill(&table, from: self.starts[passes], count, stride)
-            passes += 1
+            FourierPlan.fill(&table, from: FourierPlan.start(stride, count), count, stride)
             stride *= 4
         }
         twiddles = table
@@ -68,6 +62,17 @@ internal import Glibc
         }
     }
 
+    /// Returns where the factors of the pass of a stride begin.
+    @_noLocks @_noAllocation
+    private static func start(_ stride: Int, _ count: Int) -> Int {
+        var (place, before) = (0, 1)
+        while before < stride {
+            place &+= before <= 4 ? count / 4 &* 6 : count / before / 4 &* 6
+            before &*= 4
+        }
+        return place
+    }
+
     /// Computes some of the `count / 4` butterflies of a pass: from `first` on, those before `end`.
     @_noLocks @_noAllocation
     func pass(
@@ -76,8 +81,9 @@ internal import Glibc
     ) {
         precondition(xr.count >= count && xi.count >= count && yr.count >= count && yi.count >= count)
         precondition(index >= 0 && index < passCount && first >= 0 && end <= count / 4)
+        let stride = 1 &<< (2 &* index)
         unsafe kernel_fourier_pass(
-            twiddles.base + starts[index], count, 1 << (2 * index), first, end,
+            twiddles.base + FourierPlan.start(stride, count), count, stride, first, end,
             xr.base, xi.base, yr.base, yi.base)
     }
 }
