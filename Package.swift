@@ -16,7 +16,7 @@ let program: [SwiftSetting] = [.strictMemorySafety()]
 /// Each has its folder in Examples.
 let examples = [
     "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "jack-synth", "karaoke",
-    "live-performance", "metronome", "mixdown", "oversampled-clipper", "picture", "siren", "stream",
+    "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture", "siren", "stream",
     "symmetric-clipper", "three-players",
 ]
 
@@ -78,6 +78,9 @@ let package = Package(
             swiftSettings: library),
         .target(name: "Distortion", dependencies: ["RenderCore"], path: "Modules/Distortion", swiftSettings: library),
         .target(
+            name: "Reverberation", dependencies: ["RenderCore", "AudioFiles"], path: "Modules/Reverberation",
+            swiftSettings: library),
+        .target(
             name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
             swiftSettings: library),
         .target(
@@ -90,7 +93,7 @@ let package = Package(
             name: "RenderStack",
             dependencies: [
                 "RenderCore", "AudioFiles", "Distortion", "Dynamics", "Loudness", "Mixing", "Modulation",
-                "Players", "Processors", "Taps", "Tones",
+                "Players", "Processors", "Reverberation", "Taps", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
             ],
@@ -138,6 +141,7 @@ let package = Package(
         .testTarget(name: "DynamicsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ModulationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "DistortionTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "ReverberationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
             name: "RenderStackTestingTests",

@@ -8,6 +8,7 @@
 @_exported public import Players
 @_exported public import Processors
 @_exported public import RenderCore
+@_exported public import Reverberation
 @_exported public import Taps
 @_exported public import Tones
 

@@ -189,6 +189,8 @@ REALTIME_SAFE void kernel_voices_turn_back(
 
 #include "CKernelsResampling.h"
 
+#include "CKernelsConvolution.h"
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,46 @@
+// The kernels of a convolution by partitions. A part of CKernels.h, which includes it. All counts are multiples of 16.
+
+#ifndef CKERNELS_CONVOLUTION_H
+#define CKERNELS_CONVOLUTION_H
+
+/// A pass of a Fourier transform of `count` complex numbers, a power of two from 64 on, from one pair of planes to another.
+///
+/// The passes have the strides 1, 4, 16, … below `count`; one that is half of `count` is of radix 2, all others of radix 4.
+/// The planes exchanged, the transform is the inverse one, times `count`.
+///
+/// @param twiddles The factors of this pass: see `FourierPlan`.
+/// @param from The first of the `count / 4` butterflies to compute; all of them are the pass.
+/// @param to The first of them not to compute.
+REALTIME_SAFE void kernel_fourier_pass(
+    const float *_Nonnull twiddles, size_t count, size_t stride, size_t from, size_t to, const float *_Nonnull xr,
+    const float *_Nonnull xi, float *_Nonnull yr, float *_Nonnull yi);
+
+/// Turns two blocks of samples into complex numbers: `(older + i newer) * turns`.
+REALTIME_SAFE void kernel_turn_blocks(
+    const float *_Nonnull older, const float *_Nonnull newer, const float *_Nonnull turnRe, const float *_Nonnull turnIm,
+    float *_Nonnull re, float *_Nonnull im, size_t count);
+
+/// Goes the way back: the imaginary part of the numbers, divided by the turns.
+REALTIME_SAFE void kernel_turn_back(
+    const float *_Nonnull re, const float *_Nonnull im, const float *_Nonnull turnRe, const float *_Nonnull turnIm,
+    float *_Nonnull samples, size_t count);
+
+/// Files a spectrum among others: sixteen bins of `parts` spectra lie together, each with its real and its imaginary parts.
+///
+/// @param rows The place of this spectrum among the first sixteen bins.
+REALTIME_SAFE void kernel_file_spectrum(
+    const float *_Nonnull re, const float *_Nonnull im, float *_Nonnull rows, size_t parts, size_t count);
+
+/// Sums the products of filed spectra: the first of a filter with the newest of a history, the second with the one before
+/// it, which lies behind it, and so on.
+///
+/// @param newest The place of the newest spectrum in the history, which is a ring.
+/// @param used How many spectra are multiplied, `parts` at most.
+/// @param adds Whether the sum is added to what is there.
+/// @param from The first bin.
+/// @param to The first bin not to compute.
+REALTIME_SAFE void kernel_multiply_spectra(
+    const float *_Nonnull filter, const float *_Nonnull history, size_t parts, size_t newest, size_t used, bool adds,
+    size_t from, size_t to, float *_Nonnull re, float *_Nonnull im);
+
+#endif
