@@ -1,1 +1,0 @@
-// Rooms: see Reverb and ConvolutionReverb.

@@ -1,1 +1,0 @@
-// See ReverbTests and ConvolutionReverbTests.
