@@ -6,24 +6,6 @@ import RenderCore
 /// Everything goes in blocks of 64 frames that are counted from the first frame on. At the beginning of each the parameters are
 /// looked at, and until its end they are reached.
 struct ReverbCore: ~Copyable, Sendable {
-    /// The parameters over a slice.
-    struct Settings: BitwiseCopyable {
-        let decay: Glide
-        let lowRatio: Glide
-        let highRatio: Glide
-        let lowCrossover: Glide
-        let highCrossover: Glide
-        let size: Float
-        let preDelay: Float
-        let early: Glide
-        let diffusion: Glide
-        let width: Glide
-        let modulation: Glide
-        let modulationRate: Glide
-        let freeze: Glide
-        let mix: Glide
-    }
-
     /// The most channels that are worked on.
     static var mostChannels: Int { @_noLocks @_noAllocation get { 8 } }
     static var tapCount: Int { @_noLocks @_noAllocation get { 10 } }
@@ -237,10 +219,10 @@ struct ReverbCore: ~Copyable, Sendable {
                 if freeze.end == 0 {
                     inputs.copy(samples, from: start, to: base, count: count)
                 } else {
-                    for i in 0..<count { inputs[base &+ i] = samples[start &+ i] * (1 - freeze.end) }
+                    for i in 0..<count { inputs.put(samples[start &+ i] * (1 - freeze.end), at: base &+ i) }
                 }
             } else {
-                for i in 0..<count { inputs[base &+ i] = samples[start &+ i] * (1 - freeze[start &+ i]) }
+                for i in 0..<count { inputs.put(samples[start &+ i] * (1 - freeze[start &+ i]), at: base &+ i) }
             }
             past.remember(inputs, from: base, channel: channel, position: position, count: count)
         }
@@ -274,10 +256,12 @@ struct ReverbCore: ~Copyable, Sendable {
                 let line = channel &* ReverbCore.stageCount &+ stage
                 let second = line &+ channelCount &* ReverbCore.stageCount
                 diffusers.diffuse(
-                    &inputs, at: base, channel: line, delay: Int(stages[line]), gain: diffusion, position: position,
+                    &inputs, at: base, channel: line, delay: Int(stages.number(at: line)), gain: diffusion,
+                    position: position,
                     count: count)
                 diffusers.diffuse(
-                    &wet, at: base, channel: second, delay: Int(stages[second]), gain: diffusion, position: position,
+                    &wet, at: base, channel: second, delay: Int(stages.number(at: second)), gain: diffusion,
+                    position: position,
                     count: count)
             }
         }
@@ -298,7 +282,7 @@ struct ReverbCore: ~Copyable, Sendable {
                 blend(&top, channel &+ 1, mix, at: start, count: count)
                 channel &+= 2
             } else {
-                for i in 0..<count { wet[base &+ i] += late[8 &* i &+ lane] }
+                for i in 0..<count { wet.put(wet.value(at: base &+ i) + late.value(at: 8 &* i &+ lane), at: base &+ i) }
                 blend(&top, channel, mix, at: start, count: count)
                 channel &+= 1
             }
@@ -312,12 +296,12 @@ struct ReverbCore: ~Copyable, Sendable {
     ) {
         let width = width
         for i in 0..<count {
-            let left = wet[base &+ i] + late[8 &* i &+ lane]
-            let right = wet[other &+ i] + late[8 &* i &+ otherLane]
+            let left = wet.value(at: base &+ i) + late.value(at: 8 &* i &+ lane)
+            let right = wet.value(at: other &+ i) + late.value(at: 8 &* i &+ otherLane)
             let middle = 0.5 * (left + right)
             let side = 0.5 * (left - right) * width.value(at: first &+ i)
-            wet[base &+ i] = middle + side
-            wet[other &+ i] = middle - side
+            wet.put(middle + side, at: base &+ i)
+            wet.put(middle - side, at: other &+ i)
         }
     }
 
@@ -327,11 +311,11 @@ struct ReverbCore: ~Copyable, Sendable {
         let base = channel &* ReverbCore.block
         if mix.isFlat {
             let (share, rest) = (mix.end, 1 - mix.end)
-            for i in 0..<count { samples[start &+ i] = samples[start &+ i] * rest + wet[base &+ i] * share }
+            for i in 0..<count { samples[start &+ i] = samples[start &+ i] * rest + wet.value(at: base &+ i) * share }
         } else {
             for i in 0..<count {
                 let share = mix[start &+ i]
-                samples[start &+ i] = samples[start &+ i] * (1 - share) + wet[base &+ i] * share
+                samples[start &+ i] = samples[start &+ i] * (1 - share) + wet.value(at: base &+ i) * share
             }
         }
     }
@@ -341,38 +325,5 @@ struct ReverbCore: ~Copyable, Sendable {
     private static func lane(_ channel: Int) -> Int {
         // Eight numbers of four bits each.
         (0x6503_4721 &>> (4 &* channel)) & 7
-    }
-}
-
-/// How a piece of a block looks back at what came in: where the room stands between two sizes and pre-delays.
-struct ReverbView: BitwiseCopyable {
-    /// Pre-delay and mean path, in frames.
-    let from: (Float, Float)
-    let to: (Float, Float)
-    let isFading: Bool
-    let fade: Ramp
-    let position: Int
-    let count: Int
-
-    /// Adds what is as old as the pre-delay and a multiple of the mean path.
-    @_noLocks @_noAllocation
-    func add(
-        _ past: borrowing DelayRing, to sum: inout RenderMemory<Float>, at base: Int, _ channel: Int, _ place: Float,
-        _ gain: Ramp
-    ) {
-        let now = Int(from.0 + place * from.1 + 0.5)
-        if !isFading {
-            past.add(to: &sum, at: base, channel: channel, delay: now, gain: gain, position: position, count: count)
-            return
-        }
-        let then = Int(to.0 + place * to.1 + 0.5)
-        let (start, end) = (gain.start, gain.value(at: DelayRing.block))
-        let (away, arrived) = (fade.start, fade.value(at: DelayRing.block))
-        past.add(
-            to: &sum, at: base, channel: channel, delay: now,
-            gain: Ramp(from: start * (1 - away), to: end * (1 - arrived)), position: position, count: count)
-        past.add(
-            to: &sum, at: base, channel: channel, delay: then, gain: Ramp(from: start * away, to: end * arrived),
-            position: position, count: count)
     }
 }

@@ -96,12 +96,12 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             set(network_sine, line, 0)
             set(network_sine_slope, line, 0)
         }
-        for pair in phases.indices { phases[pair] = UInt32(truncatingIfNeeded: pair &* 0x9E37_79B9) }
+        for pair in 0..<(lineCount &>> 1) { phases.put(UInt32(truncatingIfNeeded: pair &* 0x9E37_79B9), at: pair) }
     }
 
     @_noLocks @_noAllocation
     private mutating func set(_ row: Int, _ line: Int, _ value: Float) {
-        numbers[row &* lineCount &+ line] = value
+        numbers.put(value, at: row &* lineCount &+ line)
     }
 
     // MARK: Lengths
@@ -117,7 +117,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func jump(toMean mean: Float) {
         isFading = false
-        for line in 0..<lineCount { delays[line] = delay(line, mean: mean) }
+        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: line) }
         findShortest()
     }
 
@@ -125,7 +125,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func fade(toMean mean: Float) {
         isFading = true
-        for line in 0..<lineCount { delays[lineCount &+ line] = delay(line, mean: mean) }
+        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: lineCount &+ line) }
         findShortest()
     }
 
@@ -133,7 +133,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func endFade() {
         if !isFading { return }
-        for line in 0..<lineCount { delays[line] = delays[lineCount &+ line] }
+        for line in 0..<lineCount { delays.put(delays.number(at: lineCount &+ line), at: line) }
         isFading = false
         findShortest()
     }
@@ -141,7 +141,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func findShortest() {
         var least = Int32.max
-        for line in 0..<(isFading ? 2 &* lineCount : lineCount) { least = min(least, delays[line]) }
+        for line in 0..<(isFading ? 2 &* lineCount : lineCount) { least = min(least, delays.number(at: line)) }
         shortest = Int(least)
     }
 
@@ -167,12 +167,12 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         // One block after they have moved, the filters are what they should be to the last bit.
         // Where a block is long against a glide (at a rate of a few hertz) numbers leap: between them nothing would be stable.
         let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
-        let jumps = isNew || change * Float(delays[lineCount &- 1]) > 8
+        let jumps = isNew || change * Float(delays.number(at: lineCount &- 1)) > 8
         let moves = !jumps && (isFading || !isSame)
         for line in 0..<lineCount {
-            let before = gains[line]
+            let before = gains.value(at: line)
             if jumps || moves || isMoving { equalise(line, settings, fade.end, isJump: !moves) }
-            let ramp = Ramp(from: jumps ? gains[line] : before, to: gains[line])
+            let ramp = Ramp(from: jumps ? gains.value(at: line) : before, to: gains.value(at: line))
             set(network_gain, line, ramp.start)
             set(network_gain_slope, line, ramp.slope)
         }
@@ -192,10 +192,10 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     /// Computes the filters of a line: its gain at middle frequencies, and the two shelves.
     @_noLocks @_noAllocation
     private mutating func equalise(_ line: Int, _ settings: Settings, _ fade: Float, isJump: Bool) {
-        var frames = Float(delays[line])
-        if isFading { frames += (Float(delays[lineCount &+ line]) - frames) * share(line, fade) }
+        var frames = Float(delays.number(at: line))
+        if isFading { frames += (Float(delays.number(at: lineCount &+ line)) - frames) * share(line, fade) }
         let scale: Float = lineCount == 8 ? 0.353_553_39 : lineCount == 16 ? 0.25 : 0.176_776_695
-        gains[line] = RenderMath.exp2(-settings.middle * frames) * scale
+        gains.put(RenderMath.exp2(-settings.middle * frames) * scale, at: line)
         // The root of the gain of a shelf. Its zero lies as far above the crossover as its pole lies below.
         let low = RenderMath.exp2(min(max(-0.5 * settings.low * frames, -30), 30))
         let high = RenderMath.exp2(min(max(-0.5 * settings.high * frames, -30), 30))
@@ -222,15 +222,17 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func turn(_ settings: Settings) {
         isTurned = settings.swing > 0 || last.swing > 0
-        for pair in phases.indices {
+        for pair in 0..<(lineCount &>> 1) {
             // Every pair at a rate of its own, 0.7 to 1.3 times the one that is set.
-            let spread = 0.7 + 0.6 * Float(Int32(truncatingIfNeeded: (pair &* 7) % phases.count)) / Float(phases.count)
-            phases[pair] = phases[pair] &+ UInt32(truncatingIfNeeded: Int(settings.step * spread))
-            let angle = settings.swing * RenderMath.sin(phase: phases[pair])
+            let spread =
+                0.7 + 0.6 * Float(Int32(truncatingIfNeeded: (pair &* 7) % (lineCount &>> 1)))
+                / Float(Int32(truncatingIfNeeded: lineCount &>> 1))
+            phases.put(phases.number(at: pair) &+ UInt32(truncatingIfNeeded: Int(settings.step * spread)), at: pair)
+            let angle = settings.swing * RenderMath.sin(phase: phases.number(at: pair))
             // Without a swing nothing is left, to the last bit.
             let cosine = settings.swing > 0 ? RenderMath.cos(turns: angle) : 1
             let sine = settings.swing > 0 ? RenderMath.sin(turns: angle) : 0
-            for line in (2 &* pair)...(2 &* pair &+ 1) {
+            for line in (2 &* pair)..<(2 &* pair &+ 2) {
                 lead(network_cosine, network_cosine_slope, line, to: cosine)
                 lead(network_sine, network_sine_slope, line, to: line & 1 == 0 ? -sine : sine)
             }
@@ -249,10 +251,10 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func lead(_ row: Int, _ slope: Int, _ line: Int, to value: Float, isJump: Bool = false) {
         let (place, other) = (row &* lineCount &+ line, slope &* lineCount &+ line)
-        var ramp = Ramp(numbers[place] + numbers[other] * Float(DelayRing.block))
+        var ramp = Ramp(numbers.value(at: place) + numbers.value(at: other) * Float(DelayRing.block))
         ramp.lead(to: value, isJump: isJump)
-        numbers[place] = ramp.start
-        numbers[other] = ramp.slope
+        numbers.put(ramp.start, at: place)
+        numbers.put(ramp.slope, at: other)
     }
 
     /// Runs the network for some frames of a block.
@@ -276,7 +278,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             ring.memory.base, length &+ FeedbackNetwork.room, Int32(truncatingIfNeeded: length &- 1),
             Int32(truncatingIfNeeded: position & (length &- 1)), DelayRing.age(position), delays.memory.base, isFading,
             isMoving, numbers.memory.base, inputs.memory.base, inputCount, block.memory.base, outputs.memory.base,
-            Int32(truncatingIfNeeded: first), count, lineCount >> 3)
+            Int32(truncatingIfNeeded: first), count, lineCount &>> 3)
     }
 
     /// The delays of lines against their mean. They were drawn by chance about a geometric series from 0.4 to 2.5 of its
