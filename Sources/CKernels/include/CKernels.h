@@ -188,6 +188,7 @@ REALTIME_SAFE void kernel_voices_turn_back(
     struct kernel_voice_glides *_Nonnull glides, int32_t *_Nonnull ends, size_t groups, int32_t now);
 
 #include "CKernelsResampling.h"
+#include "CKernelsReverb.h"
 
 #include "CKernelsConvolution.h"
 

@@ -1,0 +1,58 @@
+// The loops of a reverb. Included by CKernels.h.
+
+#ifndef CKERNELS_REVERB_H
+#define CKERNELS_REVERB_H
+
+/// The rows of a network's numbers, each with one for every line. What has a slope is the value at the first of 64 frames, and
+/// its change from frame to frame.
+enum {
+    network_gain, network_gain_slope,
+    /// Two filters of the first order: what goes through, what is fed into the state, and what the state keeps.
+    network_low_direct, network_low_feed, network_low_hold, network_low_state,
+    network_high_direct, network_high_feed, network_high_hold, network_high_state,
+    network_low_direct_slope, network_low_feed_slope, network_low_hold_slope,
+    network_high_direct_slope, network_high_feed_slope, network_high_hold_slope,
+    /// Two neighbouring lines are turned by an angle: its cosine, and its sine with the sign of each.
+    network_cosine, network_cosine_slope, network_sine, network_sine_slope,
+    /// The share of the second delay.
+    network_fade, network_fade_slope,
+    /// The share of each input that goes into a line: a row for each input.
+    network_inputs,
+};
+
+/// Runs a feedback delay network for at most 64 frames, and at most as many as its shortest delay: each line through its
+/// equaliser, sums and differences of them all (by a matrix of Hadamard, which has to be scaled by the gains), the neighbours
+/// turned, the inputs added.
+///
+/// @param ring The lines, `stride` apart, each of `mask + 1` samples and 72 more.
+/// @param position Where the first frame is written; it and `count` do not cross a multiple of 64.
+/// @param age What is older counts as zero.
+/// @param delays One for each line, and then another for each line, to which a fade leads.
+/// @param fades Whether the second delays count.
+/// @param moves Whether the slopes of the filters count.
+/// @param numbers Rows of `8 groups` numbers each.
+/// @param inputs 64 samples for each channel, of which `count` are read.
+/// @param block Room for 64 rows of all lines.
+/// @param late Room for 64 rows of eight: the first eight sums.
+/// @param first The number of the first frame among the 64 for which the slopes are.
+/// @param groups The lines divided by eight: 1, 2 or 4.
+REALTIME_SAFE void kernel_network(
+    float *_Nonnull ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *_Nonnull delays,
+    bool fades, bool moves, float *_Nonnull numbers, const float *_Nonnull inputs, size_t channels,
+    float *_Nonnull block, float *_Nonnull late, int32_t first, size_t count, size_t groups);
+
+/// Sends samples through an all-pass filter with a delay of at least `count`, which is at most 64.
+REALTIME_SAFE void kernel_diffuse(
+    float *_Nonnull ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope,
+    int32_t first, float *_Nonnull samples, size_t count);
+
+/// Writes samples into a ring. What is tiny, huge or no number becomes zero.
+REALTIME_SAFE void kernel_remember(
+    float *_Nonnull ring, int32_t mask, int32_t position, const float *_Nonnull samples, size_t count);
+
+/// Adds what was written into a ring `delay` frames before, times a gain.
+REALTIME_SAFE void kernel_add_past(
+    const float *_Nonnull ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope,
+    int32_t first, float *_Nonnull sum, size_t count);
+
+#endif

@@ -1,0 +1,302 @@
+internal import CKernels
+
+/// A feedback delay network: 8, 16 or 32 lines, which a matrix of Hadamard mixes and which so lose only what their equalisers
+/// take. (Jot 1991; Schlecht and Habets 2015 for the matrix that moves.)
+///
+/// It works in blocks of 64 frames, which are counted from the first frame on, so that the length of the pieces in which it
+/// is asked for them changes nothing. Before the first frame of each block comes ``begin(_:)``.
+package struct FeedbackNetwork: ~Copyable, Sendable {
+    /// The numbers that hold for a block.
+    package struct Settings: Sendable, BitwiseCopyable {
+        /// The share of energy that is lost in a frame, as octaves of amplitude: at middle frequencies, and by how much more
+        /// at low and at high ones.
+        package var middle: Float = 0
+        package var low: Float = 0
+        package var high: Float = 0
+        /// The tangents of half of the crossovers' angles.
+        package var lowTangent: Float = 0.01
+        package var highTangent: Float = 0.3
+        /// By how much neighbours are turned at most, in turns, and how fast that changes: 2³² in a block to the turn.
+        package var swing: Float = 0
+        package var step: Float = 0
+
+        /// Creates the settings of a network that loses nothing.
+        @_noLocks @_noAllocation
+        package init() {}
+    }
+
+    /// The number of lines.
+    package let lineCount: Int
+    /// The longest mean delay in frames.
+    package let longestMean: Float
+    /// The shortest delay in frames, at present or at the end of a fade: as many frames may be processed at once.
+    package private(set) var shortest = 1
+
+    /// Behind each line: its first block once more, and what vectors of eight write behind that.
+    private static var room: Int { @_noLocks @_noAllocation get { 80 } }
+    private let length: Int
+    private var ring: RenderMemory<Float>
+    private var numbers: RenderMemory<Float>
+    private var delays: RenderMemory<Int32>
+    private var block: RenderMemory<Float>
+    /// The delays against their mean; the gains that are the target of a block; the phases and angles of the turns.
+    private let ratios: RenderMemory<Float>
+    private var gains: RenderMemory<Float>
+    private var phases: RenderMemory<UInt32>
+    private var isTurned = false
+    private var isFading = false
+    private var isNew = true
+    private var isMoving = false
+    private var last = Settings()
+
+    /// Creates a silent network. It allocates.
+    ///
+    /// - Parameters:
+    ///   - lines: 8, 16 or 32.
+    ///   - longestMean: The longest mean of the delays in frames.
+    ///   - inputs: The number of inputs, 1…8.
+    package init(lines: Int, longestMean: Float, inputs: Int) {
+        let table = FeedbackNetwork.ratios(lines)
+        lineCount = table.count
+        self.longestMean = longestMean
+        length = DelayRing.length(frames: Int(longestMean * 2.25) + 2)
+        ring = RenderMemory(repeating: 0, count: table.count * (length + FeedbackNetwork.room))
+        numbers = RenderMemory(repeating: 0, count: (Int(network_inputs) + inputs) * table.count)
+        delays = RenderMemory(repeating: 1, count: 2 * table.count)
+        block = RenderMemory(repeating: 0, count: DelayRing.block * table.count)
+        var ratios = RenderMemory<Float>(repeating: 1, count: table.count)
+        gains = RenderMemory(repeating: 0, count: table.count)
+        phases = RenderMemory(repeating: 0, count: table.count / 2)
+        for line in 0..<table.count { ratios[line] = table[line] }
+        self.ratios = ratios
+        // The signs of a row of Hadamard's matrix for each input, another than the row of the same output.
+        let rows = [5, 6, 3, 0, 4, 7, 1, 2]
+        for input in 0..<inputs {
+            for line in 0..<table.count {
+                let isNegative = (line & rows[input % 8]).nonzeroBitCount % 2 == 1
+                let share = 1 / Float(table.count).squareRoot()
+                numbers[(Int(network_inputs) + input) * table.count + line] = isNegative ? -share : share
+            }
+        }
+        reset()
+    }
+
+    /// Forgets everything, at once: what follows has to begin with frame 0.
+    @_noLocks @_noAllocation
+    package mutating func reset() {
+        isNew = true
+        isMoving = false
+        isFading = false
+        isTurned = false
+        for line in 0..<lineCount {
+            set(network_low_state, line, 0)
+            set(network_high_state, line, 0)
+            set(network_cosine, line, 1)
+            set(network_cosine_slope, line, 0)
+            set(network_sine, line, 0)
+            set(network_sine_slope, line, 0)
+        }
+        for pair in 0..<(lineCount &>> 1) { phases.put(UInt32(truncatingIfNeeded: pair &* 0x9E37_79B9), at: pair) }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func set(_ row: Int, _ line: Int, _ value: Float) {
+        numbers.put(value, at: row &* lineCount &+ line)
+    }
+
+    // MARK: Lengths
+
+    /// Returns the delay of a line for a mean of all, in frames.
+    @_noLocks @_noAllocation
+    private func delay(_ line: Int, mean: Float) -> Int32 {
+        let frames = ratios.value(at: line) * min(max(mean, 1), longestMean) + 0.5
+        return max(1, Int32(truncatingIfNeeded: Int(frames)))
+    }
+
+    /// Sets the mean of the delays at once.
+    @_noLocks @_noAllocation
+    package mutating func jump(toMean mean: Float) {
+        isFading = false
+        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: line) }
+        findShortest()
+    }
+
+    /// Begins a fade to other delays.
+    @_noLocks @_noAllocation
+    package mutating func fade(toMean mean: Float) {
+        isFading = true
+        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: lineCount &+ line) }
+        findShortest()
+    }
+
+    /// Ends a fade.
+    @_noLocks @_noAllocation
+    package mutating func endFade() {
+        if !isFading { return }
+        for line in 0..<lineCount { delays.put(delays.number(at: lineCount &+ line), at: line) }
+        isFading = false
+        findShortest()
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func findShortest() {
+        var least = Int32.max
+        for line in 0..<(isFading ? 2 &* lineCount : lineCount) { least = min(least, delays.number(at: line)) }
+        shortest = Int(least)
+    }
+
+    // MARK: A block
+
+    /// Begins a block of 64 frames.
+    ///
+    /// - Parameters:
+    ///   - settings: The settings that are reached at the end of the block.
+    ///   - fade: How far the fade to other delays is at the start and at the end of it, 0…1. Not all lines fade at once.
+    @_noLocks @_noAllocation
+    package mutating func begin(_ settings: Settings, fade: (start: Float, end: Float)) {
+        let isSame =
+            settings.middle == last.middle && settings.low == last.low && settings.high == last.high
+            && settings.lowTangent == last.lowTangent && settings.highTangent == last.highTangent
+        if isFading {
+            for line in 0..<lineCount {
+                let ramp = Ramp(from: share(line, fade.start), to: share(line, fade.end))
+                set(network_fade, line, ramp.start)
+                set(network_fade_slope, line, ramp.slope)
+            }
+        }
+        // One block after they have moved, the filters are what they should be to the last bit.
+        // Where a block is long against a glide (at a rate of a few hertz) numbers leap: between them nothing would be stable.
+        let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
+        let jumps = isNew || change * Float(delays.number(at: lineCount &- 1)) > 8
+        let moves = !jumps && (isFading || !isSame)
+        for line in 0..<lineCount {
+            let before = gains.value(at: line)
+            if jumps || moves || isMoving { equalise(line, settings, fade.end, isJump: !moves) }
+            let ramp = Ramp(from: jumps ? gains.value(at: line) : before, to: gains.value(at: line))
+            set(network_gain, line, ramp.start)
+            set(network_gain_slope, line, ramp.slope)
+        }
+        isMoving = moves
+        if settings.swing > 0 || isTurned { turn(settings) }
+        last = settings
+        isNew = false
+    }
+
+    /// Returns how far a line is in a fade: each takes half of the time, one a little later than the other.
+    @_noLocks @_noAllocation
+    private func share(_ line: Int, _ fade: Float) -> Float {
+        let turn = Float(Int32(truncatingIfNeeded: (line &* 5) % lineCount)) / Float(lineCount)
+        return min(max(2 * fade - turn, 0), 1)
+    }
+
+    /// Computes the filters of a line: its gain at middle frequencies, and the two shelves.
+    @_noLocks @_noAllocation
+    private mutating func equalise(_ line: Int, _ settings: Settings, _ fade: Float, isJump: Bool) {
+        var frames = Float(delays.number(at: line))
+        if isFading { frames += (Float(delays.number(at: lineCount &+ line)) - frames) * share(line, fade) }
+        let scale: Float = lineCount == 8 ? 0.353_553_39 : lineCount == 16 ? 0.25 : 0.176_776_695
+        gains.put(RenderMath.exp2(-settings.middle * frames) * scale, at: line)
+        // The root of the gain of a shelf. Its zero lies as far above the crossover as its pole lies below.
+        let low = RenderMath.exp2(min(max(-0.5 * settings.low * frames, -30), 30))
+        let high = RenderMath.exp2(min(max(-0.5 * settings.high * frames, -30), 30))
+        // Divisions, and no inverse: at a gain of 1 they leave exactly 1 and 0.
+        let t = settings.lowTangent
+        var bottom = 1 + t / low
+        var direct = (1 + t * low) / bottom
+        var hold = (1 - t / low) / bottom
+        var feed = hold * direct - (1 - t * low) / bottom
+        lead(network_low_direct, network_low_direct_slope, line, to: direct, isJump: isJump)
+        lead(network_low_hold, network_low_hold_slope, line, to: hold, isJump: isJump)
+        lead(network_low_feed, network_low_feed_slope, line, to: feed, isJump: isJump)
+        let u = settings.highTangent
+        bottom = 1 / high + u
+        direct = (high + u) / bottom
+        hold = (1 / high - u) / bottom
+        feed = hold * direct - (high - u) / bottom
+        lead(network_high_direct, network_high_direct_slope, line, to: direct, isJump: isJump)
+        lead(network_high_hold, network_high_hold_slope, line, to: hold, isJump: isJump)
+        lead(network_high_feed, network_high_feed_slope, line, to: feed, isJump: isJump)
+    }
+
+    /// Turns each pair of neighbours on.
+    @_noLocks @_noAllocation
+    private mutating func turn(_ settings: Settings) {
+        isTurned = settings.swing > 0 || last.swing > 0
+        for pair in 0..<(lineCount &>> 1) {
+            // Every pair at a rate of its own, 0.7 to 1.3 times the one that is set.
+            let spread =
+                0.7 + 0.6 * Float(Int32(truncatingIfNeeded: (pair &* 7) % (lineCount &>> 1)))
+                / Float(Int32(truncatingIfNeeded: lineCount &>> 1))
+            phases.put(phases.number(at: pair) &+ UInt32(truncatingIfNeeded: Int(settings.step * spread)), at: pair)
+            let angle = settings.swing * RenderMath.sin(phase: phases.number(at: pair))
+            // Without a swing nothing is left, to the last bit.
+            let cosine = settings.swing > 0 ? RenderMath.cos(turns: angle) : 1
+            let sine = settings.swing > 0 ? RenderMath.sin(turns: angle) : 0
+            for line in (2 &* pair)..<(2 &* pair &+ 2) {
+                lead(network_cosine, network_cosine_slope, line, to: cosine)
+                lead(network_sine, network_sine_slope, line, to: line & 1 == 0 ? -sine : sine)
+            }
+        }
+        if !isTurned {
+            for line in 0..<lineCount {
+                set(network_cosine, line, 1)
+                set(network_sine, line, 0)
+                set(network_cosine_slope, line, 0)
+                set(network_sine_slope, line, 0)
+            }
+        }
+    }
+
+    /// Lets a number go on from where its ramp ends to another value, or be there at once.
+    @_noLocks @_noAllocation
+    private mutating func lead(_ row: Int, _ slope: Int, _ line: Int, to value: Float, isJump: Bool = false) {
+        let (place, other) = (row &* lineCount &+ line, slope &* lineCount &+ line)
+        var ramp = Ramp(numbers.value(at: place) + numbers.value(at: other) * Float(DelayRing.block))
+        ramp.lead(to: value, isJump: isJump)
+        numbers.put(ramp.start, at: place)
+        numbers.put(ramp.slope, at: other)
+    }
+
+    /// Runs the network for some frames of a block.
+    ///
+    /// - Parameters:
+    ///   - inputs: 64 samples for each input, of which `count` count.
+    ///   - inputCount: The number of inputs that are used.
+    ///   - outputs: Room for 64 rows of eight samples: eight outputs that hardly have anything in common.
+    ///   - position: The number of frames since the beginning.
+    ///   - count: At most ``shortest``; the frames lie in one block.
+    @_noLocks @_noAllocation
+    package mutating func process(
+        _ inputs: borrowing RenderMemory<Float>, inputCount: Int, outputs: inout RenderMemory<Float>, position: Int,
+        count: Int
+    ) {
+        let first = position & (DelayRing.block &- 1)
+        precondition(count >= 0 && count <= shortest && first &+ count <= DelayRing.block)
+        precondition(inputCount >= 0 && (Int(network_inputs) &+ inputCount) &* lineCount <= numbers.count)
+        precondition(inputs.count >= inputCount &* DelayRing.block && outputs.count >= 8 &* DelayRing.block)
+        unsafe kernel_network(
+            ring.memory.base, length &+ FeedbackNetwork.room, Int32(truncatingIfNeeded: length &- 1),
+            Int32(truncatingIfNeeded: position & (length &- 1)), DelayRing.age(position), delays.memory.base, isFading,
+            isMoving, numbers.memory.base, inputs.memory.base, inputCount, block.memory.base, outputs.memory.base,
+            Int32(truncatingIfNeeded: first), count, lineCount &>> 3)
+    }
+
+    /// The delays of lines against their mean. They were drawn by chance about a geometric series from 0.4 to 2.5 of its
+    /// middle, and chosen by the echo density and the evenness of what they make.
+    private static func ratios(_ lines: Int) -> [Float] {
+        switch lines {
+        case 8: return [0.3635, 0.4367, 0.6187, 0.6825, 0.9779, 1.2191, 1.7146, 1.987]
+        case 16:
+            return [
+                0.3456, 0.3778, 0.4182, 0.4717, 0.5738, 0.6546, 0.7195, 0.8227, 0.9143, 1.0715, 1.1981, 1.2569, 1.5371,
+                1.6109, 1.9415, 2.0859,
+            ]
+        default:
+            return [
+                0.3465, 0.3723, 0.3929, 0.4065, 0.4328, 0.4716, 0.4808, 0.5297, 0.5615, 0.5869, 0.6181, 0.6551, 0.6944,
+                0.7434, 0.791, 0.8412, 0.911, 0.9577, 1.0084, 1.0882, 1.1144, 1.1796, 1.278, 1.3212, 1.4014, 1.5203,
+                1.6096, 1.7439, 1.8262, 1.9276, 2.0438, 2.1441,
+            ]
+        }
+    }
+}

@@ -1,0 +1,64 @@
+"""A click in a room decays as its preset says; rooms change without a click; a room is written, changed and read."""
+
+import math
+
+from listening import RATE, Typist, read, write
+
+
+def decay(samples, first, last):
+    """The seconds of 60 dB, by the energy of two tenths of a second."""
+    def energy(second):
+        part = samples[int(second * RATE):int((second + 0.2) * RATE)]
+        return sum(sample * sample for sample in part)
+    return 60 * (last - first) / (10 * math.log10(energy(first) / energy(last)))
+
+
+def check(example):
+    folder = example.folder
+    write(folder / "click.wav", [0.9] + [0.0] * (8 * RATE))
+    example.run(
+        "--room", "largeHall", "--write-room", "hall.txt", "--output", "file:first.wav", "--seconds", 4, "--mix", 1,
+        "--input", "click.wav", says="hall.txt: the room largeHall")
+    text = (folder / "hall.txt").read_text()
+    assert "decay = 2.8\n" in text, text
+    # The same decay at all frequencies, so that the energy says it.
+    for seconds in (1, 3):
+        even = text.replace("decay = 2.8", f"decay = {seconds}").replace("name = largeHall", "name = mine")
+        even = "\n".join(line.split("=")[0] + "= 1" if "Ratio" in line else line for line in even.splitlines())
+        (folder / "mine.txt").write_text(even)
+        for lines in (8, 16, 32):
+            left, right = example.offline(3, "--room", "mine.txt", "--mix", 1, "--input", "click.wav", "--lines", lines)
+            found = decay(left, 0.3, 1.2)
+            assert abs(found / seconds - 1) < 0.07, f"{lines} lines: {found} s in place of {seconds}"
+            both = sum(a * b for a, b in zip(left, right)) / sum(a * a for a in left)
+            assert abs(both) < 0.25, f"left and right have {both} in common"
+    # Dry, the sound is as it was.
+    left, _ = example.offline(1, "--mix", 0, "--input", "click.wav")
+    assert abs(left[0] - 0.9) < 1e-6 and max(map(abs, left[1:])) == 0
+    # A steady tone through all the rooms: no edges.
+    write(folder / "tone.wav", [
+        0.2 * math.sin(2 * math.pi * 220 * i / RATE) * (0.5 - 0.5 * math.cos(math.pi * min(1, i / RATE)))
+        for i in range(6 * RATE)])
+    left, _ = example.offline(5, "--input", "tone.wav", "--tour", 0.3, "--mix", 1)
+    bend = max(abs(a - 3 * b + 3 * c - d) for a, b, c, d in zip(left, left[1:], left[2:], left[3:]))
+    assert max(map(abs, left)) > 0.05 and bend < 3e-4, f"an edge of {bend}"
+    example.run("--room", "bathroom", "--output", "file:out.wav", "--seconds", 1, status=1, says="there is no room bathroom")
+    (folder / "bad.txt").write_text("name = bad\ndecay = long\n")
+    example.run("--room", "bad.txt", "--output", "file:out.wav", "--seconds", 1, status=1, says="decay must be a number from 0.1")
+    example.run("--input", "missing.wav", "--output", "file:out.wav", "--seconds", 1, status=1, says="missing.wav")
+    example.run("--output", "clock", "--seconds", 1, "--save", "live.wav")
+    assert len(read(folder / "live.wav")[0]) > RATE / 2
+    is_seen(example)
+
+
+def is_seen(example):
+    """Keys go from room to room."""
+    typist = Typist(example.path, "--output=clock", "--seconds=60", cwd=example.folder)
+    typist.waits_for(lambda screen: any("▶ 4  mediumHall" in line for line in screen), "the hall")
+    typist.type("n")
+    typist.waits_for(lambda screen: any("▶ 5  largeHall" in line for line in screen), "the next room")
+    typist.type("9mf")
+    typist.waits_for(
+        lambda screen: any("▶ 9  cathedral" in line for line in screen) and "mix 40 %    frozen" in screen[0], "the cathedral")
+    typist.type("\x03")
+    typist.ends(0)
