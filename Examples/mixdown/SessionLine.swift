@@ -64,7 +64,7 @@ struct SessionLine {
         return Session.Duck(track: numbers.track, key: numbers.key, compression: compression!)
     }
 
-    private static let thresholds = -80.0 ... 12.0
+    private static let thresholds = -80.0...12.0
 
     private func index(of name: String, _ names: [String]) throws -> Int {
         let found = names.indices.filter { names[$0] == name }
