@@ -150,7 +150,9 @@ public import Synchronization
         // A new value: from where the glide is now.
         let frames = Int32(truncatingIfNeeded: Int64(min(seconds * rate, 1e9)))
         let from = start == .max ? target : under[0]
-        let goesOn = unsafe handedOn(under, curve, to: target, in: frames, details.pointee.settings.range)
+        let goesOn = unsafe handedOn(
+            under, curve, to: target, in: frames, from: details.pointee.settings.range.lowerBound,
+            to: cell.pointee.value(UInt64(details.pointee.settings.range.upperBound.bitPattern), rate: rate))
         let next = curve.glide(
             from: from, to: target, elapsed: 0, length: from == target && goesOn.velocity == 0 ? 0 : frames, goesOn)
         if !isDryRun {
@@ -168,13 +170,13 @@ public import Synchronization
     /// Returns the motion that a glide hands on to the next one.
     @_noLocks @_noAllocation
     private static func handedOn(
-        _ glide: Glide, _ curve: Curve, to target: Float, in frames: Int32, _ range: ClosedRange<Float>
+        _ glide: Glide, _ curve: Curve, to target: Float, in frames: Int32, from low: Float, to high: Float
     ) -> GlideMotion {
         glide.isFlat
             ? GlideMotion()
             : glide.motion(
-                isExponential: curve.isExponential, to: target, in: frames, from: range.lowerBound,
-                to: range.upperBound)
+                isExponential: curve.isExponential, to: target, in: frames, from: min(low, target),
+                to: max(high, target))
     }
 
     /// Notes that nothing glides any more.
