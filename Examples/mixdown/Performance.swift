@@ -15,15 +15,16 @@ struct Performance {
     ///   - stems: `true` if the tracks have outputs of their own.
     init(_ session: Session, gain: Double = 0, ceiling: Double? = nil, stems: Bool = false) throws {
         let players = try session.tracks.map { try FilePlayer(path: $0.path) }
+        let strips = zip(session.tracks, players).map(Strip.init)
+        let ducks = session.ducks.map { Ducker($0, trackCount: players.count) }
         let volume = RenderMath.amplitude(decibels: Float(gain))
         let limiter = ceiling.map { ceiling in
             Limiter(ceiling: Float(ceiling), tracks: players.count)
         }
         renderer = try Renderer(auxiliaryOutputs: stems ? players.map { _ in 2 } : []) { context in
-            context.forEach(players) { context, player in
-                context.run(player)  // pushes 1
-                context.gain(volume)  // edits the top
-            }
+            context.forEach(strips) { context, strip in strip.run(&context) }  // each pushes 1
+            context.forEach(ducks) { context, duck in duck.run(&context) }  // each edits a track
+            for index in players.indices { context.scale(index, by: volume) }
             if let limiter {
                 context.run(limiter)  // turns all down, and pushes the mix
                 context.output()
@@ -37,8 +38,6 @@ struct Performance {
             }
         }
         for (track, player) in zip(session.tracks, players) {
-            player.volume.value = RenderMath.amplitude(decibels: Float(track.gain))
-            player.pan.value = Float(track.pan)
             player.play(at: .sample(Int64((track.start * renderer.sampleRate).rounded())))
         }
         duration = zip(session.tracks, players).map { $0.start + $1.duration }.max() ?? 0

@@ -1,13 +1,17 @@
 import Foundation
 import RenderStack
 
-/// The session to mix: a small text file, a line for each track.
+/// The session to mix: a small text file, a line for each track, and one for each track that makes way for another.
 ///
 ///     # name   file       and, if you like
 ///     track Drums drums.wav gain -3
-///     track Bass  bass.flac start 2.5 pan -0.2
+///     track Bass  bass.flac start 2.5 pan -0.2 compress -18 4:1 attack 10 release 120
+///     track Voice voice.wav
+///     duck  Bass  by Voice -30 6:1 release 400
 ///
-/// `start` is in seconds, `gain` in decibels, `pan` from -1 (left) to 1 (right).
+/// `start` is in seconds, `gain` in decibels, `pan` from -1 (left) to 1 (right). `compress` has a threshold in decibels and a
+/// ratio, and hears the file as it is: `gain` and `pan` come after it. `duck` has the same settings, and hears the other track
+/// as it is in the mix. `attack` and `release` are in milliseconds.
 struct Session {
     /// One file with its place in the mix.
     struct Track {
@@ -16,9 +20,29 @@ struct Session {
         var start = 0.0
         var gain = 0.0
         var pan = 0.0
+        var compression: Compression?
+    }
+
+    /// The settings of a compressor.
+    struct Compression {
+        /// In decibels.
+        var threshold: Double
+        var ratio: Double
+        /// In milliseconds.
+        var attack: Double
+        var release: Double
+    }
+
+    /// A track that gets softer while another one is loud.
+    struct Duck {
+        /// Their numbers, from 0.
+        var track: Int
+        var key: Int
+        var compression: Compression
     }
 
     var tracks: [Track] = []
+    var ducks: [Duck] = []
 
     /// A line that makes no sense.
     struct Mistake: Error, CustomStringConvertible {
@@ -31,31 +55,22 @@ struct Session {
             throw Mistake(description: "\(path) cannot be read; it must be a text file")
         }
         let folder = path.contains("/") ? path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) : ""
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map(String.init)
-            guard let first = words.first, !first.hasPrefix("#") else { continue }
-            let place = "\(path), line \(number + 1)"
-            guard first == "track", words.count >= 3, words.count % 2 == 1 else {
-                throw Mistake(description: "\(place): it must be \"track NAME FILE [start N] [gain N] [pan N]\"")
+        // They may name tracks that come later.
+        var ducking: [SessionLine] = []
+        for (number, text) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            var line = SessionLine(text, place: "\(path), line \(number + 1)")
+            guard let first = line.next(), !first.hasPrefix("#") else { continue }
+            switch first {
+            case "track": tracks.append(try line.track(in: String(folder)))
+            case "duck": ducking.append(line)
+            default: throw line.mistake("\(first): a line must begin with track, duck or #")
             }
-            var track = Track(name: words[1], path: words[2].hasPrefix("/") ? words[2] : folder + words[2])
-            for index in stride(from: 3, to: words.count, by: 2) {
-                switch (words[index], Double(words[index + 1])) {
-                case ("start", let seconds?) where seconds >= 0 && seconds < 1e6: track.start = seconds
-                case ("gain", let decibels?) where decibels >= -120 && decibels <= 12: track.gain = decibels
-                case ("pan", let pan?) where pan >= -1 && pan <= 1: track.pan = pan
-                default:
-                    throw Mistake(
-                        description: "\(place): \(words[index]) \(words[index + 1]): it must be start 0…999999, "
-                            + "gain -120…12 or pan -1…1")
-                }
-            }
-            tracks.append(track)
         }
         // One stereo output for each, and one for the mix.
         guard (1...31).contains(tracks.count) else {
             throw Mistake(description: "\(path): \(tracks.count) tracks; there must be 1 to 31")
         }
+        for var line in ducking { ducks.append(try line.duck(tracks.map(\.name))) }
     }
 
     /// The session to mix if none is given.

@@ -6,7 +6,16 @@ import Foundation
 import RenderStack
 
 let options = Options.read(
-    about: "Mixes a session into mix.wav, or the file that --output names. Peaks stay below -1 dBTP.",
+    about: """
+        Mixes a session into mix.wav, or the file that --output names. Peaks stay below -1 dBTP.
+
+        A session is a text file with a line for each track, and one for each that makes way for another:
+          track NAME FILE [start SECONDS] [gain DB] [pan -1…1] [compress DB RATIO [attack MS] [release MS]]
+          duck NAME by NAME DB RATIO [attack MS] [release MS]
+        "compress -18 4:1" leaves 1 dB of 4 above -18 dB; it hears the file before gain and pan (attack 10, release 150).
+        "duck Music by Voice -30 6:1" makes the music softer while the voice, as it is in the mix, is above -30 dB
+        (attack 20, release 400). Such lines work one after the other.
+        """,
     files: "SESSION",
     extras: [
         .number("loudness", -16, in: -60 ... -5, "the loudness of the mix, in LUFS"),

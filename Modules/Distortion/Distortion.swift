@@ -35,7 +35,7 @@ public final class Distortion: Effect {
         case fold
     }
 
-    /// The gain before the curve, in decibels: -24…60. A change glides for 10 ms, as those of all others but the tone.
+    /// The gain before the curve, in decibels: -24…60. A change glides for 20 ms.
     public let drive: Parameter
     /// An offset before the curve, -1…1, which makes even harmonics: 0 makes odd ones alone. What it adds to silence is
     /// taken away again.
@@ -83,21 +83,22 @@ public final class Distortion: Effect {
     ) {
         demand([1, 2, 4, 8, 16].contains(times), "Distortion: \(times) times; it must be 1, 2, 4, 8 or 16")
         curve = Parameter(Float(shape.rawValue), in: 0...4, glide: .none)
-        self.drive = Parameter(drive, in: -24...60, unit: .decibels)
-        bias = Parameter(0, in: -1...1)
+        self.drive = Parameter(drive, in: -24...60, unit: .decibels, glide: .smooth(.milliseconds(20)))
+        bias = Parameter(0, in: -1...1, glide: .smooth(.milliseconds(20)))
         self.tone = Parameter(
-            tone, in: 20...500_000, limit: .fractionOfRate(0.5), unit: .hertz, glide: .exponential(.milliseconds(20)))
-        self.level = Parameter(level, in: -60...24, unit: .decibels)
-        self.mix = Parameter(mix, in: 0...1)
-        ringFrequency = Parameter(100, in: 0...20_000, unit: .hertz)
-        ringAmount = Parameter(0, in: 0...1)
+            tone, in: 20...500_000, limit: .fractionOfRate(0.5), unit: .hertz,
+            glide: .smoothExponential(.milliseconds(20)))
+        self.level = Parameter(level, in: -60...24, unit: .decibels, glide: .smooth(.milliseconds(20)))
+        self.mix = Parameter(mix, in: 0...1, glide: .smooth(.milliseconds(20)))
+        ringFrequency = Parameter(100, in: 0...20_000, unit: .hertz, glide: .smooth(.milliseconds(20)))
+        ringAmount = Parameter(0, in: 0...1, glide: .smooth(.milliseconds(20)))
         holdRate = Parameter(
             1_000_000, in: 100...1_000_000, limit: .fractionOfRate(1), unit: .hertz,
-            glide: .exponential(.milliseconds(10)))
-        bits = Parameter(24, in: 1...24)
-        echoTime = Parameter(0.1, in: 0.0005...0.5, unit: .seconds, glide: .linear(.milliseconds(50)))
-        echoFeedback = Parameter(0, in: 0...0.95)
-        echoLevel = Parameter(0, in: 0...1)
+            glide: .smoothExponential(.milliseconds(10)))
+        bits = Parameter(24, in: 1...24, glide: .smooth(.milliseconds(20)))
+        echoTime = Parameter(0.1, in: 0.0005...0.5, unit: .seconds, glide: .smooth(.milliseconds(50)))
+        echoFeedback = Parameter(0, in: 0...0.95, glide: .smooth(.milliseconds(20)))
+        echoLevel = Parameter(0, in: 0...1, glide: .smooth(.milliseconds(20)))
         self.times = times
     }
 

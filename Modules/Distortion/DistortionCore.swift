@@ -48,6 +48,10 @@ struct DistortionCore: ~Copyable, Sendable {
     private var ringPhase: UInt64 = 0
     private var holdPhase: UInt64 = .max
     private var isClear = true
+    /// Frames in which the sound that is shaped fades in after a rest, and those of them that have passed: its beginning in
+    /// the middle of a wave would click.
+    private let opening: Int
+    private var opened: Int
 
     init(channels: Int, times: Int, sampleRate: Double) {
         channelCount = channels
@@ -64,6 +68,8 @@ struct DistortionCore: ~Copyable, Sendable {
         held = RenderMemory(repeating: 0, count: channels)
         dry = RenderMemory(repeating: 0, count: channels * (latency + HalfBandResampler.room))
         work = RenderMemory(repeating: 0, count: HalfBandResampler.room)
+        opening = Int(0.01 * sampleRate)
+        opened = opening
     }
 
     /// Returns the delay of everything together, in frames.
@@ -74,6 +80,7 @@ struct DistortionCore: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         clear()
+        opened = opening
         for i in 0..<dry.count { dry[i] = 0 }
         ringPhase = 0
     }
@@ -110,10 +117,12 @@ struct DistortionCore: ~Copyable, Sendable {
                 for channel in 0..<min(context.channelCount(), channelCount) {
                     distort(&context, channel, settings, stages, first, count, echoes: first < echoes)
                 }
+                opened = min(opened &+ count, opening)
                 advance(settings, first, count, stages)
                 echo.advance(by: count)
             } else {
                 if !isClear { clear() }
+                opened = 0
                 for channel in 0..<min(context.channelCount(), channelCount) {
                     let start = delay(&context, channel, first, count)
                     var top = context.top
@@ -145,6 +154,14 @@ struct DistortionCore: ~Copyable, Sendable {
         return start
     }
 
+    /// Returns the gain with which a frame goes in after a rest: a smooth step.
+    @_noLocks @_noAllocation
+    private func openness(_ frame: Int) -> Float {
+        if opened &+ frame >= opening { return 1 }
+        let t = Float(opened &+ frame) / Float(opening)
+        return t * t * t * (10 + t * (6 * t - 15))
+    }
+
     /// Distorts frames of one channel.
     @_noLocks @_noAllocation
     private mutating func distort(
@@ -161,6 +178,7 @@ struct DistortionCore: ~Copyable, Sendable {
         } else {
             resampler.low.multiply(context.samples(channel), from: first, by: controls.drive, count: count)
         }
+        if opened < opening { for i in 0..<count { resampler.low[i] *= openness(i) } }
         resampler.raise(channel, frames: count)
         if stages.rings { ring(count) }
         shape(channel, settings.shape, stages.hasBias, count)

@@ -123,6 +123,15 @@ struct Crossover: ~Copyable, Sendable {
         bands.samples(channel, from: band &* frameLimit, frames: frames)
     }
 
+    /// Delays a channel of a band.
+    @_noLocks @_noAllocation
+    mutating func delay(_ line: inout LookAheadLine, band: Int, channel: Int, frames: Int, ring: Int) {
+        guard line.frames > 0 else { return }
+        let first = band &* frameLimit
+        var samples = bands[channel]
+        line.delay(&samples, from: first, count: frames, channel: ring)
+    }
+
     /// The places of a pair of channels. The second of one channel is that channel again.
     private struct Lane: BitwiseCopyable {
         var first: Int

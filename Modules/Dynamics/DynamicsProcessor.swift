@@ -81,14 +81,15 @@ struct DynamicsProcessor: ~Copyable, Sendable {
             }
             var top = context.top
             var samples = top[channel]
-            line.process(&samples, channel: channel, gains: computer.gains)
+            line.delay(&samples, count: frames, channel: channel)
+            computer.apply(to: &samples)
         }
         line.advance(by: frames)
         if key.isBelow && keyLine.frames > 0 {
             var below = context.buffer(at: 1)
             for channel in 0..<keyChannels {
                 var samples = below[channel]
-                keyLine.process(&samples, channel: channel)
+                keyLine.delay(&samples, count: frames, channel: channel)
             }
             keyLine.advance(by: frames)
         }

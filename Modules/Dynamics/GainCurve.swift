@@ -59,6 +59,18 @@ struct GainSettings: Sendable, BitwiseCopyable {
             range: isCompressing ? 1_000 : range[frame], sign: isCompressing ? 1 : -1)
     }
 
+    /// Indicates whether attack and release rest in this slice.
+    var hasFlatTimes: Bool { @_noLocks @_noAllocation get { attack.isFlat && release.isFlat } }
+
+    var isGate: Bool {
+        @_noLocks @_noAllocation get {
+            switch shape {
+            case .gate: true
+            case .compress, .expand: false
+            }
+        }
+    }
+
     var isCompressing: Bool {
         @_noLocks @_noAllocation @inline(__always) get {
             switch shape {

@@ -49,6 +49,7 @@ struct GainReduction: ~Copyable, Sendable {
     /// Says how many there are, and of which slice.
     @_noLocks @_noAllocation
     func finish(_ count: Int, _ context: borrowing RenderContext) {
+        if context.isDryRun { return }
         self.count.store(count < 64 ? count : 64, ordering: .relaxed)
         let length = Int64(Double(context.frameCount) * 1e9 / context.sampleRate)
         end.store(context.isOffline ? .max : context.hostTime &+ length, ordering: .relaxed)

@@ -10,7 +10,7 @@ public import RenderCore
 /// The gate opens where the key's level (``LevelDetector``) reaches the threshold, and closes where it is below the threshold
 /// by more than the hysteresis, and has been for the hold. Open it changes nothing; closed the sound is softer by the range.
 /// The gain moves in dB: in ``attack`` seconds it goes 1 - 1/e (63 %) of the way up, in ``release`` seconds as much of the way
-/// down. The first frame after a reset is open or closed at once.
+/// down, and leaves and arrives without a corner. The first frame after a reset is open or closed at once.
 ///
 /// Where the range is 0 and the make-up 0 the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the gated one.

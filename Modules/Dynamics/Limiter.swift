@@ -1,5 +1,4 @@
 public import RenderCore
-internal import Synchronization
 
 /// Keeps the peaks of a sound below a ceiling, between its samples too: it looks ahead, turns the sound down before a peak,
 /// and up again behind it. Edits the top, all channels alike.
@@ -36,10 +35,7 @@ public final class Limiter: Module {
     public let trackCount: Int
 
     private let state = RenderState(LimiterState(tracks: 0, channels: 1, frames: 0, lookAhead: 1, isTruePeak: false))
-    /// The lowest gain of the last slice, as the bits of a float.
-    private let lowest = Atomic<UInt32>(Float(1).bitPattern)
-    /// The host time at which the last slice is over; `.max` if time does not count.
-    private let end = Atomic<Int64>(.max)
+    private let reduction = GainReduction()
 
     /// Creates a limiter.
     ///
@@ -59,22 +55,17 @@ public final class Limiter: Module {
         demand(
             lookAhead >= 0 && lookAhead <= 0.02, "Limiter: a look-ahead of \(lookAhead) s; it must be 0…0.02")
         demand(tracks >= 0 && tracks <= 1_023, "Limiter: \(tracks) tracks; there must be 0…1023")
-        self.ceiling = Parameter(ceiling, in: -60...20, unit: .decibels)
-        self.gain = Parameter(gain, in: -60...60, unit: .decibels)
-        self.release = Parameter(release, in: 0.001...10, unit: .seconds)
+        self.ceiling = Parameter(ceiling, in: -60...20, unit: .decibels, glide: .smooth(.milliseconds(50)))
+        self.gain = Parameter(gain, in: -60...60, unit: .decibels, glide: .smooth(.milliseconds(50)))
+        self.release = Parameter(release, in: 0.001...10, unit: .seconds, glide: .smooth(.milliseconds(20)))
         self.lookAhead = lookAhead
         self.isTruePeak = isTruePeak
         trackCount = tracks
     }
 
-    /// By how much the sound is turned down now, in decibels: 0 or more, from any thread. When the audio stops, it goes back to
-    /// 0.
-    public var gainReduction: Float {
-        let end = end.load(ordering: .relaxed)
-        if end != .max && HostClock.now &- end > 100_000_000 { return 0 }
-        let gain = RenderMath.decibels(amplitude: Float(bitPattern: lowest.load(ordering: .relaxed)))
-        return gain < 0 ? -gain : 0
-    }
+    /// The decibels by which the sound is turned down at the moment, from any thread: 0 or more, and 0 within a second after
+    /// the audio stops.
+    public var gainReduction: Float { reduction.largest }
 
     /// The top, or the tracks and above them their mix.
     public var stackEffect: StackEffect {
@@ -116,22 +107,16 @@ public final class Limiter: Module {
             state.process(&context, settings)
             gain = state.lowestGain
         }
-        show(gain, context)
+        let decibels = RenderMath.decibels(amplitude: gain)
+        reduction.show(decibels < 0 ? -decibels : 0, at: 0)
+        reduction.finish(1, context)
     }
 
     /// Forgets the sound before.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         state.with(&context) { state, _ in state.reset() }
-        show(1, context)
-    }
-
-    @_noLocks @_noAllocation
-    private func show(_ gain: Float, _ context: borrowing RenderContext) {
-        if context.isDryRun { return }
-        lowest.store(gain.bitPattern, ordering: .relaxed)
-        let length = Int64(Double(context.frameCount) * 1e9 / context.sampleRate)
-        end.store(context.isOffline ? .max : context.hostTime &+ length, ordering: .relaxed)
+        reduction.forget()
     }
 }
 

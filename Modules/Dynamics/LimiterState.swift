@@ -150,8 +150,8 @@ struct LimiterState: ~Copyable, Sendable {
     /// Computes the gains of a slice; `true`: all are 1, and have not been written.
     @_noLocks @_noAllocation
     private mutating func follow(_ settings: Settings, _ frames: Int) -> Bool {
-        // A glide of decibels goes one way.
-        let low = min(amplitude(settings.ceiling.start), amplitude(settings.ceiling[frames &- 1]))
+        var low = amplitude(settings.ceiling.start)
+        if !settings.ceiling.isFlat { for i in 0..<frames { low = min(low, amplitude(settings.ceiling[i])) } }
         let isLoud = measure(frames, low)
         if restingFrames >= smoothing && !isLoud {
             lowestGain = 1

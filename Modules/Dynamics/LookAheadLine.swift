@@ -1,6 +1,6 @@
 internal import RenderCore
 
-/// Delays channels by a whole number of frames and multiplies them by gains: the way of the sound through a compressor.
+/// Delays channels by a whole number of frames: the way of the sound through a compressor.
 struct LookAheadLine: ~Copyable, Sendable {
     /// The delay in frames.
     let frames: Int
@@ -33,68 +33,36 @@ struct LookAheadLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func advance(by count: Int) { if frames > 0 { position = (position &+ count) % frames } }
 
-    /// Delays a channel and multiplies it by gains.
+    /// Delays a channel.
+    ///
+    /// - Parameters:
+    ///   - sound: The memory of its samples.
+    ///   - first: The place of the first.
+    ///   - count: Their number.
+    ///   - channel: The number of its ring.
     @_noLocks @_noAllocation
-    mutating func process(_ sound: inout MutableSpan<Float>, channel: Int, gains: borrowing RenderMemory<Float>) {
-        let count = sound.count
-        guard count <= gains.count else { return }
-        if frames == 0 {
-            for i in sound.indices { sound[i] *= gains[i] }
-            return
-        }
-        guard channel >= 0 && channel < channels else { return }
+    mutating func delay(_ sound: inout MutableSpan<Float>, from first: Int = 0, count: Int, channel: Int) {
+        guard frames > 0, channel >= 0, channel < channels, first >= 0, first &+ count <= sound.count else { return }
         let base = channel &* frames
         var (place, done) = (position, 0)
         while done < count {
             let length = min(count &- done, frames &- place)
-            for i in 0..<length {
-                let sample = sound[done &+ i]
-                sound[done &+ i] = samples[base &+ place &+ i] * gains[done &+ i]
-                samples[base &+ place &+ i] = sample
-            }
+            LookAheadLine.exchange(&sound, from: first &+ done, &samples, from: base &+ place, length)
             done &+= length
             place = place &+ length == frames ? 0 : place &+ length
         }
     }
 
-    /// Delays a channel, multiplies it by gains, and writes it or adds it to another.
     @_noLocks @_noAllocation
-    mutating func process(
-        _ sound: borrowing Samples, channel: Int, gains: borrowing RenderMemory<Float>,
-        to sum: inout MutableSpan<Float>, adds: Bool
+    private static func exchange(
+        _ sound: inout MutableSpan<Float>, from first: Int, _ samples: inout RenderMemory<Float>, from place: Int,
+        _ count: Int
     ) {
-        let count = sound.count
-        guard count <= gains.count && count == sum.count else { return }
-        if frames == 0 {
-            if adds {
-                for i in sum.indices { sum[i] += sound[i] * gains[i] }
-            } else {
-                for i in sum.indices { sum[i] = sound[i] * gains[i] }
-            }
-            return
-        }
-        guard channel >= 0 && channel < channels else { return }
-        let base = channel &* frames
-        var place = position
-        for i in sum.indices {
-            let sample = samples[base &+ place] * gains[i]
-            samples[base &+ place] = sound[i]
-            sum[i] = adds ? sum[i] + sample : sample
-            place = place &+ 1 == frames ? 0 : place &+ 1
-        }
-    }
-
-    /// Delays a channel.
-    @_noLocks @_noAllocation
-    mutating func process(_ sound: inout MutableSpan<Float>, channel: Int) {
-        guard frames > 0 && channel >= 0 && channel < channels else { return }
-        let base = channel &* frames
-        var place = position
-        for i in sound.indices {
-            let sample = sound[i]
-            sound[i] = samples[base &+ place]
-            samples[base &+ place] = sample
-            place = place &+ 1 == frames ? 0 : place &+ 1
+        var ring = samples.span
+        for i in 0..<count {
+            let sample = sound[first &+ i]
+            sound[first &+ i] = ring[place &+ i]
+            ring[place &+ i] = sample
         }
     }
 }

@@ -56,7 +56,7 @@ public final class MultibandCompressor: Effect {
         self.crossovers = OwnedArray(count: count) {
             Parameter(
                 crossovers[$0], in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-                glide: .exponential(.milliseconds(100)))
+                glide: .smoothExponential(.milliseconds(200)))
         }
         self.bands = OwnedArray(count: count + 1) { Band(settings[$0]) }
         self.detector = detector

@@ -74,7 +74,8 @@ struct MultibandProcessor: ~Copyable, Sendable {
             }
             var top = context.top
             var samples = top[channel]
-            MultibandProcessor.add(crossover, computer, band, channel, band &* limit &+ channel, &line, &samples)
+            crossover.delay(&line, band: band, channel: channel, frames: frames, ring: band &* limit &+ channel)
+            MultibandProcessor.add(crossover, computer, band, channel, to: &samples)
         }
         if band &+ 1 == crossover.bandCount { line.advance(by: frames) }
     }
@@ -109,10 +110,15 @@ struct MultibandProcessor: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private static func add(
         _ crossover: borrowing Crossover, _ computer: borrowing GainComputer, _ band: Int, _ channel: Int,
-        _ memory: Int, _ line: inout LookAheadLine, _ sum: inout MutableSpan<Float>
+        to sum: inout MutableSpan<Float>
     ) {
-        line.process(
-            crossover.samples(band: band, channel: channel, frames: sum.count), channel: memory,
-            gains: computer.gains, to: &sum, adds: band > 0)
+        let sound = crossover.samples(band: band, channel: channel, frames: sum.count)
+        let count = sum.count
+        guard count <= computer.gains.count && count == sound.count else { return }
+        if band > 0 {
+            for i in 0..<count { sum[i] += sound[i] * computer.gains[i] }
+        } else {
+            for i in 0..<count { sum[i] = sound[i] * computer.gains[i] }
+        }
     }
 }

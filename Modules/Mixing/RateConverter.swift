@@ -21,6 +21,7 @@ public final class RateConverter: Generator {
 
     private let inner: ManagedValue<InnerRenderer>
     private let resampler: RenderState<Resampler>
+    private let pendingReset = PendingReset()
     private let newest: Lock<Renderer>
 
     /// Creates a module that renders with another renderer.
@@ -77,15 +78,18 @@ public final class RateConverter: Generator {
         let rate = sampleRate
         var inner = InnerRenderer.Reference()
         self.inner.with(&context) { value, _ in inner = value.reference }
+        var resets = pendingReset.take()
         resampler.with(&context) { resampler, context in
             let step = Resampler.Step(resampler.steps.lowerBound)
-            inner.push(through: &resampler, at: step, rate: rate, &context)
+            inner.push(through: &resampler, at: step, rate: rate, resets: &resets, &context)
         }
+        if resets { pendingReset.ask() }
     }
 
-    /// Empties the filter. The inner renderer's modules go on as they are.
+    /// Empties the filter, and resets the modules of the inner renderer before it renders next. Its clock goes on.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
+        pendingReset.ask()
         resampler.with(&context) { resampler, _ in
             let step = resampler.steps.lowerBound
             resampler.reset(latency: resampler.latency(at: step), at: step)

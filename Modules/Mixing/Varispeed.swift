@@ -23,6 +23,7 @@ public final class Varispeed: Generator {
 
     private let inner: ManagedValue<InnerRenderer>
     private let resampler: RenderState<Resampler>
+    private let pendingReset = PendingReset()
     private let newest: Lock<Newest>
 
     private struct Newest {
@@ -94,14 +95,17 @@ public final class Varispeed: Generator {
         let rate = context.sampleRate * Double(speed.end)
         var inner = InnerRenderer.Reference()
         self.inner.with(&context) { value, _ in inner = value.reference }
+        var resets = pendingReset.take()
         resampler.with(&context) { resampler, context in
-            inner.push(through: &resampler, at: Resampler.Step(speed, times: 1), rate: rate, &context)
+            inner.push(through: &resampler, at: Resampler.Step(speed, times: 1), rate: rate, resets: &resets, &context)
         }
+        if resets { pendingReset.ask() }
     }
 
-    /// Empties the filter. The inner renderer's modules go on as they are.
+    /// Empties the filter, and resets the modules of the inner renderer before it renders next. Its clock goes on.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
+        pendingReset.ask()
         let lookAhead = lookAhead
         resampler.with(&context) { resampler, _ in resampler.reset(latency: lookAhead) }
     }

@@ -40,8 +40,8 @@ public final class AutoPan: Effect {
         self.shape = shape
         self.rate = .turns(rate, upTo: 100)
         self.beats = .beatsOfATurn(beats)
-        self.depth = Parameter(depth, in: 0...1)
-        self.position = Parameter(position, in: -1...1)
+        self.depth = Parameter(depth, in: 0...1, glide: .smooth(.milliseconds(20)))
+        self.position = Parameter(position, in: -1...1, glide: .smooth(.milliseconds(200)))
     }
 
     /// The parameters by name.

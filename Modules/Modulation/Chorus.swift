@@ -20,7 +20,7 @@ public final class Chorus: Effect {
     public let rate: Parameter
     /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
     public let beats: Parameter
-    /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes 500 ms.
+    /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes a second.
     public let delay: Parameter
     /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames. A
     /// change takes 100 ms.
@@ -62,10 +62,10 @@ public final class Chorus: Effect {
         self.isStereo = isStereo
         self.rate = .turns(rate, upTo: 20)
         self.beats = .beatsOfATurn(beats)
-        self.delay = Parameter(delay, in: 0.001...0.05, unit: .seconds, glide: .linear(.milliseconds(500)))
-        self.depth = Parameter(depth, in: 0...0.01, unit: .seconds, glide: .linear(.milliseconds(100)))
-        self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
-        self.mix = Parameter(mix, in: 0...1)
+        self.delay = Parameter(delay, in: 0.001...0.05, unit: .seconds, glide: .smooth(.milliseconds(1_000)))
+        self.depth = Parameter(depth, in: 0...0.01, unit: .seconds, glide: .smooth(.milliseconds(100)))
+        self.spread = Parameter(spread, in: 0...1, glide: .smooth(.milliseconds(50)))
+        self.mix = Parameter(mix, in: 0...1, glide: .smooth(.milliseconds(20)))
         choir = RenderState(Choir(channels: 1, voices: voices, sampleRate: 48_000))
     }
 

@@ -54,11 +54,11 @@ public final class Flanger: Effect {
         self.shape = shape
         self.rate = .turns(rate, upTo: 20)
         self.beats = .beatsOfATurn(beats)
-        self.delay = Parameter(delay, in: 0.0001...0.02, unit: .seconds, glide: .linear(.milliseconds(200)))
-        self.depth = Parameter(depth, in: 0...1, glide: .linear(.milliseconds(100)))
-        self.feedback = Parameter(feedback, in: -0.98...0.98)
-        self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
-        self.mix = Parameter(mix, in: 0...1)
+        self.delay = Parameter(delay, in: 0.0001...0.02, unit: .seconds, glide: .smooth(.milliseconds(200)))
+        self.depth = Parameter(depth, in: 0...1, glide: .smooth(.milliseconds(100)))
+        self.feedback = Parameter(feedback, in: -0.98...0.98, glide: .smooth(.milliseconds(20)))
+        self.spread = Parameter(spread, in: 0...1, glide: .smooth(.milliseconds(50)))
+        self.mix = Parameter(mix, in: 0...1, glide: .smooth(.milliseconds(20)))
         loop = RenderState(FlangerLoop(channels: 1, sampleRate: 48_000))
     }
 

@@ -61,11 +61,11 @@ public final class Phaser: Effect {
         self.beats = .beatsOfATurn(beats)
         self.center = Parameter(
             center, in: 20...192_000, limit: .fractionOfRate(0.45), unit: .hertz,
-            glide: .exponential(.milliseconds(100)))
-        self.range = Parameter(range, in: 0...4, unit: .octaves, glide: .linear(.milliseconds(50)))
-        self.feedback = Parameter(feedback, in: -0.95...0.95, glide: .linear(.milliseconds(50)))
-        self.spread = Parameter(spread, in: 0...1, glide: .linear(.milliseconds(50)))
-        self.mix = Parameter(mix, in: 0...1)
+            glide: .smoothExponential(.milliseconds(100)))
+        self.range = Parameter(range, in: 0...4, unit: .octaves, glide: .smooth(.milliseconds(50)))
+        self.feedback = Parameter(feedback, in: -0.95...0.95, glide: .smooth(.milliseconds(50)))
+        self.spread = Parameter(spread, in: 0...1, glide: .smooth(.milliseconds(50)))
+        self.mix = Parameter(mix, in: 0...1, glide: .smooth(.milliseconds(20)))
         row = RenderState(PhaserRow(channels: 1, stages: stages))
     }
 
@@ -222,7 +222,7 @@ private struct PhaserRow: ~Copyable, Sendable {
                 }
             }
             var place = center * RenderMath.exp2(range * wave.vector8(side, i)) * (1 / rate)
-            place.replace(with: 0.45, where: place .> 0.45)
+            Self.bend(&place)
             // (tan x - 1) / (tan x + 1) for half of the angle, without a tangent.
             let (sine, cosine) = (RenderMath.sin(turns: place), RenderMath.cos(turns: place))
             let under = 1 / (1 + sine)
@@ -232,6 +232,17 @@ private struct PhaserRow: ~Copyable, Sendable {
             rests.store(rest, at: start &+ i)
             i &+= 8
         }
+    }
+
+    /// Bends frequencies, as parts of the sample rate, from 0.3 on so that they stay below 0.45. A corner would be heard.
+    @_noLocks @_noAllocation @inline(__always)
+    private static func bend(_ place: inout SIMD8<Float>) {
+        var over: SIMD8<Float> = (place - 0.3) * (1 / 0.15)
+        over.replace(with: 3, where: over .> 3)
+        let square: SIMD8<Float> = over * over
+        let share: SIMD8<Float> = over * (square + 27) / (square * 9 + 27)
+        let bent: SIMD8<Float> = share * 0.15 + 0.3
+        place.replace(with: bent, where: place .> 0.3)
     }
 
     /// Returns the square root of a number above 0: Newton's method from the well-known guess at `1 / √x`.

@@ -65,8 +65,8 @@ public final class RingModulator: Effect {
         self.wave = wave
         self.frequency = Parameter(
             frequency, in: 0...96_000, limit: .fractionOfRate(0.49), unit: .hertz,
-            glide: .exponential(.milliseconds(10)))
-        self.mix = Parameter(mix, in: 0...1)
+            glide: .smoothExponential(.milliseconds(10)))
+        self.mix = Parameter(mix, in: 0...1, glide: .smooth(.milliseconds(20)))
         carrier = RenderState(Carrier(wave))
     }
 

@@ -37,8 +37,8 @@ public final class Tremolo: Effect {
         self.shape = shape
         self.rate = .turns(rate, upTo: 100)
         self.beats = .beatsOfATurn(beats)
-        self.depth = Parameter(depth, in: 0...1)
-        self.stereoPhase = Parameter(stereoPhase, in: -0.5...0.5, glide: .linear(.milliseconds(50)))
+        self.depth = Parameter(depth, in: 0...1, glide: .smooth(.milliseconds(20)))
+        self.stereoPhase = Parameter(stereoPhase, in: -0.5...0.5, glide: .smooth(.milliseconds(50)))
     }
 
     /// The parameters by name.

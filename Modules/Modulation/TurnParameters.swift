@@ -6,7 +6,7 @@ import Tones
 extension Parameter {
     /// Returns the rate of a slow wave in hertz.
     static func turns(_ rate: Float, upTo highest: Float) -> Parameter {
-        Parameter(rate, in: 0...highest, unit: .hertz, glide: .exponential(.milliseconds(10)))
+        Parameter(rate, in: 0...highest, unit: .hertz, glide: .smoothExponential(.milliseconds(10)))
     }
 
     /// Returns the time of a turn in beats: at 0 the rate counts.

@@ -42,10 +42,10 @@ public final class Vibrato: Effect {
     ) {
         shape.demandNoJumps("Vibrato")
         self.shape = shape
-        self.rate = Parameter(rate, in: 0...20, unit: .hertz, glide: .exponential(.milliseconds(100)))
+        self.rate = Parameter(rate, in: 0...20, unit: .hertz, glide: .smoothExponential(.milliseconds(500)))
         self.beats = .beatsOfATurn(beats)
-        self.depth = Parameter(depth, in: 0...200, unit: .cents, glide: .linear(.milliseconds(100)))
-        self.stereoPhase = Parameter(stereoPhase, in: -0.5...0.5, glide: .linear(.milliseconds(200)))
+        self.depth = Parameter(depth, in: 0...200, unit: .cents, glide: .smooth(.milliseconds(100)))
+        self.stereoPhase = Parameter(stereoPhase, in: -0.5...0.5, glide: .smooth(.milliseconds(400)))
         line = RenderState(VibratoLine(channels: 1, sampleRate: 48_000))
     }
 
@@ -92,6 +92,9 @@ private struct VibratoLine: ~Copyable, Sendable {
     private var used = 0
     /// How far the delay goes, in frames; less than 0 before the first frame.
     private var swing = -1.0
+    /// Those that lead it there.
+    private var leader = 0.0
+    private var follower = 0.0
 
     private static var taps: Int { @_noLocks @_noAllocation get { 16 } }
 
@@ -112,6 +115,17 @@ private struct VibratoLine: ~Copyable, Sendable {
         wave.reset()
         used = 0
         swing = -1
+    }
+
+    /// Takes the swing nearer to what is wanted, in three steps, so that its way has no corners.
+    @_noLocks @_noAllocation
+    private mutating func follow(_ wanted: Double, _ share: Double) {
+        leader += share * (wanted - leader)
+        follower += share * (leader - follower)
+        swing += share * (follower - swing)
+        if abs(wanted - swing) < 1e-9 && abs(wanted - leader) < 1e-9 && abs(wanted - follower) < 1e-9 {
+            (leader, follower, swing) = (wanted, wanted, wanted)
+        }
     }
 
     /// Returns how far the delay goes to either side, in frames.
@@ -141,9 +155,12 @@ private struct VibratoLine: ~Copyable, Sendable {
         let sides = isAlike ? 1 : 2
         let isFlat = depth.isFlat && course.isFlat
         let goal = swing(depth.end, course, 0)
-        if swing < 0 { swing = swing(depth.start, course, 0) }
-        // A tempo that leaps takes the swing with it in 100 ms; the glides of the depth and the rate are slower.
-        let pace = Double(middle &- 10) / (0.1 * course.sampleRate)
+        if swing < 0 {
+            swing = swing(depth.start, course, 0)
+            (leader, follower) = (swing, swing)
+        }
+        // A tempo that leaps takes the swing with it in some 50 ms.
+        let share = min(1, 1 / (0.01 * course.sampleRate))
         let mask = length &- 1
         var done = 0
         while done < top.frameCount {
@@ -152,7 +169,7 @@ private struct VibratoLine: ~Copyable, Sendable {
             for channel in 0..<used { write(&top, channel, of: channels, from: done, count: count) }
             for i in 0..<count {
                 let wanted = isFlat ? goal : swing(depth[done &+ i], course, done &+ i)
-                if swing != wanted { swing += max(-pace, min(pace, wanted - swing)) }
+                if swing != wanted { follow(wanted, share) }
                 for side in 0..<sides {
                     let aim = kernel.aim(Double(middle) + swing * Double(wave[side, i]))
                     // The place of the sample `whole - 7` frames before this one.

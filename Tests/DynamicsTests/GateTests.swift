@@ -73,11 +73,10 @@ struct GateTests {
         #expect(gains[0] == gains[up - 1] && abs(gains[0] + 60) < 0.001)
         let opened = try #require(gains.firstIndex { $0 >= -60 * (1 - share) })
         #expect(abs(Double(opened + 1 - up) / 48_000 / attack - 1) < 0.01)
-        let begun = try #require(gains[down...].firstIndex { $0 < -0.1 })
+        let begun = try #require(gains[down...].firstIndex { $0 < gains[down - 1] })
         #expect(Double(begun - down) / 48_000 >= hold && Double(begun - down) / 48_000 < hold + 0.0008)
-        let start = try #require(gains[down...].firstIndex { $0 < gains[down - 1] - 0.001 })
         let closed = try #require(gains[down...].firstIndex { $0 <= -60 * share })
-        #expect(abs(Double(closed + 1 - start) / 48_000 / release - 1) < 0.01)
+        #expect(abs(Double(closed + 1 - begun) / 48_000 / release - 1) < 0.01)
     }
 
     @Test("Silence gives zeros; a hum between the notes goes, and the notes stay")

@@ -133,15 +133,16 @@ public import Synchronization
         let target = unsafe cell.pointee.value(word, rate: rate)
         let to = unsafe Float(bitPattern: details.pointee.glideTo.load(ordering: .relaxed))
         let start = unsafe details.pointee.glideStart.load(ordering: .relaxed)
-        let (seconds, isExponential) = unsafe (
-            details.pointee.glideSeconds, details.pointee.settings.glide.isExponential
-        )
+        let (seconds, curve) = unsafe (details.pointee.glideSeconds, details.pointee.settings.glide)
         let length = unsafe details.pointee.glideLength.load(ordering: .relaxed)
         // A clock that went back (another renderer, or one that began anew) ends the glide.
         let passed = start == .min || now < start ? Int64(length) : min(now &- start, Int64(length))
-        let under = unsafe Glide(
+        let motion = unsafe GlideMotion(
+            velocity: Float(bitPattern: details.pointee.glideVelocity.load(ordering: .relaxed)),
+            bend: Float(bitPattern: details.pointee.glideBend.load(ordering: .relaxed)))
+        let under = unsafe curve.glide(
             from: Float(bitPattern: details.pointee.glideFrom.load(ordering: .relaxed)), to: to,
-            elapsed: Int32(truncatingIfNeeded: passed), length: length, isExponential: isExponential)
+            elapsed: Int32(truncatingIfNeeded: passed), length: length, motion)
         if to == target && start != .max {
             if under.isFlat && !isDryRun { unsafe rest(cell, at: target, word, rate: rate) }
             return under
@@ -149,17 +150,33 @@ public import Synchronization
         // A new value: from where the glide is now.
         let frames = Int32(truncatingIfNeeded: Int64(min(seconds * rate, 1e9)))
         let from = start == .max ? target : under[0]
-        let next = Glide(
-            from: from, to: target, elapsed: 0, length: from == target ? 0 : frames,
-            isExponential: isExponential)
+        let goesOn = unsafe handedOn(
+            under, curve, to: target, in: frames, from: details.pointee.settings.range.lowerBound,
+            to: cell.pointee.value(UInt64(details.pointee.settings.range.upperBound.bitPattern), rate: rate))
+        let next = curve.glide(
+            from: from, to: target, elapsed: 0, length: from == target && goesOn.velocity == 0 ? 0 : frames, goesOn)
         if !isDryRun {
             unsafe details.pointee.glideFrom.store(from.bitPattern, ordering: .relaxed)
             unsafe details.pointee.glideTo.store(target.bitPattern, ordering: .relaxed)
             unsafe details.pointee.glideLength.store(next.length, ordering: .relaxed)
             unsafe details.pointee.glideStart.store(now, ordering: .relaxed)
+            unsafe details.pointee.glideVelocity.store(goesOn.velocity.bitPattern, ordering: .relaxed)
+            unsafe details.pointee.glideBend.store(goesOn.bend.bitPattern, ordering: .relaxed)
             if next.isFlat { unsafe rest(cell, at: target, word, rate: rate) }
         }
         return next
+    }
+
+    /// Returns the motion that a glide hands on to the next one.
+    @_noLocks @_noAllocation
+    private static func handedOn(
+        _ glide: Glide, _ curve: Curve, to target: Float, in frames: Int32, from low: Float, to high: Float
+    ) -> GlideMotion {
+        glide.isFlat
+            ? GlideMotion()
+            : glide.motion(
+                isExponential: curve.isExponential, to: target, in: frames, from: min(low, target),
+                to: max(high, target))
     }
 
     /// Notes that nothing glides any more.
@@ -210,21 +227,42 @@ extension Parameter {
         /// The value changes by a constant ratio per frame, in that time: for frequencies. It goes in a straight line
         /// if either end is not above 0.
         case exponential(Duration)
+        /// The value leaves and arrives without a corner, along a polynomial of fifth order, in that time: for gains, which
+        /// are heard. A value that is set while it glides bends the way, and breaks it nowhere.
+        case smooth(Duration)
+        /// The logarithm of the value goes as the value does with `smooth`: for frequencies.
+        case smoothExponential(Duration)
 
         /// The time that the change takes.
         public var duration: Duration {
             switch self {
             case .none: .zero
-            case .linear(let time), .exponential(let time): max(time, .zero)
+            case .linear(let time), .exponential(let time), .smooth(let time), .smoothExponential(let time):
+                max(time, .zero)
             }
         }
 
-        @usableFromInline var isExponential: Bool {
+        var isExponential: Bool {
             @_noLocks @_noAllocation get {
                 switch self {
-                case .exponential: true
-                case .none, .linear: false
+                case .exponential, .smoothExponential: true
+                case .none, .linear, .smooth: false
                 }
+            }
+        }
+
+        /// Returns a glide of which `elapsed` frames have passed.
+        @_noLocks @_noAllocation
+        func glide(from: Float, to end: Float, elapsed: Int32, length: Int32, _ motion: GlideMotion) -> Glide {
+            switch self {
+            case .none, .linear: Glide(from: from, to: end, elapsed: elapsed, length: length, isExponential: false)
+            case .exponential: Glide(from: from, to: end, elapsed: elapsed, length: length, isExponential: true)
+            case .smooth:
+                Glide(
+                    smoothFrom: from, to: end, elapsed: elapsed, length: length, isExponential: false, motion: motion)
+            case .smoothExponential:
+                Glide(
+                    smoothFrom: from, to: end, elapsed: elapsed, length: length, isExponential: true, motion: motion)
             }
         }
     }

@@ -9,6 +9,9 @@ internal import Synchronization
     let glideTo: Atomic<UInt32>
     let glideFrom: Atomic<UInt32>
     let glideLength = Atomic<Int32>(0)
+    // The motion with which a smooth glide began, by frames.
+    let glideVelocity = Atomic<UInt32>(0)
+    let glideBend = Atomic<UInt32>(0)
 
     /// The value that control code has asked for: a version in the upper half, the value's bits in the lower.
     let requested: Atomic<UInt64>

@@ -1,7 +1,10 @@
+internal import Synchronization
+
 /// A renderer inside of a module that renders with it, at the outer one's sample rate: it can be exchanged while it runs.
 struct ExchangeableRenderer: ~Copyable, Sendable {
     private let inner: ManagedValue<InnerRenderer>
     private let newest: Lock<(renderer: Renderer, preparation: Preparation?)>
+    private let pendingReset = PendingReset()
 
     init(_ renderer: Renderer) {
         inner = ManagedValue(InnerRenderer(renderer))
@@ -34,9 +37,34 @@ struct ExchangeableRenderer: ~Copyable, Sendable {
         renderer.configure(sampleRate: preparation.sampleRate)
     }
 
+    /// Resets the modules of the inner renderer, before it renders next.
+    @_noLocks @_noAllocation
+    func reset() { pendingReset.ask() }
+
+    /// Returns whether the modules are to be reset in this slice.
+    @_noLocks @_noAllocation
+    func takeReset() -> Bool { pendingReset.take() }
+
     /// Calls `body` with the renderer of this slice. On the render thread.
     @inline(__always)
     func with(_ context: inout RenderContext, _ body: (borrowing InnerRenderer, inout RenderContext) -> Void) {
         inner.with(&context, body)
+    }
+}
+
+/// A reset that waits for the next call of an inner renderer: only there are its modules at hand.
+package struct PendingReset: ~Copyable, Sendable {
+    private let isAsked = Atomic<Bool>(false)
+
+    package init() {}
+
+    /// Asks for a reset.
+    @_noLocks @_noAllocation
+    package func ask() { isAsked.store(true, ordering: .relaxed) }
+
+    /// Returns whether a reset was asked for since the last time.
+    @_noLocks @_noAllocation
+    package func take() -> Bool {
+        isAsked.load(ordering: .relaxed) && isAsked.exchange(false, ordering: .relaxed)
     }
 }

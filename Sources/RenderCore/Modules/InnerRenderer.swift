@@ -38,9 +38,11 @@ extension InnerRenderer.Reference {
     ///   - resampler: The resampler that brings it there, with the channels that are pushed.
     ///   - step: Input frames per output frame.
     ///   - rate: The inner sample rate.
+    ///   - resets: `true` if its modules are reset before; `false` when that is done.
     @_noLocks @_noAllocation
     package func push(
-        through resampler: inout Resampler, at step: Resampler.Step, rate: Double, _ context: inout RenderContext
+        through resampler: inout Resampler, at step: Resampler.Step, rate: Double, resets: inout Bool,
+        _ context: inout RenderContext
     ) {
         context.pushUninitialized(channels: resampler.channelCount)
         let (frames, due, isOffline) = (context.frameCount, context.hostTime, context.isOffline)
@@ -57,7 +59,8 @@ extension InnerRenderer.Reference {
                 let ahead = wait / outerNanoseconds
                 needed = render(
                     needed, into: &resampler, hostTime: due &+ Int64(wait), isOffline: isOffline,
-                    beats.converted(after: ahead, sampleRate: rate))
+                    beats.converted(after: ahead, sampleRate: rate), resets: resets)
+                resets = false
             }
             let made = resampler.pull(frames &- done, at: step, into: &top, from: done)
             // If a slice is longer than the resampler has room for, input and output take turns. One of them always
@@ -70,14 +73,17 @@ extension InnerRenderer.Reference {
     /// Renders as many frames as there is room for, and returns how many those are.
     @_noLocks @_noAllocation
     private func render(
-        _ frames: Int, into resampler: inout Resampler, hostTime: Int64, isOffline: Bool, _ beats: BeatSource
+        _ frames: Int, into resampler: inout Resampler, hostTime: Int64, isOffline: Bool, _ beats: BeatSource,
+        resets: Bool
     ) -> Int {
         let (channels, offset, length) = unsafe resampler.place(for: frames)
         let count = resampler.channelCount
         guard let state = unsafe self.state else { return 0 }
         // The compiler cannot see into the inner renderer's closure, as it cannot see into the outer one's: both are
         // the watchdog's to judge.
-        unsafe _unsafePerformance { unsafe run(state, length, channels, count, offset, hostTime, isOffline, beats) }
+        unsafe _unsafePerformance {
+            unsafe run(state, length, channels, count, offset, hostTime, isOffline, beats, resets)
+        }
         resampler.advance(length)
         return length
     }
@@ -85,14 +91,16 @@ extension InnerRenderer.Reference {
 
 private func run(
     _ state: Unmanaged<CycleState>, _ frames: Int, _ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    _ count: Int, _ offset: Int, _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource
+    _ count: Int, _ offset: Int, _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource,
+    _ resets: Bool
 ) {
     unsafe withUnsafeTemporaryAllocation(of: UnsafeMutablePointer<Float>.self, capacity: count) { table in
         for channel in 0..<count { unsafe table.initializeElement(at: channel, to: channels[channel] + offset) }
         unsafe state._withUnsafeGuaranteedRef { state in
             unsafe state.render(
-                frames: frames, into: UnsafeBufferPointer(table), hostTime: hostTime, isOffline: isOffline, beats: beats
-            )
+                frames: frames, into: UnsafeBufferPointer(table), hostTime: hostTime, isOffline: isOffline,
+                beats: beats,
+                resets: resets)
         }
     }
 }

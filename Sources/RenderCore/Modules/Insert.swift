@@ -77,8 +77,17 @@ public final class Insert: Module {
 
     /// Renders a slice of the inner renderer with the buffers on the stack.
     public func process(_ context: inout RenderContext) {
-        inner.with(&context) { inner, context in unsafe context.insert(inner.state, places) }
+        let resets = inner.takeReset()
+        var isDone = false
+        inner.with(&context) { inner, context in
+            isDone = unsafe context.insert(inner.state, places, resets: resets)
+        }
+        if resets && !isDone { inner.reset() }
     }
+
+    /// Resets the modules of the inner renderer, before its next slice. Its clock goes on.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { inner.reset() }
 }
 
 /// The inputs of an insert as the render thread sees them.
@@ -102,8 +111,11 @@ public final class Insert: Module {
 }
 
 extension RenderContext {
-    /// Replaces the buffers on top by the output of another renderer that gets them.
-    @unsafe fileprivate mutating func insert(_ state: Unmanaged<CycleState>, _ places: borrowing InputPlaces) {
+    /// Replaces the buffers on top by the output of another renderer that gets them. `false`: nothing was rendered.
+    @unsafe fileprivate mutating func insert(
+        _ state: Unmanaged<CycleState>, _ places: borrowing InputPlaces, resets: Bool
+    ) -> Bool {
+        var isDone = false
         let count = unsafe places.inputs.count
         let before = depth
         unsafe withUnsafeTemporaryAllocation(of: CycleSupply.Sound.self, capacity: count) { sounds in
@@ -134,13 +146,14 @@ extension RenderContext {
                     supply.soundCount += 1
                 }
                 unsafe withUnsafeMutablePointer(to: &supply) { supply in
-                    _ = unsafe pushRendered(by: state, supply: supply)
+                    isDone = unsafe pushRendered(by: state, supply: supply, resets: resets)
                 }
             }
         }
-        if place != 0, count == 1, unsafe moveIntoPart(before &- 1) { return }
+        if place != 0, count == 1, unsafe moveIntoPart(before &- 1) { return isDone }
         // Below the result lie the inputs, and copies of them.
         while depth > before &- count &+ 1 { remove(at: 1) }
+        return isDone
     }
 
     /// Copies the top into a buffer that goes on around this part of a slice, and drops the buffers above that.

@@ -25,6 +25,7 @@ public final class Parallel: Module {
     private let branches: ManagedValue<Branches>
     private let newest: Lock<(renderers: [Renderer], preparation: Preparation?)>
     private let workers: Workers
+    private let pendingReset = PendingReset()
     /// A state that is in use while the branches are rendered: a module in itself is a fault, and not a tangle.
     private let isRunning = RenderState<Bool>(false)
 
@@ -125,7 +126,12 @@ public final class Parallel: Module {
     /// Pushes a slice of every branch.
     public func process(_ context: inout RenderContext) {
         isRunning.with(&context) { _, context in
-            branches.with(&context) { branches, context in workers.render(branches, &context) }
+            let resets = pendingReset.take()
+            branches.with(&context) { branches, context in workers.render(branches, &context, resets: resets) }
         }
     }
+
+    /// Resets the modules of all branches, before their next slice. Their clocks go on.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { pendingReset.ask() }
 }

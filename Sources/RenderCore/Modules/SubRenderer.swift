@@ -28,17 +28,28 @@ public final class SubRenderer: Generator {
 
     /// Pushes a slice of the inner renderer.
     public func process(_ context: inout RenderContext) {
-        inner.with(&context) { inner, context in unsafe context.pushRendered(by: inner.state) }
+        let resets = inner.takeReset()
+        var isDone = false
+        inner.with(&context) { inner, context in
+            isDone = unsafe context.pushRendered(by: inner.state, resets: resets)
+        }
+        if resets && !isDone { inner.reset() }
     }
+
+    /// Resets the modules of the inner renderer, before its next slice. Its clock goes on.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { inner.reset() }
 }
 
 extension RenderContext {
     /// Pushes a buffer and has another renderer fill it. `false`: there was no room for the buffer, and nothing was rendered.
     ///
-    /// - Parameter supply: The supply of the inner renderer in this slice, besides the outputs to fill.
+    /// - Parameters:
+    ///   - supply: The supply of the inner renderer in this slice, besides the outputs to fill.
+    ///   - resets: `true` if its modules are reset before.
     @discardableResult
     @unsafe mutating func pushRendered(
-        by state: Unmanaged<CycleState>, supply: UnsafeMutablePointer<CycleSupply>? = nil
+        by state: Unmanaged<CycleState>, supply: UnsafeMutablePointer<CycleSupply>? = nil, resets: Bool = false
     ) -> Bool {
         let channels = unsafe state._withUnsafeGuaranteedRef { $0.channelCount }
         guard claim(channels: min(channels, channelLimit), for: .push) else { return false }
@@ -53,7 +64,7 @@ extension RenderContext {
             unsafe state._withUnsafeGuaranteedRef { state in
                 unsafe state.render(
                     frames: frames, into: UnsafeBufferPointer(table), hostTime: due, isOffline: isOffline,
-                    inside: pass, beats: beats, supply: supply)
+                    inside: pass, beats: beats, supply: supply, resets: resets)
             }
         }
         return true

@@ -45,6 +45,8 @@ internal import Synchronization
         var isOffline = false
         var pass = RenderPass.none
         var beats = BeatSource.own
+        /// Indicates whether the modules are reset before.
+        var resets = false
         /// The render thread's treatment of denormals, so that every thread computes the same.
         var denormals: UInt64 = 0
         var period: UInt64 = 0
@@ -132,7 +134,9 @@ internal import Synchronization
     // MARK: Render thread
 
     /// Pushes a buffer for every branch, and has each rendered.
-    func render(_ branches: borrowing Branches, _ context: inout RenderContext) {
+    ///
+    /// - Parameter resets: `true` if their modules are reset before.
+    func render(_ branches: borrowing Branches, _ context: inout RenderContext, resets: Bool = false) {
         var count = 0
         for index in 0..<branches.count {
             let state = unsafe branches.states[index]
@@ -153,6 +157,7 @@ internal import Synchronization
         unsafe batch.pointee.isOffline = context.isOffline
         unsafe batch.pointee.pass = context.pass
         unsafe batch.pointee.beats = context.beatSource()
+        unsafe batch.pointee.resets = resets
         if count < 2 || running.load(ordering: .relaxed) == 0 { return renderAlone(count) }
         if callsForHelp(frames) {
             unsafe batch.pointee.period = context.isOffline ? 0 : UInt64(Double(frames) * 1e9 / context.sampleRate)
@@ -249,7 +254,8 @@ internal import Synchronization
         unsafe state._withUnsafeGuaranteedRef { state in
             unsafe state.render(
                 frames: batch.pointee.frames, into: channels, hostTime: batch.pointee.hostTime,
-                isOffline: batch.pointee.isOffline, inside: batch.pointee.pass, beats: batch.pointee.beats)
+                isOffline: batch.pointee.isOffline, inside: batch.pointee.pass, beats: batch.pointee.beats,
+                resets: batch.pointee.resets)
         }
     }
 

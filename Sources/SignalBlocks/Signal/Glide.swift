@@ -9,6 +9,9 @@ public struct Glide: Sendable, BitwiseCopyable {
     @usableFromInline let elapsed: Int32
     @usableFromInline package let length: Int32
     @usableFromInline let isExponential: Bool
+    @usableFromInline let isSmooth: Bool
+    /// A smooth glide's motion at its beginning, in the time of the glide: in octaves if it is exponential.
+    @usableFromInline let motion: GlideMotion
     /// The value at which the glide ends.
     public let end: Float
 
@@ -26,6 +29,8 @@ public struct Glide: Sendable, BitwiseCopyable {
         self.elapsed = elapsed
         self.length = length
         self.isExponential = isExponential && from > 0 && end > 0
+        isSmooth = false
+        motion = GlideMotion()
         if elapsed >= length {
             step = 0
         } else if self.isExponential {
@@ -33,6 +38,74 @@ public struct Glide: Sendable, BitwiseCopyable {
         } else {
             step = (end - from) / Float(length)
         }
+    }
+
+    /// Creates a smooth glide: it begins with a motion, and ends with none.
+    ///
+    /// - Parameter motion: By frames, of a glide that is as exponential as this one.
+    @_noLocks @_noAllocation
+    package init(
+        smoothFrom from: Float, to end: Float, elapsed: Int32, length: Int32, isExponential: Bool,
+        motion: GlideMotion
+    ) {
+        self.from = from
+        self.end = end
+        self.elapsed = elapsed
+        self.length = length
+        self.isExponential = isExponential && from > 0 && end > 0
+        isSmooth = elapsed < length
+        self.motion = motion.scaled(by: Float(length))
+        step = isSmooth ? 1 / Float(length) : 0
+    }
+
+    /// The motion at the first frame of the slice, by frames.
+    package var motionNow: GlideMotion {
+        @_noLocks @_noAllocation get {
+            isSmooth ? smoothPath.motion(at: Double(elapsed) * Double(step)).scaled(by: step) : GlideMotion()
+        }
+    }
+
+    /// Returns the motion with which another glide can go on from the first frame of the slice: less of it where that would
+    /// carry it out of the range.
+    ///
+    /// - Parameters:
+    ///   - isExponential: Indicates whether that glide is.
+    ///   - end: The value at which it ends.
+    ///   - length: Its frames.
+    @_noLocks @_noAllocation
+    package func motion(
+        isExponential: Bool, to end: Float, in length: Int32, from low: Float, to high: Float
+    ) -> GlideMotion {
+        var motion = motionNow
+        let from = self[0]
+        if !isSmooth || self.isExponential != (isExponential && from > 0 && end > 0) { return GlideMotion() }
+        for _ in 0..<4 {
+            let next = Glide(
+                smoothFrom: from, to: end, elapsed: 0, length: length, isExponential: isExponential, motion: motion)
+            var isInside = true
+            for step in 1..<16 {
+                let value = next[Int(length) * step / 16]
+                if !(value >= low && value <= high) { isInside = false }
+            }
+            if isInside { return motion }
+            motion = GlideMotion(velocity: 0.5 * motion.velocity, bend: 0.5 * motion.bend)
+        }
+        return GlideMotion()
+    }
+
+    /// The way of a smooth glide, in octaves above the beginning if it is exponential.
+    @usableFromInline var smoothPath: GlidePath {
+        @_noLocks @_noAllocation @inlinable get {
+            GlidePath(
+                from: isExponential ? 0 : Double(from),
+                distance: isExponential ? Double(RenderMath.log2(end / from)) : Double(end) - Double(from), motion)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) func smoothValue(_ position: Int32) -> Float {
+        let value = smoothPath.value(at: Double(position) * Double(step))
+        return isExponential ? from * Float(RenderMath.exp2(value)) : Float(value)
     }
 
     /// One minus the value, for a glide in a straight line: how far a ``Switch`` is off.
@@ -55,6 +128,7 @@ public struct Glide: Sendable, BitwiseCopyable {
     @inlinable public subscript(_ frame: Int) -> Float {
         @_noLocks @_noAllocation get {
             let position = elapsed &+ Int32(truncatingIfNeeded: frame)
+            if isSmooth { return position < length ? smoothValue(position) : end }
             if isExponential {
                 return position < length ? from * RenderMath.exp2(step * Float(position)) : end
             }

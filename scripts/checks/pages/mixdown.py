@@ -48,6 +48,8 @@ def check(example):
     example.run("late.session", "--output", "file:late.wav", says="216000 frames")
     left = read(folder / "late.wav")[0]
     assert not any(left[:72_001]) and left[72_001] != 0, "it starts after 1.5 s"
+    compressors_follow_their_curves(example)
+    ducking_follows_its_curve(example)
     peaks_are_kept(example)
     # Stems: together they are the mix, limited as it is.
     example.run("--stems", "stems", says="stems/Bass.wav")
@@ -67,14 +69,78 @@ def check(example):
     example.run("--save", "a.wav", status=2, says="there is no option --save")
     example.run("missing.session", status=1, says="missing.session cannot be read")
     for text, says in (
-        ("trick A tone.wav", "line 1: it must be"), ("track A tone.wav pan 7", "pan 7: it must be"),
+        ("trick A tone.wav", "line 1: trick: a line must begin with track"),
+        ("track A", "line 1: it must be \"track NAME FILE\""), ("track A tone.wav pan 7", "pan 7: it must be -1…1"),
+        ("track A tone.wav pan", "pan ends there: it must be -1…1"), ("track A tone.wav pen 1", "pen: it must be start"),
         ("track A nothing.wav", "nothing.wav"), ("# none", "0 tracks"),
+        ("\ntrack A tone.wav compress -18 0.5:1", "line 2: compress 0.5:1: the ratio must be 1:1…100:1"),
+        ("track A tone.wav compress -18", "compress ends there: the ratio must be"),
+        ("track A tone.wav compress 4:1", "compress 4:1: the threshold in decibels must be -80…12"),
+        ("track A tone.wav compress nan 4:1", "compress nan: the threshold"),
+        ("track A tone.wav compress -18 4:1 attack 0", "attack 0: it must be 0.02…1"),
+        ("track A tone.wav release 50", "release: it belongs to a compressor"),
+        ("track A tone.wav\nduck A by B -30 6:1", "line 2: no track is called B"),
+        ("track A tone.wav\ntrack A tone.wav\nduck A by A -30 6", "line 3: more than one track is called A"),
+        ("track A tone.wav\nduck A by A -30 6:1", "line 2: A cannot make way for itself"),
+        ("duck A by B -30\ntrack A tone.wav\ntrack B tone.wav", "line 1: duck ends there: the ratio"),
+        ("duck A B -30 6\ntrack A tone.wav", "line 1: it must be \"duck NAME by NAME"),
+        ("duck A by B -30 6 hold 5\ntrack A tone.wav\ntrack B tone.wav", "line 1: hold: it must be attack or release"),
     ):
         (folder / "wrong.session").write_text(text + "\n")
         example.run("wrong.session", status=1, says=says)
     subprocess.run(["sox", "-n", "-r", "48000", "silence.wav", "trim", "0", "2"], cwd=folder, check=True)
     (folder / "silent.session").write_text("track A silence.wav\n")
     example.run("silent.session", status=1, says="is silent")
+
+
+def sine(frequency, decibels, seconds):
+    """A tone whose peaks have so many decibels of full scale."""
+    peak = 10 ** (decibels / 20)
+    return [peak * math.sin(2 * math.pi * frequency * i / RATE) for i in range(round(seconds * RATE))]
+
+
+def loud(samples, start, seconds, frequency):
+    """The level of a tone from a second on."""
+    return level(samples[round(start * RATE):round((start + seconds) * RATE)], frequency)
+
+
+def compressors_follow_their_curves(example):
+    """A tone of -40 dB, then of -6 dB: that is 12 dB above the threshold, of which 4:1 leaves 3; gain comes after it."""
+    folder = example.folder
+    write(folder / "step.wav", sine(997, -40, 2) + sine(997, -6, 3))
+    (folder / "compressed.session").write_text("track Step step.wav gain -20 compress -18 4:1 attack 200 release 120\n")
+    example.run("compressed.session", "--loudness", "-24", "--output", "file:compressed.wav", says="-24.0 LUFS")
+    left = read(folder / "compressed.wav")[0]
+    step = loud(left, 4, 0.9, 997) - loud(left, 0.5, 1, 997)
+    assert abs(step - (34 - 9)) < 0.05, f"{step} dB"
+    # After the attack it has gone 63 % of the way to 9 dB.
+    step = loud(left, 4, 0.9, 997) - loud(left, 2.195, 0.01, 997)
+    assert abs(step + 9 * math.exp(-1)) < 0.1, f"{step} dB"
+
+
+def ducking_follows_its_curve(example):
+    """A voice of -10 dB, 6 dB turned down, is 14 dB above the threshold: of these 6:1 takes 11.7 from the music."""
+    folder = example.folder
+    write(folder / "music.wav", sine(440, -20, 8))
+    write(folder / "voice.wav", sine(997, -10, 2))
+    text = "track Music music.wav pan 0.5\ntrack Voice voice.wav gain -6 start 2\ntrack More music.wav gain -30\n"
+    (folder / "ducked.session").write_text("duck Music by Voice -30 6:1 release 200\n" + text)
+    (folder / "plain.session").write_text(text)
+    for name in ("ducked", "plain"):
+        example.run(f"{name}.session", "--loudness", "-24", "--stems", name, says="-24.0 LUFS")
+    stems = {name: read(folder / f"ducked/{name}.wav") for name in ("Mix", "Music", "Voice", "More")}
+    music = stems["Music"]
+    for channel in music:
+        off, on, after = loud(channel, 1, 0.9, 440), loud(channel, 3, 0.9, 440), loud(channel, 7, 0.9, 440)
+        assert abs(off - on - 14 * 5 / 6) < 0.05, f"{off - on} dB"
+        assert abs(off - after) < 0.05, f"{off - after} dB"
+    # The others are as they are without it, but for the gain of all.
+    for name in ("Voice", "More"):
+        plain, ducked = read(folder / f"plain/{name}.wav")[0], stems[name][0]
+        gain = max(ducked) / max(plain)
+        assert all(abs(one * gain - other) < 1e-6 for one, other in zip(plain, ducked)), name
+    for mix, *parts in zip(*(stems[name][1] for name in ("Mix", "Music", "Voice", "More"))):
+        assert abs(mix - sum(parts)) < 1e-6, "the stems do not add up to the mix"
 
 
 def peaks_are_kept(example):
