@@ -16,8 +16,8 @@ let program: [SwiftSetting] = [.strictMemorySafety()]
 /// Each has its folder in Examples.
 let examples = [
     "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "jack-synth", "karaoke",
-    "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture", "rooms", "siren", "stream",
-    "symmetric-clipper", "three-players",
+    "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture", "rooms", "siren",
+    "stream", "symmetric-clipper", "three-players",
 ]
 
 func example(_ name: String) -> Target {

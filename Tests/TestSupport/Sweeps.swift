@@ -13,6 +13,7 @@ public struct Sweep: Sendable, CustomStringConvertible {
     /// That of a way in 70 steps.
     public let slowly: Double
 
+    /// The three figures and the name, in a line.
     public var description: String {
         let numbers = [fixed, atOnce, slowly].map { String(format: "%7.1f", $0) }.joined(separator: " ")
         return "\(numbers)  \(name)"
