@@ -16,7 +16,7 @@ internal import Synchronization
 /// becomes stereo. The response is brought to the renderer's rate.
 ///
 /// The first 64 frames of the response are multiplied out, the next 2,000 are convolved in parts of 64 frames, and the rest
-/// in parts of 1,024, 8,192 and 65,536. The long parts are computed beside the audio thread, as ``BackgroundWork``, each in
+/// in parts of 1,024, 8,192 and 65,536. The long parts are computed beside the audio thread, as `BackgroundWork`, each in
 /// the time of a block; on a machine with one processor the cycles share their work. All of it happens at frames that are
 /// counted from the start, so that the sound has the same bits offline and live, in cycles of any length. If a job is late
 /// in live rendering, its part is silent, and ``lateCount`` and ``events`` say so; offline rendering waits.

@@ -268,7 +268,7 @@ import Testing
 
 /// A renderer that modules get to know later.
 final class Holder: Sendable {
-    private let held = Mutex<Renderer?>(nil)
+    private let held = Guarded<Renderer?>(nil)
     var renderer: Renderer? {
         get { held.withLock { $0 } }
         set { held.withLock { $0 = newValue } }

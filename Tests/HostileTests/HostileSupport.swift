@@ -32,7 +32,7 @@ func allEnd(_ bodies: [@Sendable () throws -> Void]) async -> Bool {
 
 /// The events of a test, in order, from any thread.
 final class Notes<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
+    private let elements = Guarded<[Element]>([])
     func add(_ element: Element) { elements.withLock { $0.append(element) } }
     var all: [Element] { elements.withLock { $0 } }
     var count: Int { all.count }

@@ -100,7 +100,7 @@ import Testing
 
 /// An output that its own closure knows.
 final class HeldOutput: Sendable {
-    private let held = Mutex<ClockOutput?>(nil)
+    private let held = Guarded<ClockOutput?>(nil)
     var output: ClockOutput? {
         get { held.withLock { $0 } }
         set { held.withLock { $0 = newValue } }

@@ -35,7 +35,7 @@ private final class StreamOutput: RenderOutput {
 /// An output as another package writes it for a server that calls by itself.
 private final class ServedOutput: RenderOutput {
     private let core: OutputCore
-    private let run = Mutex<OutputRun?>(nil)
+    private let run = Guarded<OutputRun?>(nil)
 
     init(_ renderer: Renderer) { core = OutputCore(renderer, called: "a ServedOutput") }
 
@@ -173,7 +173,7 @@ private func counting() throws -> Renderer {
 
     @Test("an output that stops itself from its own closure, and one that is dropped while it runs, end")
     func ownClosure() async throws {
-        let held = Mutex<StreamOutput?>(nil)
+        let held = Guarded<StreamOutput?>(nil)
         let turns = Atomic<Int>(0)
         let renderer = try Renderer { context in
             context.push()

@@ -81,7 +81,7 @@ import Testing
         #expect(a.array(1) == b.array(1))
     }
 
-    @Test func theContractIsKept() throws {
+    @Test(.notSanitized(ContractPart.allocation.isPossible)) func theContractIsKept() throws {
         let parts = (0..<2).map { decayingNoise(20_000, decay: 8_000, seed: 20 + UInt64($0)) }
         let response = try response(parts)
         let contract = ModuleContract(tail: .seconds(1)) { try ConvolutionReverb(response, mix: 0.5) }

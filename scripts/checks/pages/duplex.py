@@ -63,7 +63,7 @@ def check(example):
         assert abs(peak() - 0.1) < 0.001, "the tone is not heard"
         # A key: the tone gets louder, until it is let go.
         programs.append(subprocess.Popen(
-            ["timeout", "60", "jack_midiseq", "keys", "48000", "0", "57", "40000"], env=environment,
+            ["timeout", "-k", "5", "60", "jack_midiseq", "keys", "48000", "0", "57", "40000"], env=environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         assert becomes_true(lambda: "keys:out" in tool(environment, "jack_lsp")), "no keys"
         tool(environment, "jack_connect", "keys:out", "duplex:midi_in_1")
