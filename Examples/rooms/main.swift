@@ -1,5 +1,5 @@
-// A sound in rooms: any file through any of the reverb's presets, or through a room of your own from a text file. Keys change the
-// room while it plays.
+// A sound in rooms: any file through any of the reverb's presets, through a room of your own from a text file, or through the
+// response of a real room. Keys change the room while it plays.
 
 import ExampleSupport
 import Foundation
@@ -7,8 +7,8 @@ import RenderStack
 
 let options = Options.read(
     about: """
-        Puts a sound into a room. Keys: n and p go to the next room and back, digits choose one, m and l give more and less of
-        it, + and - make it longer and shorter, f freezes it. Ctrl-C ends it.
+        Puts a sound into a room. Keys: n and p go to the next room and back, digits choose one, r goes to the response and
+        back, m and l give more and less of it, + and - make a preset longer and shorter, f freezes it. Ctrl-C ends it.
         """,
     extras: [
         .text("input", "FILE", "a sound file, which is repeated; without it a drum and a few notes play"),
@@ -16,6 +16,7 @@ let options = Options.read(
             "room", "NAME",
             "a preset (\(Reverb.Preset.all.map(\.name).joined(separator: ", "))), or a text file that --write-room has written"
         ),
+        .text("response", "FILE", "the response of a room, which measure-room writes: it plays there at first"),
         .number("mix", 0.35, in: 0...1, "the share of the room"),
         .number("lines", 16, in: 8...32, "the lines of the network: 8, 16 or 32"),
         .number("tour", 0, in: 0...3_600, "seconds after which the next room comes; 0 stays in one"),
@@ -27,8 +28,11 @@ do {
     let rooms = Reverb.Preset.all.contains(first) ? Reverb.Preset.all : [first] + Reverb.Preset.all
     if let path = options.text("write-room") { try Rooms.write(first, to: path) }
     let lines = options["lines"]
-    let reverb = Reverb(
-        first, mix: Float(options["mix"]), quality: lines < 12 ? .light : lines < 24 ? .standard : .rich)
+    let reverb = Reverb(first, mix: 0, quality: lines < 12 ? .light : lines < 24 ? .standard : .rich)
+    var response: ImpulseResponse?
+    if let path = options.text("response") { response = try await ImpulseResponse.load(path: path) }
+    let convolution = try response.map { response in try ConvolutionReverb(response, mix: 0) }
+    let place = Place(reverb, convolution, mix: Float(options["mix"]))
     let player = BufferPlayer(name: "sound")
     player.schedule(try options.text("input").map { try Sound(path: $0) } ?? Phrase.sound(), .loops)
     let (before, after) = (LevelMeter(), LevelMeter())
@@ -38,6 +42,7 @@ do {
         context.run(player)  // pushes 1
         context.run(before)  // listens to the top
         context.run(reverb)  // edits the top; mono becomes stereo
+        if let convolution { context.run(convolution) }  // edits the top; one of the two is heard
         context.run(after)  // listens to the top
         context.output()  // onto the output
         if let recorder { context.run(recorder) }  // listens to the top
@@ -57,14 +62,18 @@ do {
 
     @Sendable func current() -> Int? { rooms.firstIndex { $0 == reverb.settings(named: $0.name) } }
     @Sendable func enter(_ room: Reverb.Preset) {
-        renderer.transaction { reverb.load(room) }  // all of it in one cycle
+        renderer.transaction {  // all of it in one cycle
+            reverb.load(room)
+            place.change { $0.isResponse = false }
+        }
     }
     @Sendable func press(_ key: Character) {
         switch key {
         case "n": enter(rooms[((current() ?? -1) + 1) % rooms.count])
         case "p": enter(rooms[((current() ?? 1) + rooms.count - 1) % rooms.count])
-        case "m": reverb.mix.value += 0.05
-        case "l": reverb.mix.value -= 0.05
+        case "r": renderer.transaction { place.change { $0.isResponse.toggle() } }
+        case "m": place.change { $0.mix = min($0.mix + 0.05, 1) }
+        case "l": place.change { $0.mix = max($0.mix - 0.05, 0) }
         case "+": reverb.decay.value *= 1.1
         case "-": reverb.decay.value /= 1.1
         case "f": reverb.freeze.isOn.toggle()
@@ -72,13 +81,15 @@ do {
         }
     }
     @Sendable func screen() -> [String] {
-        let chosen = current()
-        let list = rooms.enumerated().map { number, room in
+        let heard = place.choice
+        let chosen = heard.isResponse ? nil : current()
+        var list = rooms.enumerated().map { number, room in
             "\(number == chosen ? "▶" : " ") \(number < 9 ? "\(number + 1)" : " ")  \(room.name)"
         }
+        if let path = options.text("response") { list.append("\(heard.isResponse ? "▶" : " ") r  \(path)") }
         let decay = (reverb.decay.value * 10).rounded() / 10
         let state = reverb.freeze.isOn ? "frozen" : "\(decay) s"
-        return ["rooms    mix \(Int((100 * reverb.mix.value).rounded())) %    \(state)", ""] + list
+        return ["rooms    mix \(Int((100 * heard.mix).rounded())) %    \(state)", ""] + list
             + before.levels.prefix(1).map { "in   \(Screen.meter($0.peak, width: 40))" }
             + after.levels.prefix(2).map { "out  \(Screen.meter($0.peak, width: 40))" }
     }

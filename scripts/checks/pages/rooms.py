@@ -46,6 +46,12 @@ def check(example):
     (folder / "bad.txt").write_text("name = bad\ndecay = long\n")
     example.run("--room", "bad.txt", "--output", "file:out.wav", "--seconds", 1, status=1, says="decay must be a number from 0.1")
     example.run("--input", "missing.wav", "--output", "file:out.wav", "--seconds", 1, status=1, says="missing.wav")
+    # The response of a room: a click, and half of it a tenth of a second later.
+    write(folder / "room.wav", [0.5] + [0.0] * 4_799 + [0.25] + [0.0] * 100)
+    left, right = example.offline(1, "--mix", 1, "--input", "click.wav", "--response", "room.wav")
+    assert left[0] > 0.1 and abs(left[4_800] / left[0] - 0.5) < 1e-5 and left == right, (left[0], left[4_800])
+    assert max(map(abs, left[1:4_800] + left[4_801:])) < 1e-6, "there is something beside the two"
+    example.run("--response", "missing.wav", "--output", "file:out.wav", "--seconds", 1, status=1, says="missing.wav")
     example.run("--output", "clock", "--seconds", 1, "--save", "live.wav")
     assert len(read(folder / "live.wav")[0]) > RATE / 2
     is_seen(example)
@@ -53,7 +59,9 @@ def check(example):
 
 def is_seen(example):
     """Keys go from room to room."""
-    typist = Typist(example.path, "--output=clock", "--seconds=60", cwd=example.folder)
+    typist = Typist(example.path, "--output=clock", "--seconds=60", "--response=room.wav", cwd=example.folder)
+    typist.waits_for(lambda screen: any("▶ r  room.wav" in line for line in screen), "the response")
+    typist.type("r")
     typist.waits_for(lambda screen: any("▶ 4  mediumHall" in line for line in screen), "the hall")
     typist.type("n")
     typist.waits_for(lambda screen: any("▶ 5  largeHall" in line for line in screen), "the next room")
