@@ -141,7 +141,8 @@ let package = Package(
         .testTarget(name: "DynamicsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ModulationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "DistortionTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
-        .testTarget(name: "ReverberationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(
+            name: "ReverberationTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
             name: "RenderStackTestingTests",
