@@ -9,7 +9,7 @@ BACKENDS = "JACKBackendTests|ALSABackendTests"
 # pitches, which take minutes too.
 ADDRESS_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
                    "ReverberationTests RenderStackTestingTests RealtimeWatchTests JACKBackendTests ALSABackendTests duplex")
-NOT_ADDRESS = "FuzzTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests|[.]ReverbTests"
+NOT_ADDRESS = "FuzzTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests|[.]ReverbTests/(?!hostile|channels)"
 
 THREAD = "StressTests|HostileTests"
 NOT_THREAD = "ExtremeModuleTests"
