@@ -263,7 +263,8 @@ for kind in "" notes; do
     flooded $kind
     check "full ring, $kind: nothing lost" json "r['lost']['blocks'] == 0 and r['found']['blocks'] - r['hangs'] == 2 * (100 * 2000 * 2 + 2)"
     check "full ring, $kind: what is new has its place" json "calls['calloc']['count'] == 2 and places['at_the_end', 'calloc']['line'] == $(grep -n '// line: calloc' "$here/programs/flood.c" | cut -d: -f1)"
-    check "full ring, $kind: durations, cycles" json "calls['malloc']['measured'] == 2 * 100 * 2000 and calls['malloc']['first_cycle'] == 0 and calls['malloc']['last_cycle'] == 99"
+    # A full ring does not wait for a call that is under way, so the duration of that call may be missing.
+    check "full ring, $kind: durations, cycles" json "0 <= 2 * 100 * 2000 - calls['malloc']['measured'] < 10 and calls['malloc']['first_cycle'] == 0 and calls['malloc']['last_cycle'] == 99"
     check "full ring, $kind: per thread" json "[t['violations']['blocks'] - t['hangs'] for t in r['threads']] == [400002, 400002]"
 done
 flooded ways
