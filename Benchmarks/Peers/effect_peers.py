@@ -8,6 +8,7 @@ import subprocess
 import numpy
 
 import csound
+import faust
 from effects import (ATTACK, CEILING, DELAY, DEPTH, DRIVE, KNEE, LOOK_AHEAD, RATIO, RECOVERY, RELEASE, THRESHOLD, TURNS,
                      VOICES, amplitude)
 from peer import Failure, compiled, timed, wav
@@ -152,23 +153,11 @@ class ServerEffect(Instances):
                       "8192", "-m", "262144", "-w", "4096", "-D", "0"], cwd=self.folder)[0]
 
 
-FAUST_MAIN = r"""
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <algorithm>
+FAUST_MAIN = """
 #include <time.h>
 #include <vector>
 #include <xmmintrin.h>
-struct Meta { void declare(const char *, const char *) {} };
-struct UI {
-    void openVerticalBox(const char *) {}
-    void closeBox() {}
-};
-struct dsp {};
-<<includeIntrinsic>>
-<<includeclass>>
+""" + faust.HEAD + r"""
 static double now() {
     timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -224,16 +213,10 @@ class FaustEffect(Command):
         with open(os.path.join(self.folder, "main.cpp"), "w") as file:
             file.write(FAUST_MAIN)
         programs = []
-        for form, flags in (("scalar", []), ("vector", ["-vec", "-vs", "64"])):
-            generated, self.program = os.path.join(self.folder, f"{form}.cpp"), os.path.join(self.folder, form)
-            done = subprocess.run(["faust", "-a", "main.cpp", *self.flags, *flags, "-o", generated, "play.dsp"],
-                                  cwd=self.folder, capture_output=True, text=True)
-            if done.returncode:
-                raise Failure(f"faust fails: {done.stderr[-300:]}")
-            compiled(generated, self.program)
+        for self.program in faust.ways(self.folder, "play.dsp", *self.flags):
             programs.append((min(self.measure() for _ in range(3)), self.program))
         self.program = min(programs)[1]
-        self.note = ", ".join(filter(None, [self.note, "-vec" if self.program.endswith("vector") else "scalar"]))
+        self.note = ", ".join(filter(None, [self.note, faust.way(self.program)]))
 
     def command(self, *words):
         return [self.program, *words]

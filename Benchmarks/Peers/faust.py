@@ -5,7 +5,8 @@ import subprocess
 
 from peer import Failure, Peer, compiled, timed, RATE
 
-MAIN = r"""
+# The generated code stands in this.
+HEAD = r"""
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,9 @@ struct UI {
 struct dsp {};
 <<includeIntrinsic>>
 <<includeclass>>
+"""
+
+MAIN = HEAD + r"""
 int main(int count, char **words) {
     long frames = (long)(atof(words[1]) * 48000);
     FILE *file = fopen(words[2], "wb");
@@ -37,6 +41,22 @@ int main(int count, char **words) {
 """
 
 
+def ways(folder, source, *flags):
+    """Generates the code in both of Faust's ways around main.cpp, and compiles it: programs, of which the faster one counts."""
+    for form, more in (("scalar", []), ("vector", ["-vec", "-vs", "64"])):
+        generated, program = os.path.join(folder, f"{form}.cpp"), os.path.join(folder, form)
+        done = subprocess.run(["faust", "-a", "main.cpp", *flags, *more, "-o", generated, source], cwd=folder,
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise Failure(f"faust failed: {done.stderr[-300:]}")
+        compiled(generated, program)
+        yield program
+
+
+def way(program):
+    return "-vec" if program.endswith("vector") else "scalar"
+
+
 class Faust(Peer):
     name = "Faust"
     packages = ["faust", "g++"]
@@ -53,18 +73,11 @@ class Faust(Peer):
             file.write(f'import("stdfaust.lib");\nprocess = {voices} :> _, _;\n')
         with open(os.path.join(folder, "main.cpp"), "w") as file:
             file.write(MAIN)
-        # Both of its ways; the faster one counts.
         self.programs = []
-        for form, flags in (("scalar", []), ("vector", ["-vec", "-vs", "64"])):
-            generated, program = os.path.join(folder, f"{form}.cpp"), os.path.join(folder, form)
-            done = subprocess.run(["faust", "-a", "main.cpp", *flags, "-o", generated, source], cwd=folder,
-                                  capture_output=True, text=True)
-            if done.returncode:
-                raise Failure(f"faust failed: {done.stderr[-300:]}")
-            compiled(generated, program)
+        for program in ways(folder, source):
             self.programs.append((timed([program, "4", "/dev/null"], cwd=folder)[0], program))
         self.program = min(self.programs)[1]
-        self.note = "-vec" if self.program.endswith("vector") else "scalar"
+        self.note = way(self.program)
 
     def command(self, workload, size, folder, seconds, output):
         return [self.program, str(seconds), output]

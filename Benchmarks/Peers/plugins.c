@@ -40,7 +40,7 @@ static void stop(const char *sentence, const char *what) {
     exit(1);
 }
 
-// What the command line sets a port to, or another value.
+// Returns the value that the command line sets a port to, or another one.
 static float value_of(const char *name, float other) {
     size_t length = strlen(name);
     for (int i = 0; i < setting_count; i++)
@@ -125,7 +125,7 @@ static void run_ladspa(void) {
 static LilvInstance *instances[2];
 static char *uris[4096];
 static uint32_t uri_count;
-// What plug-ins read and write as atoms: a header and room.
+// Plug-ins read and write atoms here: a header and room.
 typedef struct { LV2_Atom_Sequence sequence; char room[atom_room]; } events;
 static events *atom_inputs[2 * most_ports], *atom_outputs[2 * most_ports];
 static int atom_input_count, atom_output_count;

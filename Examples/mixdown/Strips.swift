@@ -66,7 +66,7 @@ extension RenderContext {
         var buffer = buffer(at: index)
         for channel in 0..<buffer.channelCount {
             var samples = buffer[channel]
-            for i in samples.indices { samples[i] *= factor }
+            Signal.applyGain(factor, to: &samples)
         }
     }
 }
@@ -75,9 +75,8 @@ extension AudioBuffer {
     /// Takes the samples of another buffer of as many channels.
     fileprivate mutating func copy(_ other: borrowing AudioBuffer) {
         for channel in 0..<min(channelCount, other.channelCount) {
-            let original = other.samples(channel)
             var samples = self[channel]
-            for i in samples.indices { samples[i] = original[i] }
+            Signal.copy(other.samples(channel), into: &samples)
         }
     }
 }

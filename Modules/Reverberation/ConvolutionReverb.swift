@@ -37,7 +37,7 @@ public final class ConvolutionReverb: Effect, EventSource {
     private let plan: Lock<Plan>
     private let isSpread: Bool
 
-    /// What control code knows.
+    /// The state of control code.
     private struct Plan {
         var response: ImpulseResponse
         var settings: Settings

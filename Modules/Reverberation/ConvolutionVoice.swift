@@ -14,7 +14,7 @@ struct ConvolutionVoice: Sendable, BitwiseCopyable {
     private var frameCount = 0
     private var isWide = false
 
-    /// What a response is to do in a slice.
+    /// The work of a response in a slice.
     enum Part { case sounds, leaves, hushes }
 
     @_noLocks @_noAllocation

@@ -168,7 +168,7 @@ struct ReverbCore: ~Copyable, Sendable {
         if isFading { fadeBlock &+= 1 }
         network.begin(numbers, fade: (start, end))
 
-        // What goes in is as much softer as it stays longer, so that all decays are as loud.
+        // The longer a sound stays, the softer it goes in, so that all decays are as loud.
         let mean = (isFading ? nextSize : size) / ReverbCore.speed * sampleRate
         let kept = max(RenderMath.exp2(-2 * middle * mean), 0.2)
         let share =

@@ -22,7 +22,7 @@ INLINE d8 clipped(d8 first, d8 second, d8 third) {
     d8 upper = choose(third < high, third, high);
     d8 a = choose(low < third, low, third), b = choose(low < upper, upper, low), c = choose(high < third, third, high);
     d8 mean = (a + b + c) * (1 / 3.0);
-    // Where nothing is clipped both bends are 0, which takes the sign of a zero.
+    // If nothing is clipped both bends are 0, which takes the sign of a zero.
     if (__builtin_reduce_and((a > -one) & (c < one))) return mean + 0.0;
     d8 x = mean - bend(a - 1, b - 1, c - 1) + bend(-1 - c, -1 - b, -1 - a);
     x = choose(x < one, choose(x > -one, x, -one), one);

@@ -2,35 +2,6 @@ import Foundation
 import RenderStack
 import TestSupport
 
-/// Plays samples once, then silence.
-final class Playback: Generator {
-    private let samples: RenderState<AudioBlock>
-    private let position = RenderState<Int>(0)
-    private let channels: Int
-
-    init(_ input: [[Float]]) {
-        samples = RenderState(AudioBlock(input))
-        channels = input.count
-    }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.push(channels: channels)
-        let start = position.read(context)
-        let channels = channels
-        samples.with(&context) { block, context in
-            let count = max(0, min(block.frameCount - start, context.frameCount))
-            var top = context.top
-            for channel in 0..<channels {
-                let source = block.samples(channel)
-                var samples = top[channel]
-                for i in 0..<count { samples[i] = source[start + i] }
-            }
-        }
-        position.write(start + context.frameCount, context)
-    }
-}
-
 func renderer(_ input: [[Float]], through effect: some Module, sampleRate: Double = 48_000) throws -> Renderer {
     let source = Playback(input)
     let layout = StackLayout(slots: 8, channels: max(2, input.count), frames: 512)

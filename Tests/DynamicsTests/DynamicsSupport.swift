@@ -3,46 +3,6 @@ import RenderStack
 import TestSupport
 import Testing
 
-/// Plays samples once, then silence.
-final class Playback: Generator {
-    private struct Line: ~Copyable, Sendable {
-        var samples: RenderMemory<Float>
-        let channels: Int
-        let frames: Int
-        var position = 0
-
-        init(_ input: [[Float]]) {
-            channels = input.count
-            frames = input[0].count
-            samples = RenderMemory(repeating: 0, count: channels * frames)
-            var all = samples.span
-            for (i, sample) in input.joined().enumerated() { all[i] = sample }
-        }
-    }
-    private let line: RenderState<Line>
-    private let channels: Int
-
-    init(_ input: [[Float]]) {
-        line = RenderState(Line(input))
-        channels = input.count
-    }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.push(channels: channels)
-        line.with(&context) { line, context in
-            let (channels, frames, position) = (line.channels, line.frames, line.position)
-            let count = min(frames - position, context.frameCount)
-            line.position += count
-            var top = context.top
-            for channel in 0..<channels {
-                var samples = top[channel]
-                for i in 0..<count { samples[i] = line.samples[channel * frames + position + i] }
-            }
-        }
-    }
-}
-
 /// A renderer that plays samples through a module; with a key it lies below, and is thrown away.
 func renderer(
     _ input: [[Float]], key: [[Float]]? = nil, through module: some Module, sampleRate: Double = 48_000,

@@ -3,46 +3,6 @@ import RenderStack
 import TestSupport
 import Testing
 
-/// Plays samples once, then silence.
-final class Playback: Generator {
-    private struct Line: ~Copyable, Sendable {
-        var samples: RenderMemory<Float>
-        let channels: Int
-        let frames: Int
-        var position = 0
-
-        init(_ input: [[Float]]) {
-            channels = input.count
-            frames = input[0].count
-            samples = RenderMemory(repeating: 0, count: channels * frames)
-            var all = samples.span
-            for (i, sample) in input.joined().enumerated() { all[i] = sample }
-        }
-    }
-    private let line: RenderState<Line>
-    private let channels: Int
-
-    init(_ input: [[Float]]) {
-        line = RenderState(Line(input))
-        channels = input.count
-    }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.push(channels: channels)
-        line.with(&context) { line, context in
-            let (channels, frames, position) = (line.channels, line.frames, line.position)
-            let count = min(frames - position, context.frameCount)
-            line.position += count
-            var top = context.top
-            for channel in 0..<channels {
-                var samples = top[channel]
-                for i in 0..<count { samples[i] = line.samples[channel * frames + position + i] }
-            }
-        }
-    }
-}
-
 /// A renderer that plays samples through an effect.
 func renderer(
     _ input: [[Float]], through effect: some Effect, sampleRate: Double = 48_000, channels: Int? = nil
@@ -94,24 +54,4 @@ func gain(_ answer: [Float], at frequency: Double, sampleRate: Double = 48_000) 
         im -= Double(sample) * sin(angle)
     }
     return (re * re + im * im).squareRoot()
-}
-
-/// The energy of samples above 10 kHz in decibels: they pass a steep high-pass filter (eight poles) in double precision.
-func energyAbove10kHz(_ samples: [Float], sampleRate: Double = 48_000) -> Double {
-    var sound = samples.map(Double.init)
-    for q in [0.50979558, 0.60134489, 0.89997622, 2.56291545] {
-        let w = 2 * Double.pi * 10_000 / sampleRate
-        let alpha = sin(w) / (2 * q)
-        let (b, a0) = ((1 + cos(w)) / 2, 1 + alpha)
-        var (x1, x2, y1, y2) = (0.0, 0.0, 0.0, 0.0)
-        for i in sound.indices {
-            let x = sound[i]
-            let y = (b * (x - 2 * x1 + x2) + 2 * cos(w) * y1 - (1 - alpha) * y2) / a0
-            (x1, x2, y1, y2) = (x, x1, y, y1)
-            sound[i] = y
-        }
-    }
-    // Without the beginning of the sine, which is a corner itself.
-    let energy = sound.dropFirst(4_800).reduce(0) { $0 + $1 * $1 }
-    return 10 * log10(energy + 1e-20)
 }

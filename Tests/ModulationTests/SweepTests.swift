@@ -26,7 +26,7 @@ struct SweepTests {
         try judge("Phaser") { Phaser() }
         try judge("Tremolo") { Tremolo() }
         try judge("RingModulator") { RingModulator() }
-        // Where the wave meets the end of the way there is a corner; it grows with the speed.
+        // The wave has a corner at the end of the way; it grows with the speed.
         try judge("AutoPan", floors: ["position": -120]) { AutoPan() }
     }
 }

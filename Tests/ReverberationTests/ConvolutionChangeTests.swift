@@ -12,9 +12,9 @@ import Testing
         try ImpulseResponse(AudioBlock(channels), sampleRate: sampleRate)
     }
 
-    func renderer(_ tape: Tape, _ reverb: ConvolutionReverb) throws -> Renderer {
+    func renderer(_ source: Playback, _ reverb: ConvolutionReverb) throws -> Renderer {
         try Renderer(channels: 1) { context in
-            context.run(tape)
+            context.run(source)
             context.run(reverb)
             context.output()
         }
@@ -24,11 +24,11 @@ import Testing
         let (old, new) = (decayingNoise(9_000, decay: 9_000, seed: 1), decayingNoise(30_000, decay: 20_000, seed: 2))
         let sound = noise(40_000, seed: 3)
         let reverb = try ConvolutionReverb(response([old]), settings: plain, mix: 1, fade: 0.01)
-        let renderer = try renderer(Tape([sound]), reverb)
+        let renderer = try renderer(Playback([sound]), reverb)
         let before = renderer.renderOffline(frames: 10_000, cycle: 100)
         try reverb.setResponse(response([new]), settings: plain)
         let after = renderer.renderOffline(frames: 60_000, cycle: 100)
-        // What goes into each of the two: the sound, faded over 480 frames.
+        // Each of the two gets the sound, faded over 480 frames.
         let share = (0..<40_000).map { Float(min(1, max(0, Double($0 - 10_000) / 480))) }
         let (toNew, toOld) = (zip(sound, share).map { $0 * $1 }, zip(sound, share).map { $0 * (1 - $1) })
         var (error, all) = (0.0, 0.0)
@@ -46,7 +46,7 @@ import Testing
         // A slow sine through responses of one gain: whatever the fades do, it moves slowly.
         let sound = (0..<96_000).map { Float(RenderMath.sin(2 * .pi * 100 * Double($0) / 48_000)) }
         let reverb = try ConvolutionReverb(response([[1]]), settings: plain, mix: 1)
-        let renderer = try renderer(Tape([sound]), reverb)
+        let renderer = try renderer(Playback([sound]), reverb)
         var (last, largest): (Float, Float) = (0, 0)
         for change in 0..<20 {
             let gain: Float = change % 2 == 0 ? 0.2 : -1
@@ -134,9 +134,9 @@ import Testing
         let long = noise(200_000, seed: 1)
         let reverb = try ConvolutionReverb(response([long]), settings: plain, mix: 1)
         let blocker = Blocker()
-        let tape = Tape([noise(300_000, seed: 2)])
+        let source = Playback([noise(300_000, seed: 2)])
         let renderer = try Renderer(channels: 1) { context in
-            context.run(tape)
+            context.run(source)
             context.run(blocker)
             context.run(reverb)
             context.output()

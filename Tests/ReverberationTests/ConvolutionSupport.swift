@@ -12,25 +12,6 @@ func decayingNoise(_ frames: Int, decay: Double, seed: UInt64) -> [Float] {
     noise(frames, seed: seed).enumerated().map { $1 * Float(RenderMath.exp(-6.907755 * Double($0) / decay)) }
 }
 
-/// Plays channels once, and silence after them.
-final class Tape: Generator {
-    let samples: AudioBlock
-    let position = RenderState(0)
-    init(_ channels: [[Float]]) { samples = AudioBlock(channels) }
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.push(channels: samples.channelCount)
-        let first = position.read(context)
-        var top = context.top
-        for channel in 0..<samples.channelCount {
-            var target = top[channel]
-            let count = max(0, min(target.count, samples.frameCount - first))
-            for i in 0..<count { target[i] = samples[channel, first + i] }
-        }
-        position.write(first + context.frameCount, context)
-    }
-}
-
 /// The convolution in double precision, multiplied out for some frames only.
 func convolved(_ sound: [Float], _ response: [Float], at frame: Int) -> Double {
     var sum = 0.0
@@ -45,12 +26,12 @@ func play(
     _ sound: [[Float]], through module: some Module, frames: Int, cycle: Int = 512, sampleRate: Double = 48_000,
     channels: Int? = nil
 ) throws -> AudioBlock {
-    let tape = Tape(sound)
+    let source = Playback(sound)
     let renderer = try Renderer(
         sampleRate: sampleRate, channels: channels ?? sound.count,
         layout: StackLayout(slots: 8, channels: 8, frames: 4_096)
     ) { context in
-        context.run(tape)
+        context.run(source)
         context.run(module)
         context.output()
     }

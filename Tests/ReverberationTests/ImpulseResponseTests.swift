@@ -42,7 +42,7 @@ import Testing
         for frame in room.indices { room[frame] += 0.001 * hiss[frame] }
         let decays = try ImpulseResponse(AudioBlock([room]), sampleRate: rate).decay(octaves: [1_000, 4_000])
         for decay in decays { #expect(abs((decay.t30 ?? 0) - 1) < 0.06, "\(decay.t30 ?? 0)") }
-        // Where noise hides too much, there is no figure.
+        // If noise hides too much, there is no figure.
         for frame in room.indices { room[frame] += 0.05 * hiss[frame] }
         let hidden = try ImpulseResponse(AudioBlock([room]), sampleRate: rate).decay(octaves: [1_000])
         #expect(hidden[0].t30 == nil)

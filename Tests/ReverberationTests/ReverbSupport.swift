@@ -2,40 +2,11 @@ import Foundation
 import RenderStack
 import TestSupport
 
-/// Plays samples once, then silence.
-final class Excerpt: Generator {
-    private let samples: RenderState<AudioBlock>
-    private let position = RenderState<Int>(0)
-    private let channels: Int
-
-    init(_ input: [[Float]]) {
-        samples = RenderState(AudioBlock(input))
-        channels = input.count
-    }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.push(channels: channels)
-        let start = position.read(context)
-        let channels = channels
-        samples.with(&context) { block, context in
-            let count = max(0, min(block.frameCount - start, context.frameCount))
-            var top = context.top
-            for channel in 0..<channels {
-                let source = block.samples(channel)
-                var samples = top[channel]
-                for i in 0..<count { samples[i] = source[start + i] }
-            }
-        }
-        position.write(start + context.frameCount, context)
-    }
-}
-
 /// A sound that goes through a reverb.
 func roomRenderer(
     _ input: [[Float]], _ reverb: some Module, sampleRate: Double = 48_000, channels: Int? = nil, frames: Int = 4_096
 ) throws -> Renderer {
-    let source = Excerpt(input)
+    let source = Playback(input)
     let channels = channels ?? max(2, input.count)
     let layout = StackLayout(slots: 8, channels: channels, frames: frames)
     return try Renderer(sampleRate: sampleRate, channels: channels, layout: layout) { context in

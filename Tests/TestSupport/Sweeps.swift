@@ -19,7 +19,7 @@ public struct Sweep: Sendable, CustomStringConvertible {
         return "\(numbers)  \(name)"
     }
 
-    /// What the rounding of the output to a `Float`, and of a gain that moves, makes of the tone: it moves too, while the
+    /// The noise that the rounding of the output to a `Float`, and of a gain that moves, adds to the tone: it moves too, while the
     /// rounding of a tone that rests is the same in each turn.
     public static let rounding = -158.0
 

@@ -20,7 +20,7 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     private var aIm: SampleMemory
     private var bRe: SampleMemory
     private var bIm: SampleMemory
-    /// Where the spectra of the newest block are.
+    /// The place of the newest block's spectra.
     private var newest = 0
     /// The number of blocks that are in the ring.
     private var used = 0
@@ -102,7 +102,7 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     ///   - skipped: The number of blocks before it that never came: they count as silent.
     @_noLocks @_noAllocation
     mutating func begin(channels wanted: Int, skipped: Int) {
-        // What the ring has of a channel that was not heard is from before.
+        // The ring still has old spectra of a channel that was not heard.
         let size = partCount &* 2 &* blockLength
         while channels < min(wanted, channelCount) {
             if used > 0 { unsafe (history.base + channels &* size).clearSamples(count: size) }

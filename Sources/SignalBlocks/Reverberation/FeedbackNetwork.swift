@@ -165,7 +165,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             }
         }
         // One block after they have moved, the filters are what they should be to the last bit.
-        // Where a block is long against a glide (at a rate of a few hertz) numbers leap: between them nothing would be stable.
+        // At a rate of a few hertz a block is long against a glide: numbers leap, and between them nothing would be stable.
         let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
         let jumps = isNew || change * Float(delays.number(at: lineCount &- 1)) > 8
         let moves = !jumps && (isFading || !isSame)

@@ -63,7 +63,7 @@ class Example:
         process = subprocess.Popen(
             [self.path, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
-            # Where this runs in the background SIGINT is ignored, and the program would respect that.
+            # A program in the background would go on ignoring SIGINT, as its shell does.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         # A busy machine may begin late: until there is sound, a quarter of a second of it, and a second more.
         for _ in range(600):

@@ -21,7 +21,7 @@ def check(example):
         "--input", "click.wav", says="hall.txt: the room largeHall")
     text = (folder / "hall.txt").read_text()
     assert "decay = 2.8\n" in text, text
-    # The same decay at all frequencies, so that the energy says it.
+    # All frequencies decay alike there, so that the energy says the time.
     for seconds in (1, 3):
         even = text.replace("decay = 2.8", f"decay = {seconds}").replace("name = largeHall", "name = mine")
         even = "\n".join(line.split("=")[0] + "= 1" if "Ratio" in line else line for line in even.splitlines())
