@@ -170,3 +170,10 @@ if let chosen = Context.environment["RENDERSTACK_TESTS"]?.split(separator: " ").
     precondition(unknown.isEmpty, "RENDERSTACK_TESTS: there are no tests called \(unknown.joined(separator: ", ")).")
     package.targets.removeAll { optional.contains($0.name) && !chosen.contains($0.name) }
 }
+
+// SwiftPM looks for tests of XCTest in the index of the sources, which takes the compiler a third of its time, and for a file
+// that starts the tests beside their targets. With that file it needs no index. scripts/test sets this variable; `swift test`
+// would find no tests by it.
+if Context.environment["RENDERSTACK_WITHOUT_INDEX"] != nil {
+    package.targets.append(.testTarget(name: "WithoutIndex", path: "Tests/WithoutIndex/Empty"))
+}
