@@ -149,7 +149,9 @@ func run() async throws {
         let tail = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")
         for (name, times) in [("cycle", tail.cycles), ("reference", tail.reference)] {
             let sorted = times.sorted()
-            tell(name, [0.5, 0.9, 0.99, 0.999].map { "\(percentile($0, sorted))" }.joined(separator: "\t"), sorted.last ?? .nan)
+            tell(
+                name, [0.5, 0.9, 0.99, 0.999].map { "\(percentile($0, sorted))" }.joined(separator: "\t"),
+                sorted.last ?? .nan)
         }
         tell("late", tail.lateCount)
         tell("realtime", tail.isRealtime ? 1 : 0)
