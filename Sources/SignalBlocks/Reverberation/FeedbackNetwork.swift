@@ -45,6 +45,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     private var block: RenderMemory<Float>
     /// The delays against their mean; the gains that are the target of a block; the phases and angles of the turns.
     private let ratios: RenderMemory<Float>
+    private let longestLine: Int
     private var gains: RenderMemory<Float>
     private var phases: RenderMemory<UInt32>
     private var steps: RenderMemory<UInt32>
@@ -74,7 +75,11 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         // Eight pairs are turned at a time.
         phases = RenderMemory(repeating: 0, count: max(8, table.count / 2))
         steps = RenderMemory(repeating: 0, count: phases.count)
-        for line in 0..<table.count { ratios[line] = table[line] }
+        // In the order of the matrix lines of almost the same length would be neighbours: low frequencies would come out of 32 of
+        // them with almost the same phase, and be too soft at first.
+        let step = table.count > 16 ? 5 : 1
+        for line in 0..<table.count { ratios[line] = table[line * step % table.count] }
+        longestLine = (0..<table.count).first { $0 * step % table.count == table.count - 1 } ?? 0
         self.ratios = ratios
         // The signs of a row of Hadamard's matrix for each input, another than the row of the same output.
         let rows = [5, 6, 3, 0, 4, 7, 1, 2]
@@ -129,7 +134,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         findShortest()
         length = 2 &* DelayRing.block
         known = 0
-        grow(to: delay(lineCount &- 1, mean: mean), position: 0)
+        grow(to: delay(longestLine, mean: mean), position: 0)
     }
 
     /// Begins a fade to other delays.
@@ -142,7 +147,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         isFading = true
         for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: lineCount &+ line) }
         findShortest()
-        grow(to: delay(lineCount &- 1, mean: mean), position: position)
+        grow(to: delay(longestLine, mean: mean), position: position)
     }
 
     /// Uses more of the lines, if a delay needs it. What is in them stays in its place in time.
@@ -202,7 +207,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         // One block after they have moved, the filters are what they should be to the last bit.
         // At a rate of a few hertz a block is long against a glide: numbers leap, and between them nothing would be stable.
         let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
-        let jumps = isNew || change * Float(delays.number(at: lineCount &- 1)) > 8
+        let jumps = isNew || change * Float(delays.number(at: longestLine)) > 8
         let moves = !jumps && (isFading || !isSame)
         for line in 0..<lineCount {
             let before = gains.value(at: line)
