@@ -94,7 +94,7 @@ def convolves(example):
     whole = bytearray((folder / "broken.wav").read_bytes())
     whole[22:24] = b"\0\0"
     (folder / "none.wav").write_bytes(whole)
-    refused("none.wav", "channel")
+    refused("none.wav", "Channel count is zero")
     # Ten minutes at another rate.
     write(folder / "minutes.wav", numpy.ones(601_000))
     whole = bytearray((folder / "minutes.wav").read_bytes())
