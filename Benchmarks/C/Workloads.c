@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
@@ -245,3 +246,8 @@ static int64_t now(clockid_t clock) {
 
 int64_t bench_thread_time(void) { return now(CLOCK_THREAD_CPUTIME_ID); }
 int64_t bench_process_time(void) { return now(CLOCK_PROCESS_CPUTIME_ID); }
+
+void bench_sleep(int64_t until) {
+    const struct timespec time = {until / 1000000000, until % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR) {}
+}

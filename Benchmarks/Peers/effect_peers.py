@@ -19,7 +19,9 @@ LADSPA, CALF, LSP = "/usr/lib/ladspa", "http://calf.sourceforge.net/plugins", "h
 
 #: Whose plug-ins they are: their package, and a file of it. And what the program that plays them is built with.
 SOURCES = {"x42": ("x42-plugins", "/usr/lib/lv2/dpl.lv2"), "Calf": ("calf-plugins", "/usr/lib/lv2/calf.lv2"),
-           "LSP": ("lsp-plugins-lv2", "/usr/lib/lv2/lsp-plugins.lv2"), "swh": ("swh-plugins", f"{LADSPA}/sc4_1882.so")}
+           "LSP": ("lsp-plugins-lv2", "/usr/lib/lv2/lsp-plugins.lv2"),
+           "zita-rev1": ("rev-plugins", f"{LADSPA}/zita-reverbs.so"),
+           "Dragonfly": ("dragonfly-reverb-lv2", "/usr/lib/lv2/DragonflyHallReverb.lv2"), "swh": ("swh-plugins", f"{LADSPA}/sc4_1882.so")}
 HOST = {"lv2": (["liblilv-dev", "lv2-dev"], "/usr/include/lilv-0/lilv/lilv.h"),
         "ladspa": (["ladspa-sdk"], "/usr/include/ladspa.h")}
 

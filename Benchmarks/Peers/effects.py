@@ -1,4 +1,4 @@
-"""W6: effects on a stereo sound. What they are fed with, and whether what comes out has been worked on.
+"""W6 and W7: effects and rooms on a stereo sound. What they are fed with, and whether what comes out has been worked on.
 
 A check is a sentence when the work is not done (then the row has no figure), else a note and whether the same work is done.
 """
@@ -8,12 +8,14 @@ import numpy
 from peer import Failure, RATE
 
 #: What a time is divided by besides the frames: channels, where the figure is of one sample.
-CHANNELS = {"W6-limiter": 1, "W6-compressor": 2, "W6-compressor-rms": 2, "W6-clip": 2, "W6-chorus": 1}
+CHANNELS = {"W6-limiter": 1, "W6-compressor": 2, "W6-compressor-rms": 2, "W6-clip": 2, "W6-chorus": 1,
+            "W7-reverb": 1, "W7-reverb-light": 1, "W7-convolution": 1}
 #: The settings, which all have as far as they can.
 CEILING, RELEASE, LOOK_AHEAD = -1.0, 0.05, 0.005
 THRESHOLD, RATIO, KNEE, ATTACK, RECOVERY = -18.0, 4.0, 6.0, 0.01, 0.15
 DRIVE = 26.0
 VOICES, TURNS, DELAY, DEPTH = 3, 0.5, 0.012, 0.002
+SECONDS, MIX = 2, 0.5
 
 
 def amplitude(decibels):
@@ -56,9 +58,18 @@ def checked_sound(workload):
     if workload.startswith("W6-compressor"):
         second = numpy.sin(2 * numpy.pi * 1000 / RATE * numpy.arange(2 * RATE))
         return both(numpy.concatenate([second * amplitude(one) for one in (-40, -12, 0)]))
+    if workload.startswith("W7"):
+        burst = numpy.random.default_rng(8).uniform(-0.5, 0.5, (RATE // 2, 2))
+        return numpy.concatenate([burst, numpy.zeros((3 * RATE, 2))])
     if workload == "W6-clip":
         return both(numpy.sin(2 * numpy.pi * 5000 / RATE * numpy.arange(RATE)))
     return both(0.5 * numpy.sin(2 * numpy.pi * 1000 / RATE * numpy.arange(8 * RATE)))
+
+
+def response():
+    """Two seconds of noise that decays by 60 dB."""
+    noise = numpy.random.default_rng(9).uniform(-0.05, 0.05, (2 * RATE, 2))
+    return noise * 10 ** (-3 * numpy.arange(2 * RATE)[:, None] / (2 * RATE))
 
 
 def check(workload, output):
@@ -72,6 +83,10 @@ def check(workload, output):
         return clips(output)
     if workload == "W6-chorus":
         return sings(output)
+    if workload == "W7-convolution":
+        return convolves(output)
+    if workload.startswith("W7"):
+        return rings(output)
     return compresses(output)
 
 
@@ -110,6 +125,32 @@ def clips(output):
     folded = sum(bins[1:20]) - harmonics
     ratio = 10 * numpy.log10(folded / harmonics + 1e-20)
     return f"folded back {ratio:.0f} dB", bool(ratio < -30)
+
+
+def rings(output):
+    """The time of 60 dB, by two parts of what is left when the burst is over."""
+    first, second = (decibels(level(output[int(at * RATE):int((at + 0.3) * RATE)])) for at in (0.8, 1.8))
+    if not -70 < first < 0 or second > first - 3:
+        raise Failure(f"does not ring: {first:.0f} dB after 0.3 s, {second:.0f} dB a second later")
+    left, right = output[int(0.8 * RATE):int(1.8 * RATE)].T
+    common = abs(float((left * right).sum())) / float(numpy.sqrt((left ** 2).sum() * (right ** 2).sum()))
+    time = 60 / (first - second)
+    # All have a decay that goes with the frequency, and each its own.
+    return f"decays in {time:.1f} s, {100 * common:.0f} % in common", bool(0.8 < time < 3.5 and common < 0.5)
+
+
+def convolves(output):
+    """The error against a convolution in double precision."""
+    sound, room = checked_sound("W7"), response()
+    size = 1 << 19
+    # As 32-bit floats, which all get.
+    spectra = [numpy.fft.rfft(samples.astype("<f4").astype(float), size, axis=0) for samples in (sound, room)]
+    wanted = numpy.fft.irfft(spectra[0] * spectra[1], size, axis=0)
+    count = min(len(output), len(sound)) - 1024
+    error = 10 * numpy.log10(numpy.square(output[:count] - wanted[:count]).sum() / numpy.square(wanted[:count]).sum() + 1e-30)
+    if error > -60:
+        raise Failure(f"does not convolve: an error of {error:.0f} dB")
+    return f"error {error:.0f} dB", True
 
 
 def sings(output):

@@ -25,6 +25,7 @@
 #include <lv2/options/options.h>
 #include <lv2/parameters/parameters.h>
 #include <lv2/urid/urid.h>
+#include <lv2/worker/worker.h>
 #endif
 
 enum { cycle = 64, rate = 48000, most_ports = 256, atom_room = 65536 };
@@ -151,6 +152,21 @@ static void clear_atoms(void) {
     }
 }
 
+// What a plug-in hands to a worker is done at once.
+static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size, const void *data) {
+    LilvInstance *instance = *(LilvInstance **)handle;
+    const LV2_Worker_Interface *worker = lilv_instance_get_extension_data(instance, LV2_WORKER__interface);
+    return worker->work_response ? worker->work_response(lilv_instance_get_handle(instance), size, data) : LV2_WORKER_SUCCESS;
+}
+
+static LV2_Worker_Status schedule(LV2_Worker_Schedule_Handle handle, uint32_t size, const void *data) {
+    LilvInstance *instance = *(LilvInstance **)handle;
+    const LV2_Worker_Interface *worker =
+        instance ? lilv_instance_get_extension_data(instance, LV2_WORKER__interface) : NULL;
+    if (!worker) return LV2_WORKER_ERR_UNKNOWN;
+    return worker->work(lilv_instance_get_handle(instance), respond, handle, size, data);
+}
+
 static void open_lv2(const char *uri) {
     LilvWorld *world = lilv_world_new();
     lilv_world_load_all(world);
@@ -169,7 +185,7 @@ static void open_lv2(const char *uri) {
         (LV2_Options_Option){LV2_OPTIONS_INSTANCE, 0, map_uri(NULL, LV2_PARAMETERS__sampleRate), 4, number, &samples};
     LV2_Feature mapping = {LV2_URID__map, &map}, chosen = {LV2_OPTIONS__options, options};
     LV2_Feature bounded = {LV2_BUF_SIZE__boundedBlockLength, NULL};
-    const LV2_Feature *features[] = {&mapping, &chosen, &bounded, NULL};
+    static LV2_Worker_Schedule schedules[2] = {{&instances[0], schedule}, {&instances[1], schedule}};
 
     uint32_t ports = lilv_plugin_get_num_ports(plugin);
     if (ports > most_ports) stop("It has too many ports", uri);
@@ -189,6 +205,8 @@ static void open_lv2(const char *uri) {
     }
     instance_count = instances_for(inputs, outputs);
     for (int number = 0; number < instance_count; number++) {
+        LV2_Feature working = {LV2_WORKER__schedule, &schedules[number]};
+        const LV2_Feature *features[] = {&mapping, &chosen, &bounded, &working, NULL};
         LilvInstance *instance = lilv_plugin_instantiate(plugin, rate, features);
         if (!instance) stop("It cannot be made", uri);
         int from = number, to = number;

@@ -30,6 +30,16 @@ private func lines(_ workload: String, _ size: Int) throws -> (lines: [any Line]
 
 private func measure(_ workload: String, _ size: Int) throws {
     let options = Options.given
+    if workload == "W7-convolution" {
+        let input = try read(options.text("input") ?? "", channels: 2)
+        let response = try read(options.text("response") ?? "", channels: 2)
+        for (name, isSpread) in [("RenderStack", false), ("RenderStack, spread over the cycles", true)] {
+            let costs = try Rooms.measure(
+                input, response, cycle: size, isSpread: isSpread, rounds: options.number("rounds", 3))
+            tell(workload, name, median(costs))
+        }
+        return
+    }
     let milliseconds = Double(options.number("milliseconds", 20))
     if workload == "W4" {
         for kernel in try Kernels.all() {
@@ -83,6 +93,14 @@ func run() async throws {
     case "measure": try measure(words[1], size)
     case "render":
         let folder = options.text("folder") ?? "."
+        if words[1] == "W7-convolution" {
+            let input = try read(options.text("input") ?? "", channels: 2)
+            let response = try read(options.text("response") ?? "", channels: 2)
+            let renderer = try Rooms.renderer(input, try Rooms.reverb(response, false))
+            let heard = renderer.renderOffline(frames: options.number("frames", 4_800), cycle: size)
+            try write([heard.array(0), heard.array(1)], to: "\(options.text("folder") ?? ".")/RenderStack.f32")
+            return
+        }
         for line in try lines(words[1], size).lines {
             try write(line.render(options.number("frames", 4_800)), to: "\(folder)/\(line.name).f32")
         }
@@ -127,6 +145,16 @@ func run() async throws {
         tell("stalls", stalls.count)
         tell("longest stall", stalls.last ?? 0)
         tell("stalled", stalls.reduce(0, +))
+    case "rooms-tail":
+        let tail = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")
+        for (name, times) in [("cycle", tail.cycles), ("reference", tail.reference)] {
+            let sorted = times.sorted()
+            tell(
+                name, [0.5, 0.9, 0.99, 0.999].map { "\(percentile($0, sorted))" }.joined(separator: "\t"),
+                sorted.last ?? .nan)
+        }
+        tell("late", tail.lateCount)
+        tell("realtime", tail.isRealtime ? 1 : 0)
     case "start":
         let start = try await Live.start()
         tell("first sample", start.firstSample)

@@ -1,6 +1,6 @@
 import RenderStack
 
-/// W6: effects on a stereo sound, one each, at the settings that the peers have too.
+/// W6 and W7: effects and rooms on a stereo sound, one each, at the settings that the peers have too.
 enum Effects {
     /// Returns our renderers for a workload, and what their time is divided by: the frames of a cycle, or its samples. The
     /// first has one effect, the second nine, so that the time of eight is known without that of the engine around them.
@@ -15,12 +15,21 @@ enum Effects {
         case "W6-chorus":
             let chorus = { Chorus(voices: 3, rate: 0.5, delay: 0.012, depth: 0.002, spread: 1, mix: 0.5) }
             return (try lines(input, chorus), frames)
+        case "W7-reverb": return (try lines(input) { Reverb(room, mix: 0.5) }, frames)
+        case "W7-reverb-light": return (try lines(input) { Reverb(room, mix: 0.5, quality: .light) }, frames)
         default: return nil
         }
     }
 
     private static func compressor(_ detector: LevelDetector) -> Compressor {
         Compressor(threshold: -18, ratio: 4, knee: 6, attack: 0.01, release: 0.15, detector: detector)
+    }
+
+    /// A hall of two seconds, with all that a preset has: early reflections, three ranges of decay, modulation.
+    private static var room: Reverb.Preset {
+        var room = Reverb.Preset.mediumHall
+        room.decay = 2
+        return room
     }
 
     private static func lines(_ input: [[Float]], _ effect: () -> some Module) throws -> [any Line] {
@@ -47,7 +56,7 @@ enum Effects {
 }
 
 /// Pushes a stereo sound that begins again at its end.
-private final class Around: Generator {
+final class Around: Generator {
     private struct Sound: ~Copyable, Sendable {
         var samples: RenderMemory<Float>
         let frames: Int

@@ -26,7 +26,7 @@ public struct Axis: Sendable {
     }
 
     /// The number of a pixel.
-    func value(_ pixel: Double) -> Double {
+    public func value(_ pixel: Double) -> Double {
         let share = (pixel - Double(from)) / Double(to - from)
         return isLogarithmic
             ? range.lowerBound * RenderMath.exp2(share * RenderMath.log2(range.upperBound / range.lowerBound))
@@ -34,7 +34,7 @@ public struct Axis: Sendable {
     }
 
     /// Round numbers of the range: some `count` of them, or 1, 2 and 5 of each ten.
-    func marks(_ count: Int) -> [Double] {
+    public func marks(_ count: Int) -> [Double] {
         if isLogarithmic {
             return [1.0, 10, 100, 1_000, 10_000].flatMap { [$0, 2 * $0, 5 * $0] }.filter(range.contains)
         }

@@ -63,6 +63,20 @@ public struct Picture: Sendable {
         }
     }
 
+    /// Returns this picture with another one, of the same width, below.
+    public func above(_ other: Picture) -> Picture {
+        var both = Picture(width: width, height: height + other.height)
+        for row in 0..<height {
+            for column in 0..<width { both.pixels[row * width + column] = pixels[row * width + column] }
+        }
+        for row in 0..<other.height {
+            for column in 0..<min(width, other.width) {
+                both.pixels[(height + row) * width + column] = other.pixels[row * other.width + column]
+            }
+        }
+        return both
+    }
+
     /// The place of a text relative to its position.
     public enum Alignment: Sendable { case left, centre, right }
 

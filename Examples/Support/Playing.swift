@@ -164,14 +164,18 @@ extension Options {
 
     /// Draws a sound file that was made, beside it, and says so.
     ///
-    /// - Parameter path: The sound file; the picture has its name, with `.png`.
-    public func draw(_ path: String) throws {
-        let picture = try SoundPicture.draw(path)
+    /// - Parameters:
+    ///   - path: The sound file; the picture has its name, with `.png`.
+    ///   - below: What is drawn below, and its name.
+    public func draw(_ path: String, below: (picture: Picture, name: String)? = nil) throws {
+        var picture = try SoundPicture.draw(path)
+        if let below { picture = picture.above(below.picture) }
         let name = path.split(separator: "/").last ?? ""
         let ending = name.lastIndex(of: ".").map { name.distance(from: $0, to: name.endIndex) } ?? 0
         let stem = path.dropLast(ending)
         try picture.write(to: stem + ".png")
-        print("\(stem).png: its waveform and its spectrogram")
+        let all = ["its waveform", "its spectrogram"] + (below.map { [$0.name] } ?? [])
+        print("\(stem).png: \(all.dropLast().joined(separator: ", ")) and \(all.last ?? "")")
     }
 
     /// Says what the watchdog thinks of the program, or how it is asked.

@@ -75,9 +75,10 @@ do {
     let response = whole.trimmed()
     try response.save(path: path)
     print("\(path): \(response.frameCount) frames, \((1_000 * response.duration).rounded() / 1_000) s")
-    try options.draw(path)
+    let decays = whole.decay()
+    try options.draw(path, below: (DecayPicture.draw(decays), "its decay by octaves"))
     print("The sound arrives \((100_000 * Double(whole.arrival) / rate).rounded() / 100) ms after it was sent.")
-    for line in DecayTable.lines(whole.decay()) { print(line) }
+    for line in DecayTable.lines(decays) { print(line) }
 } catch {
     Terminal.stop("measure-room: \(error)", status: 1)
 }

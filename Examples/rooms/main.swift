@@ -47,6 +47,10 @@ do {
         context.output()  // onto the output
         if let recorder { context.run(recorder) }  // listens to the top
     }
+    if let path = options.text("response"), let response, let convolution {
+        let megabytes = Double(convolution.memoryBytes / 100_000) / 10
+        print("\(path): \(response.frameCount) frames of \(response.channelCount) channels, \(megabytes) MB in memory")
+    }
     renderer.transaction {  // both on the same frame
         player.play()
         recorder?.begin()

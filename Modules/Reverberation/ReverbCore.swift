@@ -23,8 +23,11 @@ struct ReverbCore: ~Copyable, Sendable {
     /// The delay of each stage of each channel, before the network and then for the early reflections, and the shortest of them.
     private var stages: RenderMemory<Int32>
     private let shortestStage: Int
-    /// The places of the early reflections against the mean path, and their gains.
-    private let taps: RenderMemory<Float>
+    /// The early reflections of each channel against the mean path, and before each channel's what goes into the network.
+    private let places: RenderMemory<Float>
+    /// The same as taps, at present and at the end of a fade.
+    private var taps: DelayTaps
+    private var nextTaps: DelayTaps
 
     private var inputs: RenderMemory<Float>
     private var wet: RenderMemory<Float>
@@ -46,6 +49,8 @@ struct ReverbCore: ~Copyable, Sendable {
     private var send = Ramp(0)
     private var lastShare: Float = 0
     private var lastLevel: Float = 0
+    private var lastCrossovers: (Float, Float) = (-1, -1)
+    private var tangents: (Float, Float) = (0, 0)
     private var early = Ramp(0)
     private var diffusion = Ramp(0)
     private var width = Ramp(0)
@@ -58,7 +63,10 @@ struct ReverbCore: ~Copyable, Sendable {
         self.sampleRate = rate
         let longest = Float(Reverb.Preset.sizes.upperBound) / ReverbCore.speed
         network = FeedbackNetwork(lines: lines, longestMean: longest * rate + 1, inputs: channels)
-        taps = ReverbCore.makeTaps(channels)
+        var places = RenderMemory<Float>(repeating: 0, count: channels * (ReverbCore.tapCount + 1))
+        taps = DelayTaps(channels: channels, reflections: ReverbCore.tapCount, places: &places)
+        nextTaps = DelayTaps(channels: channels, reflections: ReverbCore.tapCount, places: &places)
+        self.places = places
         past = DelayRing(
             channels: channels,
             frames: Int((Reverb.Preset.preDelays.upperBound + longest * ReverbCore.furthest) * rate) + 2)
@@ -92,25 +100,6 @@ struct ReverbCore: ~Copyable, Sendable {
     /// A place that no early reflection reaches.
     private static let furthest: Float = 2.3
 
-    /// Returns places and gains of the early reflections of each channel.
-    private static func makeTaps(_ channels: Int) -> RenderMemory<Float> {
-        var taps = RenderMemory<Float>(repeating: 0, count: channels * tapCount * 2)
-        var chance: UInt32 = 12_345
-        for channel in 0..<channels {
-            var energy: Float = 0
-            for tap in 0..<tapCount {
-                chance = chance &* 1_664_525 &+ 1_013_904_223
-                let place = 0.3 + 0.2 * (Float(tap) + Float(chance >> 8) * 0x1p-24)
-                let gain = (chance & 0x80 == 0 ? 1 : -1) / (0.5 + place)
-                taps[2 * (channel * tapCount + tap)] = place
-                taps[2 * (channel * tapCount + tap) + 1] = gain
-                energy += gain * gain
-            }
-            for tap in 0..<tapCount { taps[2 * (channel * tapCount + tap) + 1] /= energy.squareRoot() }
-        }
-        return taps
-    }
-
     /// Forgets all sound, at once.
     @_noLocks @_noAllocation
     mutating func reset() {
@@ -131,7 +120,7 @@ struct ReverbCore: ~Copyable, Sendable {
             if first == 0 { begin(settings, at: done) }
             let piece = min(min(frames &- done, ReverbCore.block &- first), min(network.shortest, shortestStage))
             take(&context, settings.freeze, at: done, count: piece)
-            reflect(first: first, count: piece)
+            reflect(count: piece)
             network.process(inputs, inputCount: channels, outputs: &late, position: position, count: piece)
             add(&context, settings.mix, at: done, first: first, count: piece)
             position &+= piece
@@ -158,8 +147,10 @@ struct ReverbCore: ~Copyable, Sendable {
         numbers.middle = middle * open
         numbers.low = middle * (1 / settings.lowRatio[frame] - 1) * open
         numbers.high = middle * (1 / settings.highRatio[frame] - 1) * open
-        numbers.lowTangent = tangent(low)
-        numbers.highTangent = tangent(high)
+        if low != lastCrossovers.0 { tangents.0 = tangent(low) }
+        if high != lastCrossovers.1 { tangents.1 = tangent(high) }
+        lastCrossovers = (low, high)
+        (numbers.lowTangent, numbers.highTangent) = tangents
         numbers.swing = settings.modulation[frame] * 0.16 * open
         numbers.step = min(settings.modulationRate[frame] * Float(ReverbCore.block) / sampleRate, 0.4) * 0x1p32
         let start = isFading ? Float(Int32(truncatingIfNeeded: fadeBlock)) / Float(fadeBlocks) : 0
@@ -193,18 +184,31 @@ struct ReverbCore: ~Copyable, Sendable {
             (size, preDelay) = (settings.size, settings.preDelay)
             (isFading, fadeBlock) = (false, 0)
             network.jump(toMean: size / ReverbCore.speed * sampleRate)
+            arrive()
             return
         }
         if isFading && fadeBlock >= fadeBlocks {
             (size, preDelay) = (nextSize, nextPreDelay)
             isFading = false
             network.endFade()
+            arrive()
         }
         if !isFading && (settings.size != size || settings.preDelay != preDelay) {
             (nextSize, nextPreDelay) = (settings.size, settings.preDelay)
             (isFading, fadeBlock) = (true, 0)
-            if nextSize != size { network.fade(toMean: nextSize / ReverbCore.speed * sampleRate) }
+            if nextSize != size { network.fade(toMean: nextSize / ReverbCore.speed * sampleRate, position: position) }
+            nextTaps.place(
+                by: places, channels: channels, reflections: ReverbCore.tapCount, preDelay: nextPreDelay * sampleRate,
+                mean: nextSize / ReverbCore.speed * sampleRate)
         }
+    }
+
+    /// Puts the taps where they are without a fade.
+    @_noLocks @_noAllocation
+    private mutating func arrive() {
+        taps.place(
+            by: places, channels: channels, reflections: ReverbCore.tapCount, preDelay: preDelay * sampleRate,
+            mean: size / ReverbCore.speed * sampleRate)
     }
 
     // MARK: Pieces of a block
@@ -230,40 +234,39 @@ struct ReverbCore: ~Copyable, Sendable {
 
     /// Reads early reflections, and what goes into the network.
     @_noLocks @_noAllocation
-    private mutating func reflect(first: Int, count: Int) {
-        let view = ReverbView(
-            from: (preDelay * sampleRate, size / ReverbCore.speed * sampleRate),
-            to: (nextPreDelay * sampleRate, nextSize / ReverbCore.speed * sampleRate), isFading: isFading, fade: fade,
-            position: position, count: count)
+    private mutating func reflect(count: Int) {
+        let away = Ramp(from: 1 - fade.start, to: 1 - fade.value(at: ReverbCore.block))
+        let isEarly = early.start != 0 || early.slope != 0
         for channel in 0..<channels {
             let base = channel &* ReverbCore.block
             inputs.clear(from: base, count: count)
             wet.clear(from: base, count: count)
-            view.add(past, to: &inputs, at: base, channel, 0, send)
-            if early.start != 0 || early.slope != 0 {
-                for tap in 0..<ReverbCore.tapCount {
-                    let number = 2 &* (channel &* ReverbCore.tapCount &+ tap)
-                    let (place, gain) = (taps.value(at: number), taps.value(at: number &+ 1))
-                    var level = early
-                    level.start *= gain
-                    level.slope *= gain
-                    // Every second comes from the other side.
-                    let other = tap & 1 == 1 && channel ^ 1 < channels ? channel ^ 1 : channel
-                    view.add(past, to: &wet, at: base, other, place, level)
+            let tap = channel &* (ReverbCore.tapCount &+ 1)
+            past.add(
+                taps, from: tap, tapCount: 1, to: &inputs, at: base, gain: isFading ? send.times(away) : send,
+                position: position, count: count)
+            if isEarly {
+                past.add(
+                    taps, from: tap &+ 1, tapCount: ReverbCore.tapCount, to: &wet, at: base,
+                    gain: isFading ? early.times(away) : early, position: position, count: count)
+            }
+            if isFading {
+                past.add(
+                    nextTaps, from: tap, tapCount: 1, to: &inputs, at: base, gain: send.times(fade), position: position,
+                    count: count)
+                if isEarly {
+                    past.add(
+                        nextTaps, from: tap &+ 1, tapCount: ReverbCore.tapCount, to: &wet, at: base,
+                        gain: early.times(fade), position: position, count: count)
                 }
             }
-            for stage in 0..<ReverbCore.stageCount {
-                let line = channel &* ReverbCore.stageCount &+ stage
-                let second = line &+ channelCount &* ReverbCore.stageCount
-                diffusers.diffuse(
-                    &inputs, at: base, channel: line, delay: Int(stages.number(at: line)), gain: diffusion,
-                    position: position,
-                    count: count)
-                diffusers.diffuse(
-                    &wet, at: base, channel: second, delay: Int(stages.number(at: second)), gain: diffusion,
-                    position: position,
-                    count: count)
-            }
+            let line = channel &* ReverbCore.stageCount
+            diffusers.diffuse(
+                &inputs, at: base, channel: line, stages: ReverbCore.stageCount, delays: stages, gain: diffusion,
+                position: position, count: count)
+            diffusers.diffuse(
+                &wet, at: base, channel: line &+ channelCount &* ReverbCore.stageCount, stages: ReverbCore.stageCount,
+                delays: stages, gain: diffusion, position: position, count: count)
         }
     }
 
@@ -277,7 +280,7 @@ struct ReverbCore: ~Copyable, Sendable {
             let lane = ReverbCore.lane(channel)
             if channel &+ 1 < channels {
                 let (other, otherLane) = (base &+ ReverbCore.block, ReverbCore.lane(channel &+ 1))
-                widen(base, other, lane, otherLane, first: first, count: count)
+                wet.widen(base, other, adding: late, lanes: (lane, otherLane), width: width, first: first, count: count)
                 blend(&top, channel, mix, at: start, count: count)
                 blend(&top, channel &+ 1, mix, at: start, count: count)
                 channel &+= 2
@@ -289,29 +292,12 @@ struct ReverbCore: ~Copyable, Sendable {
         }
     }
 
-    /// Adds the outputs of the network to the early reflections of two channels, and brings them together.
-    @_noLocks @_noAllocation
-    private mutating func widen(
-        _ base: Int, _ other: Int, _ lane: Int, _ otherLane: Int, first: Int, count: Int
-    ) {
-        let width = width
-        for i in 0..<count {
-            let left = wet.value(at: base &+ i) + late.value(at: 8 &* i &+ lane)
-            let right = wet.value(at: other &+ i) + late.value(at: 8 &* i &+ otherLane)
-            let middle = 0.5 * (left + right)
-            let side = 0.5 * (left - right) * width.value(at: first &+ i)
-            wet.put(middle + side, at: base &+ i)
-            wet.put(middle - side, at: other &+ i)
-        }
-    }
-
     @_noLocks @_noAllocation
     private func blend(_ top: inout AudioBuffer, _ channel: Int, _ mix: Glide, at start: Int, count: Int) {
         var samples = top[channel]
         let base = channel &* ReverbCore.block
         if mix.isFlat {
-            let (share, rest) = (mix.end, 1 - mix.end)
-            for i in 0..<count { samples[start &+ i] = samples[start &+ i] * rest + wet.value(at: base &+ i) * share }
+            wet.blend(from: base, into: &samples, at: start, share: mix.end, rest: 1 - mix.end, count: count)
         } else {
             for i in 0..<count {
                 let share = mix[start &+ i]

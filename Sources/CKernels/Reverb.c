@@ -81,78 +81,109 @@ INLINE void write_lines(
     }
 }
 
-// Sums and differences of all, by three butterflies.
-INLINE f8 mix_eight(f8 x) {
-    const f8 a = {1, 1, 1, 1, -1, -1, -1, -1}, b = {1, 1, -1, -1, 1, 1, -1, -1}, c = {1, -1, 1, -1, 1, -1, 1, -1};
-    x = x * a + __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
-    x = x * b + __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5);
-    return x * c + __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+// Sums and differences of all, by butterflies. The factors are 1 and -1: their products are exact, so that a product and a sum
+// in one step have the same bits as in two.
+#define STEP(V, x, signs, ...) \
+    (fused ? __builtin_elementwise_fma(x, signs, __builtin_shufflevector(x, x, __VA_ARGS__)) \
+           : x * signs + __builtin_shufflevector(x, x, __VA_ARGS__))
+#define FOUR -1, -1, -1, -1
+#define ONES 1, 1, 1, 1
+
+INLINE f8 mix_8(f8 x, const bool fused) {
+    const f8 a = {ONES, FOUR}, b = {1, 1, -1, -1, 1, 1, -1, -1}, c = {1, -1, 1, -1, 1, -1, 1, -1};
+    x = STEP(f8, x, a, 4, 5, 6, 7, 0, 1, 2, 3);
+    x = STEP(f8, x, b, 2, 3, 0, 1, 6, 7, 4, 5);
+    return STEP(f8, x, c, 1, 0, 3, 2, 5, 4, 7, 6);
 }
 
-INLINE f8 without_dust(f8 x) {
+INLINE f16 mix_16(f16 x, const bool fused) {
+    const f16 o = {ONES, ONES, FOUR, FOUR}, a = {ONES, FOUR, ONES, FOUR};
+    const f16 b = {1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1};
+    const f16 c = {1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1};
+    x = STEP(f16, x, o, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    x = STEP(f16, x, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+    x = STEP(f16, x, b, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+    return STEP(f16, x, c, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+}
+
+INLINE f8 neighbours_8(f8 y) { return __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6); }
+INLINE f16 neighbours_16(f16 y) {
+    return __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+}
+
+INLINE f8 without_dust_8(f8 x) {
     i8 size = (i8)x & 0x7fffffff;
     return (f8)((i8)x & (i8)((f8)size > 1e-12f));
 }
 
-INLINE void turn_network(
-    float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
-    const size_t groups, const bool moves
-) {
-    const size_t lines = groups * 8;
-    f8 low[4], high[4];
-    for (size_t g = 0; g < groups; g++) {
-        low[g] = load8(numbers + network_low_state * lines + g * 8);
-        high[g] = load8(numbers + network_high_state * lines + g * 8);
-    }
-#define ROW(name) load8(numbers + network_##name * lines + g * 8)
-#define MOVED(name) (moves ? ROW(name) + ROW(name##_slope) * time : ROW(name))
-    for (size_t i = 0; i < count; i++) {
-        float *row = block + i * lines;
-        f8 time = spread8((float)(first + (int32_t)i)), x[4];
-        for (size_t g = 0; g < groups; g++) {
-            f8 in = load8(row + g * 8) * (ROW(gain) + ROW(gain_slope) * time);
-            f8 middle = MOVED(low_direct) * in + low[g];
-            low[g] = MOVED(low_feed) * in + MOVED(low_hold) * low[g];
-            x[g] = MOVED(high_direct) * middle + high[g];
-            high[g] = MOVED(high_feed) * middle + MOVED(high_hold) * high[g];
-        }
-        if (groups == 4) {
-            for (int g = 0; g < 2; g++) {
-                f8 sum = x[g] + x[g + 2];
-                x[g + 2] = x[g] - x[g + 2];
-                x[g] = sum;
-            }
-        }
-        if (groups > 1) {
-            for (size_t g = 0; g < groups; g += 2) {
-                f8 sum = x[g] + x[g + 1];
-                x[g + 1] = x[g] - x[g + 1];
-                x[g] = sum;
-            }
-        }
-        for (size_t g = 0; g < groups; g++) {
-            f8 y = mix_eight(x[g]);
-            if (g == 0) store8(late + i * 8, y);
-            f8 neighbour = __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6);
-            y = y * (ROW(cosine) + ROW(cosine_slope) * time) + neighbour * (ROW(sine) + ROW(sine_slope) * time);
-            for (size_t c = 0; c < channels; c++) {
-                y += load8(numbers + (network_inputs + c) * lines + g * 8) * spread8(inputs[c * piece + i]);
-            }
-            store8(row + g * 8, without_dust(y));
-        }
-    }
-#undef MOVED
-#undef ROW
-    for (size_t g = 0; g < groups; g++) {
-        store8(numbers + network_low_state * lines + g * 8, without_dust(low[g]));
-        store8(numbers + network_high_state * lines + g * 8, without_dust(high[g]));
-    }
+INLINE f16 without_dust_16(f16 x) {
+    i16 size = (i16)x & 0x7fffffff;
+    return (f16)((i16)x & (i16)((f16)size > 1e-12f));
 }
+
+INLINE f8 first_8(f8 x) { return x; }
+INLINE f8 first_16(f16 x) { return low8(x); }
+
+// Frames through the equalisers and the matrix, in vectors of eight lines, or of sixteen.
+#define ROW(name) LOAD(numbers + network_##name * lines + g * width)
+#define MOVED(name) (moves ? ROW(name) + ROW(name##_slope) * time : ROW(name))
+#define TURN(size) \
+INLINE void turn_network_##size( \
+    float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count, \
+    const size_t vectors, const bool moves, const bool fused \
+) { \
+    const size_t width = size, lines = vectors * width; \
+    f##size low[2], high[2]; \
+    for (size_t g = 0; g < vectors; g++) low[g] = ROW(low_state), high[g] = ROW(high_state); \
+    for (size_t i = 0; i < count; i++) { \
+        float *row = block + i * lines; \
+        f##size time = SPREAD((float)(first + (int32_t)i)), x[2]; \
+        for (size_t g = 0; g < vectors; g++) { \
+            f##size in = LOAD(row + g * width) * MOVED(gain); \
+            f##size middle = MOVED(low_direct) * in + low[g]; \
+            low[g] = MOVED(low_feed) * in + MOVED(low_hold) * low[g]; \
+            x[g] = MOVED(high_direct) * middle + high[g]; \
+            high[g] = MOVED(high_feed) * middle + MOVED(high_hold) * high[g]; \
+        } \
+        if (vectors == 2) { \
+            f##size sum = x[0] + x[1]; \
+            x[1] = x[0] - x[1]; \
+            x[0] = sum; \
+        } \
+        for (size_t g = 0; g < vectors; g++) { \
+            f##size y = mix_##size(x[g], fused); \
+            if (g == 0) store8(late + i * 8, first_##size(y)); \
+            y = y * (ROW(cosine) + ROW(cosine_slope) * time) \
+                + neighbours_##size(y) * (ROW(sine) + ROW(sine_slope) * time); \
+            for (size_t c = 0; c < channels; c++) \
+                y += LOAD(numbers + (network_inputs + c) * lines + g * width) * SPREAD(inputs[c * piece + i]); \
+            STORE(row + g * width, without_dust_##size(y)); \
+        } \
+    } \
+    for (size_t g = 0; g < vectors; g++) { \
+        STORE(numbers + network_low_state * lines + g * width, without_dust_##size(low[g])); \
+        STORE(numbers + network_high_state * lines + g * width, without_dust_##size(high[g])); \
+    } \
+}
+#define LOAD load8
+#define STORE store8
+#define SPREAD spread8
+TURN(8)
+#undef LOAD
+#undef STORE
+#undef SPREAD
+#define LOAD load16
+#define STORE store16
+#define SPREAD spread16
+TURN(16)
+#undef LOAD
+#undef STORE
+#undef SPREAD
 
 INLINE void network_of(
     float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
     bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
-    const size_t groups
+    const size_t groups, const bool fused
 ) {
     const size_t lines = groups * 8;
     for (size_t g = 0; g < groups; g++) {
@@ -161,55 +192,96 @@ INLINE void network_of(
             numbers + network_fade * lines + g * 8, numbers + network_fade_slope * lines + g * 8, fades, block + g * 8,
             lines, first, count);
     }
-    if (moves) turn_network(numbers, inputs, channels, block, late, first, count, groups, true);
-    else if (channels == 2) turn_network(numbers, inputs, 2, block, late, first, count, groups, false);
-    else turn_network(numbers, inputs, channels, block, late, first, count, groups, false);
+#define TURNED(channels, moves) \
+    (groups == 1 ? turn_network_8(numbers, inputs, channels, block, late, first, count, 1, moves, fused) \
+                 : turn_network_16(numbers, inputs, channels, block, late, first, count, groups / 2, moves, fused))
+    if (moves) TURNED(channels, true);
+    else if (channels == 2) TURNED(2, false);
+    else TURNED(channels, false);
+#undef TURNED
     for (size_t g = 0; g < groups; g++) {
         write_lines(ring + g * 8 * stride, stride, mask, position, block + g * 8, lines, count);
     }
 }
 
-INLINE void network_body(
-    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-    bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
-    size_t groups
-) {
-#define NETWORK(g) network_of( \
-    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, block, late, first, count, g)
-    if (groups == 1) NETWORK(1);
-    else if (groups == 2) NETWORK(2);
-    else NETWORK(4);
-#undef NETWORK
+#define NETWORK(name, fused) \
+INLINE void name( \
+    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades, \
+    bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count, \
+    size_t groups \
+) { \
+    if (groups == 1) NETWORK_OF(1, fused); \
+    else if (groups == 2) NETWORK_OF(2, fused); \
+    else NETWORK_OF(4, fused); \
 }
+#define NETWORK_OF(g, fused) network_of( \
+    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, block, late, first, count, g, fused)
+NETWORK(network_narrow, false)
+NETWORK(network_wide, true)
 
-KERNEL(void, network,
+KERNEL_OF(void, network, network_narrow, network_wide,
     (float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
         bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
         size_t groups),
     ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, block, late, first, count, groups)
 
-INLINE void diffuse_body(
-    float *restrict ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope,
-    int32_t first, float *restrict samples, size_t count
+// The frames from `first` on, as numbers.
+INLINE f8 times_from(int32_t first) {
+    const i8 steps = {0, 1, 2, 3, 4, 5, 6, 7};
+    return __builtin_convertvector(steps + first, f8);
+}
+
+// What is older than the ring counts as zero.
+INLINE f8 since(f8 x, int32_t age, int32_t delay) {
+    const i8 steps = {0, 1, 2, 3, 4, 5, 6, 7};
+    return (f8)((i8)x & (steps + age >= delay));
+}
+
+// Eight frames at a time go through all filters. Behind the last of `count` there is room.
+INLINE void diffuse_through(
+    float *restrict const *lines, const float *const *past, int32_t mask, int32_t age, const int32_t *delays,
+    const size_t stages, f8 gain, f8 slope, int32_t first, float *restrict samples, size_t count, const bool young, const bool twice
 ) {
-    float held[piece];
-    recall(ring, mask, position, age, delay, held, count);
-    float *to = ring + (position & mask);
-    for (size_t i = 0; i < count; i++) {
-        float g = gain + slope * (float)(first + (int32_t)i);
-        float in = samples[i] + g * held[i];
-        in = __builtin_fabsf(in) > 1e-12f ? in : 0;
-        samples[i] = held[i] - g * in;
-        held[i] = in;
+    for (size_t i = 0; i < count; i += 8) {
+        f8 x = load8(samples + i), g = gain + slope * times_from(first + (int32_t)i);
+        for (size_t stage = 0; stage < stages; stage++) {
+            f8 held = load8(past[stage] + i);
+            if (young) held = since(held, age + (int32_t)i, delays[stage]);
+            f8 in = without_dust_8(x + g * held);
+            x = held - g * in;
+            store8(lines[stage] + i, in);
+            if (twice) store8(lines[stage] + i + mask + 1, in);
+        }
+        store8(samples + i, x);
     }
-    for (size_t i = 0; i < count; i++) to[i] = held[i];
-    if ((position & mask) < piece) for (size_t i = 0; i < count; i++) to[i + mask + 1] = held[i];
+}
+
+enum { most_stages = 4, most_taps = 16 };
+
+INLINE void diffuse_body(
+    float *restrict ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, size_t stages,
+    float gain, float slope, int32_t first, float *restrict samples, size_t count
+) {
+    float *lines[most_stages];
+    const float *past[most_stages];
+    const int32_t place = position & mask;
+    bool young = false;
+    for (size_t stage = 0; stage < stages; stage++) {
+        lines[stage] = ring + stage * stride + place;
+        past[stage] = ring + stage * stride + ((position - delays[stage]) & mask);
+        young |= age < delays[stage];
+    }
+#define THROUGH(stages, young, twice) diffuse_through( \
+    lines, past, mask, age, delays, stages, spread8(gain), spread8(slope), first, samples, count, young, twice)
+    if (stages == 4 && !young && place >= piece) THROUGH(4, false, false);
+    else THROUGH(stages, true, place < piece);
+#undef THROUGH
 }
 
 KERNEL(void, diffuse,
-    (float *ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope, int32_t first,
-        float *samples, size_t count),
-    ring, mask, position, age, delay, gain, slope, first, samples, count)
+    (float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, size_t stages, float gain,
+        float slope, int32_t first, float *samples, size_t count),
+    ring, stride, mask, position, age, delays, stages, gain, slope, first, samples, count)
 
 INLINE void remember_body(
     float *restrict ring, int32_t mask, int32_t position, const float *restrict samples, size_t count
@@ -226,15 +298,49 @@ KERNEL(void, remember,
     (float *ring, int32_t mask, int32_t position, const float *samples, size_t count), ring, mask, position, samples, count)
 
 INLINE void add_past_body(
-    const float *restrict ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope,
-    int32_t first, float *restrict sum, size_t count
+    const float *restrict ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *lines,
+    const int32_t *delays, const float *gains, size_t taps, float gain, float slope, int32_t first, float *restrict sum,
+    size_t count
 ) {
-    const float *from = ring + ((position - delay) & mask);
-    size_t begin = age >= delay ? 0 : (size_t)(delay - age);
-    for (size_t i = begin; i < count; i++) sum[i] += from[i] * (gain + slope * (float)(first + (int32_t)i));
+    const float *past[most_taps];
+    bool young = false;
+    for (size_t tap = 0; tap < taps; tap++) {
+        past[tap] = ring + (size_t)lines[tap] * stride + ((position - delays[tap]) & mask);
+        young |= age < delays[tap];
+    }
+    for (size_t i = 0; i < count; i += 8) {
+        f8 all = {0};
+        if (young) {
+            for (size_t tap = 0; tap < taps; tap++)
+                all += since(load8(past[tap] + i), age + (int32_t)i, delays[tap]) * gains[tap];
+        } else {
+            for (size_t tap = 0; tap < taps; tap++) all += load8(past[tap] + i) * gains[tap];
+        }
+        store8(sum + i, load8(sum + i) + all * (gain + slope * times_from(first + (int32_t)i)));
+    }
 }
 
 KERNEL(void, add_past,
-    (const float *ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope, int32_t first,
-        float *sum, size_t count),
-    ring, mask, position, age, delay, gain, slope, first, sum, count)
+    (const float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *lines, const int32_t *delays,
+        const float *gains, size_t taps, float gain, float slope, int32_t first, float *sum, size_t count),
+    ring, stride, mask, position, age, lines, delays, gains, taps, gain, slope, first, sum, count)
+
+INLINE void widen_body(
+    const float *restrict late, size_t lane, size_t other, float width, float slope, int32_t first, float *restrict left,
+    float *restrict right, size_t count
+) {
+    for (size_t i = 0; i < count; i += 8) {
+        f8 a, b;
+        for (size_t k = 0; k < 8; k++) a[k] = late[8 * (i + k) + lane], b[k] = late[8 * (i + k) + other];
+        a += load8(left + i);
+        b += load8(right + i);
+        f8 middle = 0.5f * (a + b), side = 0.5f * (a - b) * (width + slope * times_from(first + (int32_t)i));
+        store8(left + i, middle + side);
+        store8(right + i, middle - side);
+    }
+}
+
+KERNEL(void, widen,
+    (const float *late, size_t lane, size_t other, float width, float slope, int32_t first, float *left, float *right,
+        size_t count),
+    late, lane, other, width, slope, first, left, right, count)

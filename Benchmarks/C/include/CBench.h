@@ -99,4 +99,7 @@ int bench_realtime(int priority);
 int64_t bench_thread_time(void);
 int64_t bench_process_time(void);
 
+/// Sleeps until a time of CLOCK_MONOTONIC, in nanoseconds.
+void bench_sleep(int64_t until);
+
 #endif

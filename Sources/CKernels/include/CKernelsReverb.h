@@ -41,18 +41,26 @@ REALTIME_SAFE void kernel_network(
     bool fades, bool moves, float *_Nonnull numbers, const float *_Nonnull inputs, size_t channels,
     float *_Nonnull block, float *_Nonnull late, int32_t first, size_t count, size_t groups);
 
-/// Sends samples through an all-pass filter with a delay of at least `count`, which is at most 64.
+/// Sends samples through all-pass filters, one after the other, with delays of at least `count`, which is at most 64. Their
+/// lines lie `stride` apart; there are at most four. Of the samples and the lines, up to seven more are written than `count` says.
 REALTIME_SAFE void kernel_diffuse(
-    float *_Nonnull ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope,
-    int32_t first, float *_Nonnull samples, size_t count);
+    float *_Nonnull ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *_Nonnull delays,
+    size_t stages, float gain, float slope, int32_t first, float *_Nonnull samples, size_t count);
 
 /// Writes samples into a ring. What is tiny, huge or no number becomes zero.
 REALTIME_SAFE void kernel_remember(
     float *_Nonnull ring, int32_t mask, int32_t position, const float *_Nonnull samples, size_t count);
 
-/// Adds what was written into a ring `delay` frames before, times a gain.
+/// Adds what was written into lines, each of at most sixteen taps with its delay and its gain, times a gain for all. Up to seven samples more are
+/// written than `count` says.
 REALTIME_SAFE void kernel_add_past(
-    const float *_Nonnull ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float gain, float slope,
-    int32_t first, float *_Nonnull sum, size_t count);
+    const float *_Nonnull ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *_Nonnull lines,
+    const int32_t *_Nonnull delays, const float *_Nonnull gains, size_t taps, float gain, float slope, int32_t first,
+    float *_Nonnull sum, size_t count);
+
+/// Adds two of a network's eight outputs to two channels, and brings these together: 0 makes them one, 1 leaves them.
+REALTIME_SAFE void kernel_widen(
+    const float *_Nonnull late, size_t lane, size_t other, float width, float slope, int32_t first, float *_Nonnull left,
+    float *_Nonnull right, size_t count);
 
 #endif

@@ -27,6 +27,8 @@ package struct ConvolutionHead: ~Copyable, Sendable {
     private var position = 0
     /// The most channels since the start.
     private var used = 0
+    /// Sums and products of what is multiplied out.
+    private var directCount = 0
 
     /// Allocates.
     ///
@@ -67,6 +69,11 @@ package struct ConvolutionHead: ~Copyable, Sendable {
         self.init(
             ConvolutionPartition(frames: 0), response: AudioBlock(channels: 1, frames: 0), channels: 1, frames: 0,
             matrix: .mono, ConvolutionLevel(), ConvolutionLevel(), ConvolutionLevel())
+    }
+
+    /// Sums and products that were computed here since the beginning, about: by which tests see that the cycles are alike.
+    package var operationCount: Int {
+        directCount + short.operationCount + level1.operationCount + level2.operationCount + level3.operationCount
     }
 
     /// The bytes that it takes.
@@ -186,6 +193,7 @@ package struct ConvolutionHead: ~Copyable, Sendable {
                 // The first frame that the last tap of the first output frame hears.
                 let past = unsafe line.base + path.source &* 2 &* step + place + 1
                 let weights = unsafe taps.base + path.response &* step
+                directCount &+= 2 &* step &* count
                 if index == 0 {
                     unsafe kernel_combine(weights, step, past, target, count)
                 } else {

@@ -10,8 +10,10 @@ package struct ConvolutionLevel: ~Copyable, Sendable {
     var skipped = 0
     /// Indicates whether everything before this block is to be forgotten.
     var isNew = true
-    /// The units of work that are done.
+    /// The units of work that are done, their work, and that of all.
     private var doneCount = 0
+    private var doneWork = 0
+    private var workload = 0
 
     /// Allocates.
     ///
@@ -47,6 +49,9 @@ package struct ConvolutionLevel: ~Copyable, Sendable {
     /// The bytes that it takes.
     package var memoryBytes: Int { convolution.memoryBytes + 12 * input.count }
 
+    /// Sums and products that were computed since the beginning, about.
+    package var operationCount: Int { convolution.operationCount }
+
     /// Computes the block: the job.
     package mutating func work() {
         begin()
@@ -64,14 +69,16 @@ package struct ConvolutionLevel: ~Copyable, Sendable {
         // A channel that comes in has no block before.
         let first = known &* convolution.blockLength
         older.erase(first, max(0, channels &* convolution.blockLength &- first))
-        doneCount = 0
+        (doneCount, doneWork, workload) = (0, 0, convolution.workload())
     }
 
     /// Does a share of the work for the block, with what is done already.
     @_noLocks @_noAllocation
     mutating func advance(to share: Int, of whole: Int) {
-        let count = convolution.unitCount(channels: channels)
-        let end = min(count, (count &* share &+ whole &- 1) / whole)
+        let count = convolution.unitCount(channels: convolution.openCount)
+        let goal = (workload &* share &+ whole &- 1) / whole
+        var end = convolution.unit(after: doneCount, done: &doneWork, goal: goal)
+        if share == whole { end = count }
         if end <= doneCount { return }
         convolution.work(
             from: doneCount, to: end, older: older, newer: input, stride: convolution.blockLength,

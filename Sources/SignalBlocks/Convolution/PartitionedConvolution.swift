@@ -3,7 +3,7 @@ internal import CKernels
 /// Convolves channels with a long response, block by block: the response in parts as long as the blocks, the spectra of the
 /// last blocks in a ring, and one transform there and one back for each block (uniformly partitioned, overlap-save).
 ///
-/// The work for a block is a list of units of about a microsecond, so that it can be done at once or a few units at a time.
+/// The work for a block is a list of units of less than a microsecond, so that it can be done at once or a few units at a time.
 /// The result has the same bits.
 struct PartitionedConvolution: ~Copyable, Sendable {
     /// The frames of a block, and of a part of the response.
@@ -28,6 +28,8 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     private var channels = 0
     /// The chunks that a phase is cut into.
     private let chunkCount: Int
+    /// Sums and products that were computed since the beginning, about.
+    private(set) var operationCount = 0
 
     /// Allocates.
     ///
@@ -49,7 +51,7 @@ struct PartitionedConvolution: ~Copyable, Sendable {
         aIm = SampleMemory(count: planes)
         bRe = SampleMemory(count: planes)
         bIm = SampleMemory(count: planes)
-        chunkCount = max(1, blockLength / 1_024)
+        chunkCount = max(1, blockLength / 256)
     }
 
     /// The bytes of the spectra.
@@ -94,6 +96,49 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     /// The units of work for a block of so many channels.
     @_noLocks @_noAllocation
     func unitCount(channels: Int) -> Int { 2 &* (plan.passCount &+ 2) &* chunkCount &* channels }
+
+    /// The sums and products of a unit, about.
+    @_noLocks @_noAllocation
+    private func cost(ofUnit unit: Int) -> Int {
+        let step = unit / chunkCount
+        let (channel, phase) = (step / (plan.passCount &+ 2), step % (plan.passCount &+ 2))
+        // A butterfly of four has 16 sums and three complex products.
+        var each = 9
+        if phase == 0 {
+            each = channel < channels ? 6 : 8 &* used &* matrix.sourceCount(of: channel &- channels, among: channels)
+        } else if phase > plan.passCount {
+            each = channel < channels ? 2 : 3
+        }
+        return each &* (blockLength / chunkCount)
+    }
+
+    /// The sums and products of the block that was begun, about.
+    @_noLocks @_noAllocation
+    func workload() -> Int {
+        var sum = 0
+        for channel in 0..<channels {
+            let sources = matrix.sourceCount(of: channel, among: channels)
+            sum &+= (18 &* plan.passCount &+ 11 &+ 8 &* used &* sources) &* blockLength
+        }
+        return sum
+    }
+
+    /// Returns the unit before which as much work is done.
+    ///
+    /// - Parameters:
+    ///   - unit: The first one that is not done.
+    ///   - done: The work that is done, and then that before the unit that is returned.
+    ///   - goal: The work that has to be done.
+    @_noLocks @_noAllocation
+    func unit(after unit: Int, done: inout Int, goal: Int) -> Int {
+        let count = unitCount(channels: channels)
+        var unit = unit
+        while unit < count && done < goal {
+            done &+= cost(ofUnit: unit)
+            unit &+= 1
+        }
+        return unit
+    }
 
     /// Begins with a block.
     ///
@@ -171,6 +216,7 @@ struct PartitionedConvolution: ~Copyable, Sendable {
             } else {
                 turnBack(into: &output, at: (channel &- channels) &* blockLength, bin, length)
             }
+            operationCount &+= cost(ofUnit: unit)
             unit &+= 1
         }
     }

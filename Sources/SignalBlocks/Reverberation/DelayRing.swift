@@ -40,6 +40,8 @@ package struct DelayRing: ~Copyable, Sendable {
     /// The largest number of frames at once.
     package static var block: Int { @_noLocks @_noAllocation get { 64 } }
 
+    /// Behind each channel: its first block once more, and what vectors of eight write behind that.
+    private static var room: Int { @_noLocks @_noAllocation get { 80 } }
     private let length: Int
     private var memory: RenderMemory<Float>
     private let channelCount: Int
@@ -52,7 +54,7 @@ package struct DelayRing: ~Copyable, Sendable {
     package init(channels: Int, frames: Int) {
         length = DelayRing.length(frames: frames)
         channelCount = channels
-        memory = RenderMemory(repeating: 0, count: channels * (length + DelayRing.block))
+        memory = RenderMemory(repeating: 0, count: channels * (length + DelayRing.room))
     }
 
     /// Returns the length of a ring for a delay: a power of two.
@@ -69,7 +71,7 @@ package struct DelayRing: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private func start(_ channel: Int) -> Int {
         precondition(channel >= 0 && channel < channelCount)
-        return channel &* (length &+ DelayRing.block)
+        return channel &* (length &+ DelayRing.room)
     }
 
     /// Writes samples. What is tiny, huge or no number becomes zero.
@@ -84,43 +86,108 @@ package struct DelayRing: ~Copyable, Sendable {
             samples.memory.base + first, count)
     }
 
-    /// Adds what was written `delay` frames before, times a gain.
+    /// Adds what was written before to a row of 64 samples: several taps, each times its gain, and all times another.
+    ///
+    /// - Parameters:
+    ///   - sum: The row from `first` on, of which `count` samples count.
+    ///   - taps: The taps, of which at most 16 from `tap` on are heard.
     @_noLocks @_noAllocation
     package borrowing func add(
-        to sum: inout RenderMemory<Float>, at first: Int, channel: Int, delay: Int, gain: Ramp, position: Int,
-        count: Int
+        _ taps: borrowing DelayTaps, from tap: Int, tapCount: Int, to sum: inout RenderMemory<Float>, at first: Int,
+        gain: Ramp, position: Int, count: Int
     ) {
-        precondition(first >= 0 && count >= 0 && count <= sum.count &- first)
-        precondition(delay >= 0 && delay <= length &- DelayRing.block && count <= DelayRing.block)
+        precondition(first >= 0 && first <= sum.count &- DelayRing.block && count >= 0 && count <= DelayRing.block)
+        precondition(tap >= 0 && tapCount >= 0 && tapCount <= min(16, taps.count &- tap))
+        for number in tap..<(tap &+ tapCount) {
+            let (delay, line) = (taps.delays.number(at: number), taps.lines.number(at: number))
+            precondition(delay >= 0 && Int(delay) <= length &- DelayRing.block)
+            precondition(line >= 0 && Int(line) < channelCount)
+        }
         unsafe kernel_add_past(
-            memory.memory.base + start(channel), mask, Int32(truncatingIfNeeded: position & (length &- 1)),
-            DelayRing.age(position), Int32(truncatingIfNeeded: delay), gain.start, gain.slope,
+            memory.memory.base, length &+ DelayRing.room, mask, Int32(truncatingIfNeeded: position & (length &- 1)),
+            DelayRing.age(position), taps.lines.memory.base + tap, taps.delays.memory.base + tap,
+            taps.gains.memory.base + tap, tapCount, gain.start, gain.slope,
             Int32(truncatingIfNeeded: position & (DelayRing.block &- 1)), sum.memory.base + first, count)
     }
 
-    /// Sends samples through an all-pass filter of Schroeder's, whose line is a channel of this ring.
+    /// Sends samples through all-pass filters of Schroeder's, one after the other, whose lines are channels of this ring.
     ///
     /// - Parameters:
-    ///   - samples: The samples, `count` of them from `first` on.
-    ///   - delay: In frames: `count` or more.
+    ///   - samples: A row of 64 samples from `first` on, of which `count` count.
+    ///   - channel: The first of at most four channels.
+    ///   - delays: In frames, one for each channel of the ring: `count` or more.
     @_noLocks @_noAllocation
     package mutating func diffuse(
-        _ samples: inout RenderMemory<Float>, at first: Int, channel: Int, delay: Int, gain: Ramp, position: Int,
-        count: Int
+        _ samples: inout RenderMemory<Float>, at first: Int, channel: Int, stages: Int,
+        delays: borrowing RenderMemory<Int32>, gain: Ramp, position: Int, count: Int
     ) {
-        precondition(first >= 0 && count >= 0 && count <= samples.count &- first)
-        precondition(delay >= count && delay <= length &- DelayRing.block)
+        precondition(first >= 0 && first <= samples.count &- DelayRing.block && count >= 0)
         precondition((position & (DelayRing.block &- 1)) &+ count <= DelayRing.block)
+        precondition(channel >= 0 && stages >= 0 && stages <= 4 && channel &+ stages <= channelCount)
+        for line in channel..<(channel &+ stages) {
+            let delay = Int(delays.number(at: line))
+            precondition(delay >= count && delay <= length &- DelayRing.block)
+        }
         unsafe kernel_diffuse(
-            memory.memory.base + start(channel), mask, Int32(truncatingIfNeeded: position & (length &- 1)),
-            DelayRing.age(position), Int32(truncatingIfNeeded: delay), gain.start, gain.slope,
-            Int32(truncatingIfNeeded: position & (DelayRing.block &- 1)), samples.memory.base + first, count)
+            memory.memory.base + start(channel), length &+ DelayRing.room, mask,
+            Int32(truncatingIfNeeded: position & (length &- 1)), DelayRing.age(position), delays.memory.base + channel,
+            stages, gain.start, gain.slope, Int32(truncatingIfNeeded: position & (DelayRing.block &- 1)),
+            samples.memory.base + first, count)
     }
 
     private var mask: Int32 { @_noLocks @_noAllocation get { Int32(truncatingIfNeeded: length &- 1) } }
 }
 
+/// Places in a ``DelayRing`` that are heard: a channel of it, a delay in frames, and a gain for each.
+package struct DelayTaps: ~Copyable, Sendable {
+    package var lines: RenderMemory<Int32>
+    package var delays: RenderMemory<Int32>
+    package var gains: RenderMemory<Float>
+    /// The number of taps.
+    package var count: Int { @_noLocks @_noAllocation get { delays.count } }
+
+    /// Creates taps without a delay, and with a gain of 1. It allocates.
+    package init(count: Int) {
+        lines = RenderMemory(repeating: 0, count: count)
+        delays = RenderMemory(repeating: 0, count: count)
+        gains = RenderMemory(repeating: 1, count: count)
+    }
+}
+
 extension RenderMemory<Float> {
+    /// Adds two of a network's outputs, rows of eight, to two rows of 64 samples, and brings these together.
+    ///
+    /// - Parameters:
+    ///   - base: The left row, and `other` the right one, of which `count` samples count.
+    ///   - lanes: The outputs.
+    ///   - width: 0 makes the two one, 1 leaves them.
+    ///   - first: The number of the first frame in its block.
+    @_noLocks @_noAllocation
+    package mutating func widen(
+        _ base: Int, _ other: Int, adding late: borrowing RenderMemory<Float>, lanes: (Int, Int), width: Ramp,
+        first: Int, count: Int
+    ) {
+        precondition(base >= 0 && other >= 0 && max(base, other) <= self.count &- DelayRing.block)
+        precondition(count >= 0 && count <= DelayRing.block && late.count >= 8 &* DelayRing.block)
+        precondition(lanes.0 >= 0 && lanes.0 < 8 && lanes.1 >= 0 && lanes.1 < 8)
+        unsafe kernel_widen(
+            late.memory.base, lanes.0, lanes.1, width.start, width.slope, Int32(truncatingIfNeeded: first),
+            memory.base + base, memory.base + other, count)
+    }
+
+    /// Mixes a row with samples: `rest` of them, and `share` of the row.
+    @_noLocks @_noAllocation
+    package borrowing func blend(
+        from first: Int, into samples: inout MutableSpan<Float>, at start: Int, share: Float, rest: Float, count: Int
+    ) {
+        precondition(first >= 0 && count >= 0 && count <= self.count &- first)
+        precondition(start >= 0 && count <= samples.count &- start)
+        let source = unsafe memory.base + first
+        unsafe samples.withUnsafeMutableBufferPointer { target in
+            for i in 0..<count { unsafe target[start &+ i] = target[start &+ i] * rest + source[i] * share }
+        }
+    }
+
     /// Writes zeros.
     @_noLocks @_noAllocation
     package mutating func clear(from first: Int, count: Int) {

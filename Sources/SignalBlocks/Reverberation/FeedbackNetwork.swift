@@ -34,15 +34,21 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
 
     /// Behind each line: its first block once more, and what vectors of eight write behind that.
     private static var room: Int { @_noLocks @_noAllocation get { 80 } }
-    private let length: Int
+    private let capacity: Int
+    /// The frames of a line that are used, a power of two: no more than the delays need, so that all of it stays in a cache.
+    private var length = 2 * DelayRing.block
+    /// The frames before the present that are in it: what is older is silent.
+    private var known = 0
     private var ring: RenderMemory<Float>
     private var numbers: RenderMemory<Float>
     private var delays: RenderMemory<Int32>
     private var block: RenderMemory<Float>
     /// The delays against their mean; the gains that are the target of a block; the phases and angles of the turns.
     private let ratios: RenderMemory<Float>
+    private let longestLine: Int
     private var gains: RenderMemory<Float>
     private var phases: RenderMemory<UInt32>
+    private var steps: RenderMemory<UInt32>
     private var isTurned = false
     private var isFading = false
     private var isNew = true
@@ -59,15 +65,21 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         let table = FeedbackNetwork.ratios(lines)
         lineCount = table.count
         self.longestMean = longestMean
-        length = DelayRing.length(frames: Int(longestMean * 2.25) + 2)
-        ring = RenderMemory(repeating: 0, count: table.count * (length + FeedbackNetwork.room))
+        capacity = DelayRing.length(frames: Int(longestMean * 2.25) + 2)
+        ring = RenderMemory(repeating: 0, count: table.count * (capacity + FeedbackNetwork.room))
         numbers = RenderMemory(repeating: 0, count: (Int(network_inputs) + inputs) * table.count)
         delays = RenderMemory(repeating: 1, count: 2 * table.count)
         block = RenderMemory(repeating: 0, count: DelayRing.block * table.count)
         var ratios = RenderMemory<Float>(repeating: 1, count: table.count)
         gains = RenderMemory(repeating: 0, count: table.count)
-        phases = RenderMemory(repeating: 0, count: table.count / 2)
-        for line in 0..<table.count { ratios[line] = table[line] }
+        // Eight pairs are turned at a time.
+        phases = RenderMemory(repeating: 0, count: max(8, table.count / 2))
+        steps = RenderMemory(repeating: 0, count: phases.count)
+        // In the order of the matrix lines of almost the same length would be neighbours: low frequencies would come out of 32 of
+        // them with almost the same phase, and be too soft at first.
+        let step = table.count > 16 ? 5 : 1
+        for line in 0..<table.count { ratios[line] = table[line * step % table.count] }
+        longestLine = (0..<table.count).first { $0 * step % table.count == table.count - 1 } ?? 0
         self.ratios = ratios
         // The signs of a row of Hadamard's matrix for each input, another than the row of the same output.
         let rows = [5, 6, 3, 0, 4, 7, 1, 2]
@@ -88,6 +100,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         isMoving = false
         isFading = false
         isTurned = false
+        known = 0
         for line in 0..<lineCount {
             set(network_low_state, line, 0)
             set(network_high_state, line, 0)
@@ -119,14 +132,41 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         isFading = false
         for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: line) }
         findShortest()
+        length = 2 &* DelayRing.block
+        known = 0
+        grow(to: delay(longestLine, mean: mean), position: 0)
     }
 
     /// Begins a fade to other delays.
+    ///
+    /// - Parameters:
+    ///   - mean: The mean of the delays in frames.
+    ///   - position: The number of frames since the beginning.
     @_noLocks @_noAllocation
-    package mutating func fade(toMean mean: Float) {
+    package mutating func fade(toMean mean: Float, position: Int) {
         isFading = true
         for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: lineCount &+ line) }
         findShortest()
+        grow(to: delay(longestLine, mean: mean), position: position)
+    }
+
+    /// Uses more of the lines, if a delay needs it. What is in them stays in its place in time.
+    @_noLocks @_noAllocation
+    private mutating func grow(to delay: Int32, position: Int) {
+        var longer = length
+        while longer < Int(delay) &+ DelayRing.block && longer < capacity { longer &*= 2 }
+        if longer == length { return }
+        let part = position & (length &- 1)
+        let start = position & (longer &- 1) &- part
+        let before = (start &- length) & (longer &- 1)
+        for line in 0..<(known > 0 ? lineCount : 0) {
+            let base = unsafe ring.memory.base + line &* (capacity &+ FeedbackNetwork.room)
+            if before > 0 { unsafe (base + before + part).copySamples(from: base + part, count: length &- part) }
+            if start > 0 { unsafe (base + start).copySamples(from: base, count: part) }
+            unsafe (base + longer).copySamples(from: base, count: DelayRing.block)
+        }
+        known = min(known, length &- DelayRing.block)
+        length = longer
     }
 
     /// Ends a fade.
@@ -167,7 +207,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         // One block after they have moved, the filters are what they should be to the last bit.
         // At a rate of a few hertz a block is long against a glide: numbers leap, and between them nothing would be stable.
         let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
-        let jumps = isNew || change * Float(delays.number(at: lineCount &- 1)) > 8
+        let jumps = isNew || change * Float(delays.number(at: longestLine)) > 8
         let moves = !jumps && (isFading || !isSame)
         for line in 0..<lineCount {
             let before = gains.value(at: line)
@@ -222,29 +262,57 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func turn(_ settings: Settings) {
         isTurned = settings.swing > 0 || last.swing > 0
-        for pair in 0..<(lineCount &>> 1) {
+        let pairs = lineCount &>> 1
+        if isNew || settings.step != last.step {
             // Every pair at a rate of its own, 0.7 to 1.3 times the one that is set.
-            let spread =
-                0.7 + 0.6 * Float(Int32(truncatingIfNeeded: (pair &* 7) % (lineCount &>> 1)))
-                / Float(Int32(truncatingIfNeeded: lineCount &>> 1))
-            phases.put(phases.number(at: pair) &+ UInt32(truncatingIfNeeded: Int(settings.step * spread)), at: pair)
-            let angle = settings.swing * RenderMath.sin(phase: phases.number(at: pair))
-            // Without a swing nothing is left, to the last bit.
-            let cosine = settings.swing > 0 ? RenderMath.cos(turns: angle) : 1
-            let sine = settings.swing > 0 ? RenderMath.sin(turns: angle) : 0
-            for line in (2 &* pair)..<(2 &* pair &+ 2) {
-                lead(network_cosine, network_cosine_slope, line, to: cosine)
-                lead(network_sine, network_sine_slope, line, to: line & 1 == 0 ? -sine : sine)
+            for pair in 0..<pairs {
+                let turn = Float(Int32(truncatingIfNeeded: (pair &* 7) % pairs))
+                let spread = 0.7 + 0.6 * turn / Float(Int32(truncatingIfNeeded: pairs))
+                steps.put(UInt32(truncatingIfNeeded: Int(settings.step * spread)), at: pair)
             }
         }
         if !isTurned {
+            for pair in 0..<pairs { phases.put(phases.number(at: pair) &+ steps.number(at: pair), at: pair) }
             for line in 0..<lineCount {
                 set(network_cosine, line, 1)
                 set(network_sine, line, 0)
                 set(network_cosine_slope, line, 0)
                 set(network_sine_slope, line, 0)
             }
+            return
         }
+        var pair = 0
+        while pair < pairs {
+            var phase = SIMD8<UInt32>()
+            for i in 0..<8 {
+                phase[i] = phases.number(at: pair &+ i) &+ steps.number(at: pair &+ i)
+                phases.put(phase[i], at: pair &+ i)
+            }
+            let angle = settings.swing * RenderMath.sin(phase: phase)
+            // Without a swing nothing is left, to the last bit.
+            let cosine = settings.swing > 0 ? RenderMath.cos(turns: angle) : SIMD8(repeating: 1)
+            let sine = settings.swing > 0 ? RenderMath.sin(turns: angle) : SIMD8(repeating: 0)
+            lead(network_cosine, network_cosine_slope, 2 &* pair, to: cosine.lowHalf, -1)
+            lead(network_sine, network_sine_slope, 2 &* pair, to: sine.lowHalf, 1)
+            if pair &+ 4 < pairs {
+                lead(network_cosine, network_cosine_slope, 2 &* pair &+ 8, to: cosine.highHalf, -1)
+                lead(network_sine, network_sine_slope, 2 &* pair &+ 8, to: sine.highHalf, 1)
+            }
+            pair &+= 8
+        }
+    }
+
+    /// Leads the numbers of eight lines to those of four pairs; with a sign of 1 the first of
+    /// each pair gets the negative (as of a sine), with -1 the same (as of a cosine).
+    @_noLocks @_noAllocation
+    private mutating func lead(_ row: Int, _ slope: Int, _ line: Int, to value: SIMD4<Float>, _ sign: Float) {
+        let (place, other) = (row &* lineCount &+ line, slope &* lineCount &+ line)
+        let target = SIMD8<Float>(
+            -sign * value[0], value[0], -sign * value[1], value[1], -sign * value[2], value[2], -sign * value[3],
+            value[3])
+        let start = numbers.vector8(at: place) + numbers.vector8(at: other) * Float(DelayRing.block)
+        numbers.store(start, at: place)
+        numbers.store((target - start) * (1 / Float(DelayRing.block)), at: other)
     }
 
     /// Lets a number go on from where its ramp ends to another value, or be there at once.
@@ -275,10 +343,12 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         precondition(inputCount >= 0 && (Int(network_inputs) &+ inputCount) &* lineCount <= numbers.count)
         precondition(inputs.count >= inputCount &* DelayRing.block && outputs.count >= 8 &* DelayRing.block)
         unsafe kernel_network(
-            ring.memory.base, length &+ FeedbackNetwork.room, Int32(truncatingIfNeeded: length &- 1),
-            Int32(truncatingIfNeeded: position & (length &- 1)), DelayRing.age(position), delays.memory.base, isFading,
+            ring.memory.base, capacity &+ FeedbackNetwork.room, Int32(truncatingIfNeeded: length &- 1),
+            Int32(truncatingIfNeeded: position & (length &- 1)), Int32(truncatingIfNeeded: known), delays.memory.base,
+            isFading,
             isMoving, numbers.memory.base, inputs.memory.base, inputCount, block.memory.base, outputs.memory.base,
             Int32(truncatingIfNeeded: first), count, lineCount &>> 3)
+        known = min(known &+ count, 1 &<< 30)
     }
 
     /// The delays of lines against their mean. They were drawn by chance about a geometric series from 0.4 to 2.5 of its

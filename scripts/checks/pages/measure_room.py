@@ -27,7 +27,11 @@ def check(example):
         peak = max(range(len(samples)), key=lambda i: abs(samples[i]))
         assert peak <= 0.002 * RATE, f"the sound arrives at frame {peak}"
         assert 0.8 * decay < len(samples) / RATE < 2.9, f"{len(samples)} frames"
-        Picture(folder / "room.png")
+        drawing = Picture(folder / "room.png")
+        # Below the spectrogram the curves fall: a column's last dark dot of the whole is the lower the later.
+        assert drawing.height == 830, f"a picture of {drawing.height} lines"
+        falls = [[row for row in range(566, 795) if drawing.rows[row][x] == 1] for x in (90, 200, 320)]
+        assert all(falls) and falls[0][-1] < falls[1][0] < falls[2][-1] + 40 and falls[1][-1] < falls[2][0], falls
     # 80 ms of an even decay hold as much more energy than the rest, but for the click that comes straight.
     expected = 10 * math.log10(math.exp(2 * 6.907755 * 0.08 / 1.5) - 1)
     assert rows[2_000][4] > expected - 1, f"C80: {rows[2_000][4]} dB, without the click {expected}"

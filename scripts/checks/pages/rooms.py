@@ -2,6 +2,9 @@
 
 import math
 
+import numpy
+from scipy import signal
+
 from listening import RATE, Typist, read, write
 
 
@@ -51,10 +54,53 @@ def check(example):
     left, right = example.offline(1, "--mix", 1, "--input", "click.wav", "--response", "room.wav")
     assert left[0] > 0.1 and abs(left[4_800] / left[0] - 0.5) < 1e-5 and left == right, (left[0], left[4_800])
     assert max(map(abs, left[1:4_800] + left[4_801:])) < 1e-6, "there is something beside the two"
+    convolves(example)
     example.run("--response", "missing.wav", "--output", "file:out.wav", "--seconds", 1, status=1, says="missing.wav")
     example.run("--output", "clock", "--seconds", 1, "--save", "live.wav")
     assert len(read(folder / "live.wav")[0]) > RATE / 2
     is_seen(example)
+
+
+def convolves(example):
+    """Two seconds of response against scipy's convolution; responses that are none."""
+    folder = example.folder
+    random = numpy.random.default_rng(18)
+    # So loud at its end that nothing is cut off there, and as 32-bit floats.
+    response = (random.uniform(-1, 1, 2 * RATE) * 10 ** (-numpy.arange(2 * RATE) / RATE)).astype("f")
+    sound = random.uniform(-0.5, 0.5, 3 * RATE).astype("f")
+    write(folder / "long.wav", response)
+    write(folder / "noise.wav", sound)
+    arguments = ["--mix", 1, "--input", "noise.wav", "--response", "long.wav"]
+    left, right = example.offline(3, *arguments)
+    assert left == right
+    wanted = signal.fftconvolve(sound.astype(float), response.astype(float))[:len(left)]
+    heard = numpy.asarray(left, float)
+    # It is made as loud as the sound, by a factor.
+    heard /= numpy.dot(heard, wanted) / numpy.dot(wanted, wanted)
+    error = 10 * math.log10(numpy.square(heard - wanted).sum() / numpy.square(wanted).sum())
+    assert error < -130, f"an error of {error} dB against scipy"
+    says = example.run("--output", "file:out.wav", "--seconds", 1, *arguments)
+    assert "long.wav: 96000 frames of 1 channels, " in says and "MB in memory" in says, says
+
+    def refused(name, says):
+        example.run("--response", name, "--output", "file:out.wav", "--seconds", 1, status=1, says=says)
+
+    (folder / "empty.wav").write_bytes(b"")
+    refused("empty.wav", "empty.wav")
+    write(folder / "bare.wav", [])
+    refused("bare.wav", "no frame")
+    write(folder / "broken.wav", [1, 0.5, math.nan])
+    refused("broken.wav", "its sample at frame 2 of channel 0")
+    whole = bytearray((folder / "broken.wav").read_bytes())
+    whole[22:24] = b"\0\0"
+    (folder / "none.wav").write_bytes(whole)
+    refused("none.wav", "Channel count is zero")
+    # Ten minutes at another rate.
+    write(folder / "minutes.wav", numpy.ones(601_000))
+    whole = bytearray((folder / "minutes.wav").read_bytes())
+    whole[24:32] = (1_000).to_bytes(4, "little") + (4_000).to_bytes(4, "little")
+    (folder / "minutes.wav").write_bytes(whole)
+    refused("minutes.wav", "601 s long")
 
 
 def is_seen(example):
