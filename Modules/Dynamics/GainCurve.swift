@@ -59,6 +59,11 @@ struct GainSettings: Sendable, BitwiseCopyable {
             range: isCompressing ? 1_000 : range[frame], sign: isCompressing ? 1 : -1)
     }
 
+    /// Indicates whether nothing moves in this slice.
+    var isAtRest: Bool {
+        @_noLocks @_noAllocation get { isFlat && hasFlatTimes && makeUp.isFlat && mix.isFlat }
+    }
+
     /// Indicates whether attack and release rest in this slice.
     var hasFlatTimes: Bool { @_noLocks @_noAllocation get { attack.isFlat && release.isFlat } }
 
@@ -103,6 +108,21 @@ struct GainCurve: Sendable, BitwiseCopyable {
         self.sign = sign
         halfKnee = 0.5 * knee
         curvature = knee > 1e-3 ? 0.5 / knee : 0
+    }
+
+    /// The numbers for slices in which it rests.
+    var resting: RestingGain {
+        @_noLocks @_noAllocation get {
+            var gain = RestingGain()
+            gain.threshold = threshold
+            gain.slope = slope
+            gain.knee = knee
+            gain.halfKnee = halfKnee
+            gain.curvature = curvature
+            gain.range = range
+            gain.sign = sign
+            return gain
+        }
     }
 
     /// Returns the reduction for a level, both in dB, times ``sign``: 0…``range`` of a compressor, and its negative of an

@@ -13,7 +13,7 @@ public import Tones
 /// 2π · rate · depth at most: 0.6 %, 11 cents, as it comes.
 ///
 /// Mono becomes stereo, unless ``isStereo`` says otherwise or the stack has one channel only; of more channels the even
-/// ones are left and the odd ones right. Between two samples a voice is read over four (-1.1 dB at a quarter of the
+/// ones are left and the odd ones right. Between two samples a voice is read over six (-0.4 dB at a quarter of the
 /// sample rate where it lies midway). Latency: none, the dry sound is not delayed.
 public final class Chorus: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
