@@ -49,7 +49,7 @@ struct DynamicsCore: ~Copyable, Sendable {
     /// Changes the top, and shows the reductions to control code.
     @_noLocks @_noAllocation
     func process(
-        _ context: inout RenderContext, _ settings: GainSettings, keyHighPass: borrowing Parameter,
+        _ context: inout RenderContext, _ settings: DynamicsSettings, keyHighPass: borrowing Parameter,
         keyLowPass: borrowing Parameter
     ) {
         let highPass = key.isFiltered ? keyHighPass.glide(context) : Glide(0)

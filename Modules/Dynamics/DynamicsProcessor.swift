@@ -1,5 +1,13 @@
 internal import RenderCore
 
+/// The settings of a slice.
+enum DynamicsSettings: Sendable, BitwiseCopyable {
+    /// Nothing moves. The second value says whether it is a compressor's, else an expander's; the third is the hold in seconds.
+    case resting(RestingSettings, Bool, Float)
+    /// Something may move.
+    case moving(GainSettings)
+}
+
 /// The work of a compressor, an expander or a gate on the buffers of the stack.
 struct DynamicsProcessor: ~Copyable, Sendable {
     private var computer: GainComputer
@@ -61,7 +69,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
     /// Changes the top.
     @_noLocks @_noAllocation
     mutating func process(
-        _ context: inout RenderContext, _ settings: GainSettings, highPass: Glide, lowPass: Glide
+        _ context: inout RenderContext, _ settings: DynamicsSettings, highPass: Glide, lowPass: Glide
     ) {
         let frames = context.frameCount
         let place = key.isBelow ? 1 : 0
@@ -70,12 +78,12 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         if isLinked {
             if keyChannels == 0 { computer.listenToSilence(frames: frames) }
             listenToAll(context, place, highPass, lowPass)
-            computer.compute(settings, frames: frames, lane: 0)
+            compute(settings, frames: frames, lane: 0)
         }
         for channel in 0..<channels {
             if !isLinked {
                 listenForOne(context, place, channel, highPass, lowPass)
-                computer.compute(settings, frames: frames, lane: channel)
+                compute(settings, frames: frames, lane: channel)
             }
             var top = context.top
             var samples = top[channel]
@@ -90,6 +98,15 @@ struct DynamicsProcessor: ~Copyable, Sendable {
                 keyLine.delay(&samples, count: frames, channel: channel)
             }
             keyLine.advance(by: frames)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func compute(_ settings: DynamicsSettings, frames: Int, lane: Int) {
+        switch settings {
+        case .moving(let settings): computer.compute(settings, frames: frames, lane: lane)
+        case .resting(let settings, let isCompressing, let hold):
+            computer.compute(settings, isCompressing: isCompressing, hold: hold, frames: frames, lane: lane)
         }
     }
 

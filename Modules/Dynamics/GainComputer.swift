@@ -23,6 +23,9 @@ struct GainComputer: ~Copyable, Sendable {
     /// The gains of the slice, as factors.
     var gains: RenderMemory<Float>
     private var lanes: RenderMemory<Lane>
+    /// The settings that each lane went by in the last slice in which they rested, and what was made of them.
+    private var rested: RenderMemory<RestingSettings>
+    private var made: RenderMemory<RestingGain>
     private var squares: RenderMemory<Double>
     private var hold: LevelHold
 
@@ -34,6 +37,8 @@ struct GainComputer: ~Copyable, Sendable {
         var first = 0.0
         var second = 0.0
         var isNew = true
+        /// Indicates whether the last slice held levels.
+        var isHolding = false
         /// A gate's.
         var isOpen = false
         // The shares of the way for times that rest.
@@ -61,6 +66,11 @@ struct GainComputer: ~Copyable, Sendable {
         reductions = RenderMemory(repeating: 0, count: whole)
         gains = RenderMemory(repeating: 1, count: whole)
         self.lanes = RenderMemory(repeating: Lane(), count: lanes)
+        made = RenderMemory(repeating: RestingGain(), count: lanes)
+        // No settings are like these.
+        let none = RestingSettings(
+            threshold: .nan, ratio: 1, knee: 0, range: 0, makeUp: 0, mix: 0, attack: 1, release: 1)
+        rested = RenderMemory(repeating: none, count: lanes)
         squares = RenderMemory(repeating: 0, count: channels)
         self.hold = LevelHold(lanes: lanes, seconds: hold, sampleRate: sampleRate)
     }
@@ -142,15 +152,14 @@ struct GainComputer: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func compute(_ settings: GainSettings, frames: Int, lane: Int) {
         guard frames > 0, frames <= frameLimit, lane >= 0, lane < laneCount else { return }
-        prepareShares(settings, lane)
-        let holds = hold.holds(settings.hold)
-        let isCompressing = settings.isCompressing
-        if holds { hold.apply(settings.hold, &levels, frames, lane) } else { hold.reset(lane: lane) }
         let isGate = settings.isGate
-        if !isGate && settings.isAtRest {
-            rest(settings, frames, lane)
+        let isCompressing = settings.isCompressing
+        if !isGate, let resting = settings.resting {
+            compute(resting, isCompressing: isCompressing, hold: settings.hold, frames: frames, lane: lane)
             return
         }
+        prepareShares(settings, lane)
+        hold(settings.hold, frames, lane)
         if isGate {
             findGateGoals(settings, frames, lane)
         } else {
@@ -174,22 +183,52 @@ struct GainComputer: ~Copyable, Sendable {
         GainComputer.findGains(settings, frames, reductions, &gains)
     }
 
-    /// Computes the gains of a slice in which nothing moves but the levels: all at once, with the same bits.
+    /// Puts the loudest level of the last time in the place of each.
     @_noLocks @_noAllocation
-    private mutating func rest(_ settings: GainSettings, _ frames: Int, _ lane: Int) {
-        let curve = settings.curve(0)
-        var gain = curve.resting
-        gain.decibels = decibels
-        gain.octaves = GainComputer.octaves(settings)
-        (gain.wet, gain.dry) = GainComputer.parts(makeUp: Double(settings.makeUp.end), mix: settings.mix.end)
-        (gain.attack, gain.release) = (lanes[lane].attackShare, lanes[lane].releaseShare)
+    private mutating func hold(_ seconds: Float, _ frames: Int, _ lane: Int) {
+        if seconds > 0 && hold.holds(seconds) {
+            hold.apply(seconds, &levels, frames, lane)
+            lanes[lane].isHolding = true
+        } else if lanes[lane].isHolding {
+            hold.reset(lane: lane)
+            lanes[lane].isHolding = false
+        }
+    }
+
+    /// Computes the gains of a slice in which nothing moves but the levels, of no gate: all at once, with the same bits.
+    @_noLocks @_noAllocation
+    mutating func compute(_ settings: RestingSettings, isCompressing: Bool, hold: Float, frames: Int, lane: Int) {
+        guard frames > 0, frames <= frameLimit, lane >= 0, lane < laneCount else { return }
+        self.hold(hold, frames, lane)
+        if !(settings == rested[lane]) { make(settings, isCompressing, lane) }
         var state = lanes[lane].state
         if lanes[lane].isNew {
             lanes[lane].isNew = false
-            state = settings.isCompressing ? 0 : Double(curve.goal(GainMath.log2(levels[0]) * decibels))
+            let curve = GainComputer.curve(settings, isCompressing)
+            state = isCompressing ? 0 : Double(curve.goal(GainMath.log2(levels[0]) * decibels))
         }
-        gain.follow(&state, levels, into: &gains, count: frames)
+        made[lane].follow(&state, levels, into: &gains, count: frames)
         lanes[lane].state = state
+    }
+
+    @_noLocks @_noAllocation
+    private static func curve(_ settings: RestingSettings, _ isCompressing: Bool) -> GainCurve {
+        GainCurve(
+            isCompressing: isCompressing, threshold: settings.threshold, ratio: settings.ratio, knee: settings.knee,
+            range: settings.range)
+    }
+
+    /// Makes of settings what the kernel goes by.
+    @inline(never) @_noLocks @_noAllocation
+    private mutating func make(_ settings: RestingSettings, _ isCompressing: Bool, _ lane: Int) {
+        rested[lane] = settings
+        var gain = GainComputer.curve(settings, isCompressing).resting
+        gain.decibels = decibels
+        gain.octaves = GainComputer.octaves(isCompressing)
+        (gain.wet, gain.dry) = GainComputer.parts(makeUp: Double(settings.makeUp), mix: settings.mix)
+        gain.attack = GainComputer.share(settings.attack, false, rate)
+        gain.release = GainComputer.share(settings.release, false, rate)
+        made[lane] = gain
     }
 
     private var decibels: Float {
@@ -243,7 +282,7 @@ struct GainComputer: ~Copyable, Sendable {
         _ settings: GainSettings, _ frames: Int, _ reductions: borrowing RenderMemory<Float>,
         _ gains: inout RenderMemory<Float>
     ) {
-        let octaves = octaves(settings)
+        let octaves = octaves(settings.isCompressing)
         guard frames <= reductions.count && frames <= gains.count else { return }
         let (makeUp, mix) = (settings.makeUp, settings.mix)
         var gains = gains.span
@@ -267,8 +306,8 @@ struct GainComputer: ~Copyable, Sendable {
 
     /// The octaves of a decibel of reduction, with the sign of the gain.
     @_noLocks @_noAllocation @inline(__always)
-    private static func octaves(_ settings: GainSettings) -> Float {
-        settings.isCompressing ? -0.16609640474 : 0.16609640474
+    private static func octaves(_ isCompressing: Bool) -> Float {
+        isCompressing ? -0.16609640474 : 0.16609640474
     }
 
     /// Returns the shares of the sound with its gain, and of the sound as it was. A `Float` of the sum of make-up and reduction

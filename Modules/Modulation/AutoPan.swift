@@ -57,7 +57,7 @@ public final class AutoPan: Effect {
         let wasMono = context.channelCount() == 1
         guard context.widenTop() else { return }
         wave.withTop(&context) { wave, top in
-            wave.waves.begin(course, spread: Glide(0))
+            wave.waves.begin(course)
             var done = 0
             while done < top.frameCount {
                 let count = min(top.frameCount &- done, SlowWave.block)

@@ -147,7 +147,7 @@ private struct Choir: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.course, spread: settings.spread)
+        wave.begin(settings.course)
         let channels = min(top.channelCount, line.channelCount)
         if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)

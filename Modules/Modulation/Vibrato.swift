@@ -147,7 +147,7 @@ private struct VibratoLine: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ course: SlowWave.Course, depth: Glide, phase: Glide) {
-        wave.begin(course, spread: phase)
+        wave.begin(course)
         let channels = min(top.channelCount, channelCount)
         for channel in used..<max(used, channels) { clear(channel) }
         used = max(used, channels)
