@@ -129,7 +129,7 @@ public final class Compressor: Module {
                 threshold: threshold, ratio: ratio, knee: knee, range: 0, makeUp: makeUp, mix: mix, attack: attack,
                 release: release)
             core.process(
-                &context, .resting(settings, true, hold.current(context)), keyHighPass: keyHighPass,
+                &context, settings, isCompressing: true, hold: hold.current(context), keyHighPass: keyHighPass,
                 keyLowPass: keyLowPass)
             return
         }
@@ -137,7 +137,7 @@ public final class Compressor: Module {
             shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
             knee: knee.glide(context), range: Glide(0), makeUp: makeUp.glide(context), mix: mix.glide(context),
             attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
-        core.process(&context, .moving(settings), keyHighPass: keyHighPass, keyLowPass: keyLowPass)
+        core.process(&context, settings, keyHighPass: keyHighPass, keyLowPass: keyLowPass)
     }
 
     /// Forgets the sound before: the gain begins at no reduction.

@@ -130,7 +130,7 @@ public final class Expander: Module {
                 threshold: threshold, ratio: ratio, knee: knee, range: range, makeUp: makeUp, mix: mix, attack: attack,
                 release: release)
             core.process(
-                &context, .resting(settings, false, hold.current(context)), keyHighPass: keyHighPass,
+                &context, settings, isCompressing: false, hold: hold.current(context), keyHighPass: keyHighPass,
                 keyLowPass: keyLowPass)
             return
         }
@@ -139,7 +139,7 @@ public final class Expander: Module {
             knee: knee.glide(context), range: range.glide(context), makeUp: makeUp.glide(context),
             mix: mix.glide(context),
             attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
-        core.process(&context, .moving(settings), keyHighPass: keyHighPass, keyLowPass: keyLowPass)
+        core.process(&context, settings, keyHighPass: keyHighPass, keyLowPass: keyLowPass)
     }
 
     /// Forgets the sound before.

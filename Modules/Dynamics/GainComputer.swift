@@ -67,10 +67,7 @@ struct GainComputer: ~Copyable, Sendable {
         gains = RenderMemory(repeating: 1, count: whole)
         self.lanes = RenderMemory(repeating: Lane(), count: lanes)
         made = RenderMemory(repeating: RestingGain(), count: lanes)
-        // No settings are like these.
-        let none = RestingSettings(
-            threshold: .nan, ratio: 1, knee: 0, range: 0, makeUp: 0, mix: 0, attack: 1, release: 1)
-        rested = RenderMemory(repeating: none, count: lanes)
+        rested = RenderMemory(repeating: .none, count: lanes)
         squares = RenderMemory(repeating: 0, count: channels)
         self.hold = LevelHold(lanes: lanes, seconds: hold, sampleRate: sampleRate)
     }
@@ -134,8 +131,7 @@ struct GainComputer: ~Copyable, Sendable {
         if isRMS {
             levels.takeSquares(key, other, count: frames, share: squareShare, &squares, at: channel, lifts: !isFirst)
         } else {
-            levels.takeMagnitudes(key, count: frames, lifts: !isFirst)
-            levels.takeMagnitudes(other, count: frames, lifts: true)
+            levels.takeMagnitudes(key, other, count: frames, lifts: !isFirst)
         }
     }
 

@@ -116,6 +116,12 @@ struct RestingSettings: Sendable, BitwiseCopyable {
         self.release = release
     }
 
+    /// Settings that none are equal to.
+    static var none: RestingSettings {
+        RestingSettings(
+            threshold: .nan, ratio: 1, knee: 0, range: 0, makeUp: 0, mix: 0, attack: 1, release: 1)
+    }
+
     @_noLocks @_noAllocation
     static func == (a: RestingSettings, b: RestingSettings) -> Bool {
         a.threshold == b.threshold && a.ratio == b.ratio && a.knee == b.knee && a.range == b.range

@@ -116,7 +116,7 @@ public final class Gate: Module {
             shape: .gate, threshold: threshold.glide(context), ratio: Glide(1), knee: hysteresis.glide(context),
             range: range.glide(context), makeUp: makeUp.glide(context), mix: mix.glide(context),
             attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
-        core.process(&context, .moving(settings), keyHighPass: keyHighPass, keyLowPass: keyLowPass)
+        core.process(&context, settings, keyHighPass: keyHighPass, keyLowPass: keyLowPass)
     }
 
     /// Forgets the sound before.

@@ -22,8 +22,8 @@ public final class Chorus: Effect {
     public let beats: Parameter
     /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes a second.
     public let delay: Parameter
-    /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames. A
-    /// change takes 100 ms.
+    /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames: softly,
+    /// from where the delay is less than twice as long. A change takes 100 ms.
     public let depth: Parameter
     /// How far the two sides differ: from 0 (alike) to 1 (the voices of one side lie midway between those of the other).
     public let spread: Parameter
@@ -134,7 +134,7 @@ private struct Choir: ~Copyable, Sendable {
     init(channels: Int, voices: Int, sampleRate: Double) {
         let frames = Int(0.06 * sampleRate) + 4
         line = SweptLine(channels: channels, frames: frames, columns: 2 * voices, opening: Int(0.01 * sampleRate))
-        wave = SlowWave(voices: voices, reach: 0.5 / Float(voices))
+        wave = SlowWave(voices: voices, reach: 0.5 / Float(voices), movesDelay: true)
         self.voices = voices
         level = 1 / Float(voices).squareRoot()
     }

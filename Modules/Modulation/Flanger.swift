@@ -115,7 +115,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
     }
 
     private var line: SweptLine
-    private var wave = SlowWave(reach: 0.5)
+    private var wave = SlowWave(reach: 0.5, movesDelay: true)
 
     init(channels: Int, sampleRate: Double) {
         line = SweptLine(

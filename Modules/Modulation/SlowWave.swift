@@ -4,7 +4,8 @@ import Tones
 /// The slow waves that move an effect: one ``LFOCore`` at several offsets of its phase, a block of frames at a time.
 ///
 /// A column is one of these waves. Where the course leaps (other beats, a transport that is moved, from beats to a rate), the
-/// values go from the old course to the new one within 40 ms, while both run on: so nothing clicks, and nothing has a corner.
+/// values go from the old course to the new one while both run on: so nothing clicks, and nothing has a corner. It takes 40 ms, or
+/// half a second where the wave moves a delay, whose change is a change of the pitch.
 /// What changes in that time is followed afterwards.
 struct SlowWave: ~Copyable, Sendable {
     /// The course of the waves in a slice.
@@ -61,9 +62,6 @@ struct SlowWave: ~Copyable, Sendable {
             let (sum, isNew) = phase.addingReportingOverflow(low)
             return (turn &+ high &+ (isNew ? 1 : 0), sum)
         }
-
-        /// The number of frames from an old course to a new one.
-        var leapLength: Int { @_noLocks @_noAllocation get { Int(sampleRate * 0.04) } }
     }
 
     /// The most frames of a block.
@@ -81,6 +79,12 @@ struct SlowWave: ~Copyable, Sendable {
     private var oldStep: UInt64 = 0
     private var leapPassed = 0
     private var leapLength = 0
+    /// The seconds from an old course to a new one.
+    private let leapTime: Double
+    /// Of each frame of the block the part of a turn that the faster of two courses takes; 0 where there is one.
+    private var fastest = RenderMemory<UInt64>(repeating: 0, count: SlowWave.block)
+    /// Indicates whether frames of the block lie between an old course and a new one.
+    private(set) var isCrossing = false
     /// The offset of each column in turns: its own, and what the spread adds.
     private var own: RenderMemory<Float>
     private var spread: RenderMemory<Float>
@@ -91,7 +95,9 @@ struct SlowWave: ~Copyable, Sendable {
     /// - Parameters:
     ///   - voices: The waves of a side, spread evenly over the turn.
     ///   - reach: The turns by which a spread of 1 moves the right side.
-    init(voices: Int = 1, reach: Float) {
+    ///   - movesDelay: Indicates whether the wave moves a delay.
+    init(voices: Int = 1, reach: Float, movesDelay: Bool = false) {
+        leapTime = movesDelay ? 0.5 : 0.04
         columns = 2 * voices
         own = RenderMemory(repeating: 0, count: columns)
         spread = RenderMemory(repeating: 0, count: columns)
@@ -143,7 +149,7 @@ struct SlowWave: ~Copyable, Sendable {
         old = core
         oldStep = isLed ? ledStep : course.freeStep(frame)
         leapPassed = 0
-        leapLength = course.leapLength
+        leapLength = Int(course.sampleRate * leapTime)
     }
 
     /// Goes on by frames whose values nobody needs.
@@ -182,7 +188,8 @@ struct SlowWave: ~Copyable, Sendable {
     ///   - wanted: The number of columns.
     @_noLocks @_noAllocation
     mutating func render(_ course: Course, spread glide: Glide, from first: Int, count: Int, columns wanted: Int) {
-        if leapPassed < leapLength {
+        isCrossing = leapPassed < leapLength
+        if isCrossing {
             for i in 0..<count {
                 cross(course, glide, first &+ i, to: i, columns: wanted)
                 goOn(course, first &+ i)
@@ -213,6 +220,11 @@ struct SlowWave: ~Copyable, Sendable {
         @_noLocks @_noAllocation get { values.value(at: column &* SlowWave.block &+ frame) }
     }
 
+    /// Returns the turns that the faster of two courses takes in a frame of the block, from the old one to the new one; 0 where
+    /// there is one alone.
+    @_noLocks @_noAllocation
+    func turnsWhileCrossing(_ frame: Int) -> Double { isCrossing ? Double(fastest[frame]) * 0x1p-64 : 0 }
+
     /// Returns eight values of a column from a frame of the block on.
     @_noLocks @_noAllocation @inline(__always)
     func vector8(_ column: Int, _ frame: Int) -> SIMD8<Float> {
@@ -230,15 +242,16 @@ struct SlowWave: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func cross(_ course: Course, _ glide: Glide, _ frame: Int, to place: Int, columns wanted: Int) {
         let (rounding, before) = (course.rounding(step(course, frame)), course.rounding(oldStep))
-        // A polynomial without a corner, and without a bend, at its ends.
-        let t = leapPassed < leapLength ? Float(leapPassed) / Float(leapLength) : 1
-        let share = t * t * t * (t * (6 * t - 15) + 10)
+        // A polynomial without a corner, and without a bend, at its ends. A `Float` of it would be noise in a delay.
+        let t = leapPassed < leapLength ? Double(leapPassed) / Double(leapLength) : 1
+        let left = 1 - t * t * t * (t * (6 * t - 15) + 10)
+        fastest[place] = leapPassed < leapLength ? max(oldStep, step(course, frame)) : 0
         for column in 0..<wanted {
             let (offset, turns) = offset(column, glide[frame])
             var value = core.value(course.shape, offset: offset, turns: turns, rounding: rounding)
             if leapPassed < leapLength {
                 let other = old.value(course.shape, offset: offset, turns: turns, rounding: before)
-                value += (other - value) * (1 - share)
+                value += Float(Double(other - value) * left)
             }
             values[column &* SlowWave.block &+ place] = value
         }

@@ -95,10 +95,19 @@ struct SweptLine: ~Copyable, Sendable {
         /// - Parameters:
         ///   - delay: In frames.
         ///   - swing: In frames; held so that no delay is too short or too long.
+        ///   - isSoft: `true` for a hold without a corner, which begins where the delay is less than twice the swing: for a
+        ///     delay that glides past it.
         @_noLocks @_noAllocation
-        init(delay: Double, swing: Double, limit: Int) {
+        init(delay: Double, swing wanted: Double, isSoft: Bool, limit: Int) {
             let delay = max(SweptLine.shortest, min(delay, Double(limit)))
-            let swing = max(0, min(swing, min(delay - SweptLine.shortest, Double(limit) - delay)))
+            let most = min(delay - SweptLine.shortest, Double(limit) - delay)
+            var swing = min(wanted, most)
+            let nearness = wanted - abs(wanted - most)
+            if isSoft && nearness > 0 {
+                let share = nearness / wanted
+                swing -= share * share * share * wanted * (1 / 6.0)
+            }
+            swing = max(0, min(swing, most))
             anchor = Int32(delay - swing) &- 1
             middle = Float(delay - Double(anchor))
             // A trifle less, so that rounding makes no delay shorter than it may be.
@@ -125,9 +134,11 @@ struct SweptLine: ~Copyable, Sendable {
 
         @_noLocks @_noAllocation
         func place(_ frame: Int, limit: Int) -> Place {
-            let delay = Double(delay[frame]) * sampleRate
-            let depth = Double(depth[frame])
-            return Place(delay: delay, swing: isShare ? delay * depth : depth * sampleRate, limit: limit)
+            // With all digits: a `Float` of 50 ms has steps of some 2e-4 frames, which are noise.
+            let delay = delay.fine(frame) * sampleRate
+            let depth = depth.fine(frame)
+            let swing = isShare ? delay * depth : depth * sampleRate
+            return Place(delay: delay, swing: swing, isSoft: !isShare, limit: limit)
         }
     }
 

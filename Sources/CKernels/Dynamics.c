@@ -32,15 +32,17 @@ INLINE f16 magnitude16(f16 sample) {
     return less16((f16)((i16)magnitude & (i16)(magnitude == magnitude)), spread16(1e10f));
 }
 
-INLINE void magnitudes_body(const float *samples, bool lifts, float *levels, size_t count) {
+INLINE void magnitudes_body(const float *first, const float *second, bool lifts, float *levels, size_t count) {
     for (size_t i = 0; i < count; i += lane_count) {
-        f16 level = magnitude16(load_some(samples + i, count - i));
+        f16 level = magnitude16(load_some(first + i, count - i));
+        if (second) level = more16(level, magnitude16(load_some(second + i, count - i)));
         if (lifts) level = more16(level, load_some(levels + i, count - i));
         store_some(levels + i, level, count - i);
     }
 }
 
-WIDE_KERNEL(void, magnitudes, (const float *samples, bool lifts, float *levels, size_t count), samples, lifts, levels, count)
+WIDE_KERNEL(void, magnitudes,
+    (const float *first, const float *second, bool lifts, float *levels, size_t count), first, second, lifts, levels, count)
 
 // The squares of 16 frames, times the share.
 INLINE void shares(f16 sample, double share, double *out) {

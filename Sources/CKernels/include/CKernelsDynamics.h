@@ -17,11 +17,12 @@ typedef struct {
     double attack, release;
 } kernel_gain_settings;
 
-/// Computes magnitudes, at most 1e10; what is no number is 0.
+/// Computes magnitudes, at most 1e10: those of one channel, or the higher ones of two. What is no number is 0.
 ///
+/// @param second The second channel; `NULL` if there is none.
 /// @param lifts `true`: where a level is higher already it stays.
 REALTIME_SAFE void kernel_magnitudes(
-    const float *_Nonnull samples, bool lifts, float *_Nonnull levels, size_t count);
+    const float *_Nonnull first, const float *_Nullable second, bool lifts, float *_Nonnull levels, size_t count);
 
 /// Computes mean squares of magnitudes, whose new square counts as `share`: those of one channel, or the higher ones of two.
 ///

@@ -65,7 +65,16 @@ extension RenderMemory<Float> {
     @_noLocks @_noAllocation
     package mutating func takeMagnitudes(_ samples: borrowing Samples, count: Int, lifts: Bool) {
         precondition(count >= 0 && count <= samples.count && count <= self.count)
-        unsafe kernel_magnitudes(samples.base, lifts, memory.base, count)
+        unsafe kernel_magnitudes(samples.base, nil, lifts, memory.base, count)
+    }
+
+    /// Takes the higher ones of the magnitudes of two channels, at once.
+    @_noLocks @_noAllocation
+    package mutating func takeMagnitudes(
+        _ first: borrowing Samples, _ second: borrowing Samples, count: Int, lifts: Bool
+    ) {
+        precondition(count >= 0 && count <= first.count && count <= second.count && count <= self.count)
+        unsafe kernel_magnitudes(first.base, second.base, lifts, memory.base, count)
     }
 
     /// Takes the mean squares of a channel's magnitudes.
