@@ -14,7 +14,8 @@ struct KeyFilter: ~Copyable, Sendable {
 
     init(channels: Int, frames: Int, sampleRate: Double) {
         filtered = AudioBlock(channels: 2, frames: frames)
-        rows = RenderMemory(repeating: FilterRow(), count: channels)
+        // The last one is spare: the second channel of one that is alone.
+        rows = RenderMemory(repeating: FilterRow(), count: channels + 1)
         rate = sampleRate
         highCoefficients = FilterCoefficients(.highPass, frequency: 10, sampleRate: sampleRate)
         lowCoefficients = FilterCoefficients(.lowPass, frequency: 192_000, sampleRate: sampleRate)
@@ -36,10 +37,13 @@ struct KeyFilter: ~Copyable, Sendable {
     mutating func process(
         _ key: borrowing Samples, frames: Int, channel: Int, highPass: Glide, lowPass: Glide
     ) {
-        guard frames <= filtered.frameCount, frames <= key.count, channel >= 0, channel < rows.count else { return }
+        guard frames <= filtered.frameCount, frames <= key.count, channel >= 0, channel < rows.count &- 1 else {
+            return
+        }
         if rest(highPass, lowPass) {
             rows.filter(
-                key, key, at: channel, channel, count: frames, (highCoefficients, lowCoefficients), into: &filtered)
+                key, key, at: channel, rows.count &- 1, count: frames, (highCoefficients, lowCoefficients),
+                into: &filtered)
         } else {
             let settings = Settings(
                 highPass: highPass, lowPass: lowPass, high: highCoefficients, low: lowCoefficients, rate: rate)
@@ -55,7 +59,7 @@ struct KeyFilter: ~Copyable, Sendable {
         _ key: borrowing Samples, _ other: borrowing Samples, frames: Int, channel: Int, highPass: Glide, lowPass: Glide
     ) -> Bool {
         guard frames <= filtered.frameCount, frames <= key.count, frames <= other.count else { return false }
-        guard channel >= 0, channel < rows.count &- 1, rest(highPass, lowPass) else { return false }
+        guard channel >= 0, channel < rows.count &- 2, rest(highPass, lowPass) else { return false }
         rows.filter(
             key, other, at: channel, channel &+ 1, count: frames, (highCoefficients, lowCoefficients), into: &filtered)
         return true

@@ -12,7 +12,8 @@ struct LevelHold: ~Copyable, Sendable {
     /// For each lane a queue.
     private var held: RenderMemory<Held>
 
-    private struct Lane: Sendable, BitwiseCopyable {
+    // These two are not private: a debug build of other files would not be able to link their memory.
+    struct Lane: Sendable, BitwiseCopyable {
         /// Frames of the block that are over.
         var position = 0
         var block: Int32 = 0
@@ -22,7 +23,7 @@ struct LevelHold: ~Copyable, Sendable {
         var count = 0
     }
 
-    private struct Held: Sendable, BitwiseCopyable {
+    struct Held: Sendable, BitwiseCopyable {
         var level: Float
         var block: Int32
     }

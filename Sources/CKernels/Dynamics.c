@@ -184,3 +184,37 @@ float kernel_hold(float loudest, float least, float *levels, size_t count) {
     }
     return loudest;
 }
+
+INLINE d2 filter_step(const kernel_filter_numbers *n, d2 x, d2 *u, d2 *w) {
+    d2 push = x - *w;
+    d2 next_u = (*u - n->damping * *u) + n->drive * push, next_w = (*w + n->turn * *u) + n->rise * push;
+    d2 y = n->direct * x + n->band * (*u + next_u) + n->low * (*w + next_w);
+    *u = next_u;
+    *w = next_w;
+    return y;
+}
+
+INLINE void filter_keys_body(
+    const kernel_filter_numbers *first, const kernel_filter_numbers *second, double *one, double *other,
+    const float *left, const float *right, float *left_output, float *right_output, size_t count
+) {
+    d2 u = {one[0], other[0]}, w = {one[1], other[1]}, v = {one[2], other[2]}, x = {one[3], other[3]};
+    for (size_t i = 0; i < count; i++) {
+        float a = left[i], b = right[i];
+        // The comparisons are false for what is no number.
+        d2 sound = {__builtin_fabsf(a) < 1e10f ? a : 0, __builtin_fabsf(b) < 1e10f ? b : 0};
+        d2 high = filter_step(first, sound, &u, &w);
+        // As a `float`, as it is between two filters of one channel.
+        d2 low = filter_step(second, (d2){(float)high[0], (float)high[1]}, &v, &x);
+        left_output[i] = (float)low[0];
+        right_output[i] = (float)low[1];
+    }
+    double ends[8] = {u[0], w[0], v[0], x[0], u[1], w[1], v[1], x[1]};
+    __builtin_memcpy(one, ends, 4 * sizeof(double));
+    __builtin_memcpy(other, ends + 4, 4 * sizeof(double));
+}
+
+KERNEL(void, filter_keys,
+    (const kernel_filter_numbers *first, const kernel_filter_numbers *second, double *one, double *other,
+        const float *left, const float *right, float *left_output, float *right_output, size_t count),
+    first, second, one, other, left, right, left_output, right_output, count)

@@ -47,6 +47,22 @@ REALTIME_SAFE void kernel_gains(
 /// @return The loudest without that level.
 REALTIME_SAFE float kernel_hold(float loudest, float least, float *_Nonnull levels, size_t count);
 
+/// A filter of second order, frame by frame, as `FilterCoefficients` has it.
+typedef struct {
+    double drive, damping, rise, turn, direct, band, low;
+} kernel_filter_numbers;
+
+/// Filters two channels at once, each through two filters in a row. A sample of 1e10 or more, or one that is no number, counts as 0.
+///
+/// @param first The numbers of the first filter.
+/// @param second Those of the second.
+/// @param one The states of the first channel: two of the first filter, two of the second.
+/// @param other Those of the second channel.
+REALTIME_SAFE void kernel_filter_keys(
+    const kernel_filter_numbers *_Nonnull first, const kernel_filter_numbers *_Nonnull second, double *_Nonnull one,
+    double *_Nonnull other, const float *_Nonnull left, const float *_Nonnull right, float *_Nonnull left_output,
+    float *_Nonnull right_output, size_t count);
+
 /// `samples *= gains`.
 REALTIME_SAFE void kernel_apply_gains(float *_Nonnull samples, const float *_Nonnull gains, size_t count);
 

@@ -227,20 +227,11 @@ public struct FilterMemory: Sendable, BitwiseCopyable {
     }
 }
 
-// One frame, the same operations in each. Neither integrator waits for the other's new value: from frame to frame the way
+// One frame, the same operations in both. Neither integrator waits for the other's new value: from frame to frame the way
 // is three operations long.
 extension FilterCoefficients {
     @inline(__always) @_noLocks @_noAllocation
     @inlinable func next(_ x: Double, _ u: inout Double, _ w: inout Double) -> Double {
-        let push = x - w
-        let (nextU, nextW) = ((u - damping * u) + drive * push, (w + turn * u) + rise * push)
-        let y = direct * x + band * (u + nextU) + low * (w + nextW)
-        (u, w) = (nextU, nextW)
-        return y
-    }
-
-    @inline(__always) @_noLocks @_noAllocation
-    func next(_ x: SIMD2<Double>, _ u: inout SIMD2<Double>, _ w: inout SIMD2<Double>) -> SIMD2<Double> {
         let push = x - w
         let (nextU, nextW) = ((u - damping * u) + drive * push, (w + turn * u) + rise * push)
         let y = direct * x + band * (u + nextU) + low * (w + nextW)

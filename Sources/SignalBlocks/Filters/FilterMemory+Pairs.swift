@@ -1,16 +1,12 @@
-/// The memories of two filters in a row, for one channel.
+internal import CKernels
+
+/// The memories of two filters in a row, for one channel: four numbers, as the kernel has them.
 package struct FilterRow: Sendable, BitwiseCopyable {
     package var first = FilterMemory()
     package var second = FilterMemory()
 
     @_noLocks @_noAllocation
     package init() {}
-
-    @_noLocks @_noAllocation
-    init(_ u: Double, _ w: Double, _ v: Double, _ x: Double) {
-        (first.u, first.w) = (u, w)
-        (second.u, second.w) = (v, x)
-    }
 }
 
 extension RenderMemory<FilterRow> {
@@ -21,7 +17,7 @@ extension RenderMemory<FilterRow> {
     ///   - left: The first channel. Samples of +200 dB or more, and those that are no numbers, count as silence.
     ///   - right: The second channel.
     ///   - place: The memory of the first channel.
-    ///   - second: The memory of the second channel; that of the first if they are one channel.
+    ///   - second: The memory of the second channel, another one.
     ///   - count: The number of frames.
     ///   - coefficients: Those of the first filter, and of the second.
     ///   - output: Receives the two channels.
@@ -32,21 +28,22 @@ extension RenderMemory<FilterRow> {
         _ coefficients: (first: FilterCoefficients, second: FilterCoefficients), into output: inout AudioBlock
     ) {
         precondition(count >= 0 && count <= left.count && count <= right.count && count <= output.frameCount)
-        precondition(output.channelCount >= 2 && place >= 0 && place < self.count && second >= 0 && second < self.count)
-        let (one, two) = (self[place], self[second])
-        var (u, w) = (SIMD2(one.first.u, two.first.u), SIMD2(one.first.w, two.first.w))
-        var (v, x) = (SIMD2(one.second.u, two.second.u), SIMD2(one.second.w, two.second.w))
-        let (to, other) = unsafe (output.pointers[0], output.pointers[1])
-        for i in 0..<count {
-            let (a, b) = unsafe (left.base[i], right.base[i])
-            let sound = SIMD2<Double>(abs(a) < 1e10 ? Double(a) : 0, abs(b) < 1e10 ? Double(b) : 0)
-            let high = coefficients.first.next(sound, &u, &w)
-            // As numbers of a `Float`, as they are between two filters of one channel.
-            let middle = SIMD2<Double>(Double(Float(high.x)), Double(Float(high.y)))
-            let low = coefficients.second.next(middle, &v, &x)
-            unsafe (to[i], other[i]) = (Float(low.x), Float(low.y))
+        precondition(
+            output.channelCount >= 2 && place >= 0 && place < self.count && second >= 0 && second < self.count
+                && second != place)
+        var (a, b) = (coefficients.first.numbers, coefficients.second.numbers)
+        let one = unsafe UnsafeMutableRawPointer(memory.base + place).assumingMemoryBound(to: Double.self)
+        let other = unsafe UnsafeMutableRawPointer(memory.base + second).assumingMemoryBound(to: Double.self)
+        unsafe kernel_filter_keys(
+            &a, &b, one, other, left.base, right.base, output.pointers[0], output.pointers[1], count)
+    }
+}
+
+extension FilterCoefficients {
+    fileprivate var numbers: kernel_filter_numbers {
+        @_noLocks @_noAllocation get {
+            kernel_filter_numbers(
+                drive: drive, damping: damping, rise: rise, turn: turn, direct: direct, band: band, low: low)
         }
-        self[place] = FilterRow(u.x, w.x, v.x, x.x)
-        if second != place { self[second] = FilterRow(u.y, w.y, v.y, x.y) }
     }
 }
