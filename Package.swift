@@ -138,7 +138,8 @@ let package = Package(
         .testTarget(name: "TonesTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "MixingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
-        .testTarget(name: "DynamicsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(
+            name: "DynamicsTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "ModulationTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(name: "DistortionTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(

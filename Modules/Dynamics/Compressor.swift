@@ -117,6 +117,22 @@ public final class Compressor: Module {
     /// Compresses the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        if let threshold = threshold.atRest(context),
+            let ratio = ratio.atRest(context),
+            let knee = knee.atRest(context),
+            let makeUp = makeUp.atRest(context),
+            let mix = mix.atRest(context),
+            let attack = attack.atRest(context),
+            let release = release.atRest(context)
+        {
+            let settings = RestingSettings(
+                threshold: threshold, ratio: ratio, knee: knee, range: 0, makeUp: makeUp, mix: mix, attack: attack,
+                release: release)
+            core.process(
+                &context, settings, isCompressing: true, hold: hold.current(context), keyHighPass: keyHighPass,
+                keyLowPass: keyLowPass)
+            return
+        }
         let settings = GainSettings(
             shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
             knee: knee.glide(context), range: Glide(0), makeUp: makeUp.glide(context), mix: mix.glide(context),

@@ -46,22 +46,54 @@ struct DynamicsCore: ~Copyable, Sendable {
                 lookAhead: lookAhead))
     }
 
-    /// Changes the top, and shows the reductions to control code.
+    /// Changes the top by settings of which some may move, and shows the reductions to control code.
     @_noLocks @_noAllocation
     func process(
         _ context: inout RenderContext, _ settings: GainSettings, keyHighPass: borrowing Parameter,
         keyLowPass: borrowing Parameter
     ) {
-        let highPass = key.isFiltered ? keyHighPass.glide(context) : Glide(0)
-        let lowPass = key.isFiltered ? keyLowPass.glide(context) : Glide(0)
         guard processor.belongs(to: context) else { return }
+        let (highPass, lowPass) = filters(context, keyHighPass, keyLowPass)
         var count = 0
         var first: Float = 0
         processor.with(&context) { processor, context in
-            processor.process(&context, settings, highPass: highPass, lowPass: lowPass)
+            processor.take(settings)
+            processor.process(&context, highPass: highPass, lowPass: lowPass)
             count = processor.laneCount
             first = processor.reduction(0)
         }
+        show(first, count, &context)
+    }
+
+    /// Changes the top by settings that rest, those of a compressor or an expander. The hold is in seconds.
+    @_noLocks @_noAllocation
+    func process(
+        _ context: inout RenderContext, _ settings: RestingSettings, isCompressing: Bool, hold: Float,
+        keyHighPass: borrowing Parameter, keyLowPass: borrowing Parameter
+    ) {
+        guard processor.belongs(to: context) else { return }
+        let (highPass, lowPass) = filters(context, keyHighPass, keyLowPass)
+        var count = 0
+        var first: Float = 0
+        processor.with(&context) { processor, context in
+            processor.take(settings, isCompressing: isCompressing, hold: hold)
+            processor.process(&context, highPass: highPass, lowPass: lowPass)
+            count = processor.laneCount
+            first = processor.reduction(0)
+        }
+        show(first, count, &context)
+    }
+
+    @_noLocks @_noAllocation
+    private func filters(
+        _ context: borrowing RenderContext, _ keyHighPass: borrowing Parameter, _ keyLowPass: borrowing Parameter
+    ) -> (highPass: Glide, lowPass: Glide) {
+        key.isFiltered ? (keyHighPass.glide(context), keyLowPass.glide(context)) : (Glide(0), Glide(0))
+    }
+
+    /// Shows the reductions to control code.
+    @_noLocks @_noAllocation
+    private func show(_ first: Float, _ count: Int, _ context: inout RenderContext) {
         reduction.show(first, at: 0)
         var lane = 1
         while lane < count {

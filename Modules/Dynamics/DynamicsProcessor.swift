@@ -12,6 +12,12 @@ struct DynamicsProcessor: ~Copyable, Sendable {
     /// Channels of the last buffer and of its key.
     private var channels = 0
     private var keyChannels = 0
+    // The settings of the slice: those that rest, or all. They stand here because handing them on would copy them.
+    private var isResting = true
+    private var resting: RestingSettings
+    private var isCompressing = true
+    private var hold: Float = 0
+    private var moving: GainSettings
 
     /// The longest hold in seconds.
     static var longestHold: Double { 1 }
@@ -37,6 +43,10 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         limit = channels
         self.isLinked = isLinked
         self.key = key
+        resting = RestingSettings.none
+        moving = GainSettings(
+            shape: .compress, threshold: Glide(0), ratio: Glide(1), knee: Glide(0), range: Glide(0), makeUp: Glide(0),
+            mix: Glide(0), attack: Glide(1), release: Glide(1), hold: 0)
         let delay = DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate)
         computer = GainComputer(
             lanes: isLinked ? 1 : channels, channels: channels, frames: frames, sampleRate: sampleRate,
@@ -58,10 +68,26 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         keyChannels = 0
     }
 
-    /// Changes the top.
+    /// Takes the settings of a slice in which none moves, of a compressor or an expander. The hold is in seconds.
+    @_noLocks @_noAllocation
+    mutating func take(_ settings: RestingSettings, isCompressing: Bool, hold: Float) {
+        isResting = true
+        resting = settings
+        self.isCompressing = isCompressing
+        self.hold = hold
+    }
+
+    /// Takes the settings of a slice in which some may move.
+    @_noLocks @_noAllocation
+    mutating func take(_ settings: GainSettings) {
+        isResting = false
+        moving = settings
+    }
+
+    /// Changes the top, by the settings that were taken.
     @_noLocks @_noAllocation
     mutating func process(
-        _ context: inout RenderContext, _ settings: GainSettings, highPass: Glide, lowPass: Glide
+        _ context: inout RenderContext, highPass: Glide, lowPass: Glide
     ) {
         let frames = context.frameCount
         let place = key.isBelow ? 1 : 0
@@ -69,15 +95,13 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         adopt(min(limit, context.channelCount()), min(limit, context.channelCount(at: place)))
         if isLinked {
             if keyChannels == 0 { computer.listenToSilence(frames: frames) }
-            for channel in 0..<keyChannels {
-                listen(context, place, channel, isFirst: channel == 0, highPass, lowPass, memory: channel)
-            }
-            computer.compute(settings, frames: frames, lane: 0)
+            listenToAll(context, place, highPass, lowPass)
+            compute(frames, lane: 0)
         }
         for channel in 0..<channels {
             if !isLinked {
                 listenForOne(context, place, channel, highPass, lowPass)
-                computer.compute(settings, frames: frames, lane: channel)
+                compute(frames, lane: channel)
             }
             var top = context.top
             var samples = top[channel]
@@ -95,6 +119,15 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         }
     }
 
+    @_noLocks @_noAllocation
+    private mutating func compute(_ frames: Int, lane: Int) {
+        if isResting {
+            computer.compute(resting, isCompressing: isCompressing, hold: hold, frames: frames, lane: lane)
+        } else {
+            computer.compute(moving, frames: frames, lane: lane)
+        }
+    }
+
     /// The lanes that are in use.
     var laneCount: Int { @_noLocks @_noAllocation get { isLinked ? min(1, channels) : channels } }
 
@@ -108,9 +141,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         _ context: borrowing RenderContext, _ place: Int, _ channel: Int, _ highPass: Glide, _ lowPass: Glide
     ) {
         if channels == 1 && keyChannels > 1 {
-            for other in 0..<keyChannels {
-                listen(context, place, other, isFirst: other == 0, highPass, lowPass, memory: other)
-            }
+            listenToAll(context, place, highPass, lowPass)
         } else if keyChannels == 1 && channel > 0 {
             // A memory of its own, so that one key is not heard twice.
             listen(context, place, 0, isFirst: true, highPass, lowPass, memory: channel)
@@ -118,6 +149,33 @@ struct DynamicsProcessor: ~Copyable, Sendable {
             listen(context, place, channel, isFirst: true, highPass, lowPass, memory: channel)
         } else {
             computer.listenToSilence(frames: context.frameCount)
+        }
+    }
+
+    /// Takes the loudest channel of the key: two at a time, which takes little longer than one.
+    @_noLocks @_noAllocation
+    private mutating func listenToAll(
+        _ context: borrowing RenderContext, _ place: Int, _ highPass: Glide, _ lowPass: Glide
+    ) {
+        let frames = context.frameCount
+        var channel = 0
+        while channel &+ 1 < keyChannels {
+            let first = context.samples(channel, at: place)
+            let second = context.samples(channel &+ 1, at: place)
+            if !key.isFiltered {
+                computer.listen(first, second, frames: frames, channel: channel, isFirst: channel == 0)
+            } else if filter.process(
+                first, second, frames: frames, channel: channel, highPass: highPass, lowPass: lowPass)
+            {
+                filter.tellBoth(&computer, frames: frames, channel: channel, isFirst: channel == 0)
+            } else {
+                listen(context, place, channel, isFirst: channel == 0, highPass, lowPass, memory: channel)
+                listen(context, place, channel &+ 1, isFirst: false, highPass, lowPass, memory: channel &+ 1)
+            }
+            channel &+= 2
+        }
+        if channel < keyChannels {
+            listen(context, place, channel, isFirst: channel == 0, highPass, lowPass, memory: channel)
         }
     }
 

@@ -117,6 +117,23 @@ public final class Expander: Module {
     /// Expands the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        if let threshold = threshold.atRest(context),
+            let ratio = ratio.atRest(context),
+            let knee = knee.atRest(context),
+            let range = range.atRest(context),
+            let makeUp = makeUp.atRest(context),
+            let mix = mix.atRest(context),
+            let attack = attack.atRest(context),
+            let release = release.atRest(context)
+        {
+            let settings = RestingSettings(
+                threshold: threshold, ratio: ratio, knee: knee, range: range, makeUp: makeUp, mix: mix, attack: attack,
+                release: release)
+            core.process(
+                &context, settings, isCompressing: false, hold: hold.current(context), keyHighPass: keyHighPass,
+                keyLowPass: keyLowPass)
+            return
+        }
         let settings = GainSettings(
             shape: .expand, threshold: threshold.glide(context), ratio: ratio.glide(context),
             knee: knee.glide(context), range: range.glide(context), makeUp: makeUp.glide(context),

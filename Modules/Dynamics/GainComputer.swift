@@ -10,6 +10,8 @@ struct GainComputer: ~Copyable, Sendable {
     /// Key channels that have a memory of their mean square.
     private let channelLimit: Int
     private let rate: Double
+    /// The longest slice.
+    let frameLimit: Int
     /// The share of each new sample in the mean square; 0 for a detector of peaks.
     private let squareShare: Double
     private let isRMS: Bool
@@ -21,6 +23,9 @@ struct GainComputer: ~Copyable, Sendable {
     /// The gains of the slice, as factors.
     var gains: RenderMemory<Float>
     private var lanes: RenderMemory<Lane>
+    /// The settings that each lane went by in the last slice in which they rested, and what was made of them.
+    private var rested: RenderMemory<RestingSettings>
+    private var made: RenderMemory<RestingGain>
     private var squares: RenderMemory<Double>
     private var hold: LevelHold
 
@@ -32,6 +37,8 @@ struct GainComputer: ~Copyable, Sendable {
         var first = 0.0
         var second = 0.0
         var isNew = true
+        /// Indicates whether the last slice held levels.
+        var isHolding = false
         /// A gate's.
         var isOpen = false
         // The shares of the way for times that rest.
@@ -53,16 +60,17 @@ struct GainComputer: ~Copyable, Sendable {
         case .peak: (isRMS, squareShare) = (false, 0)
         case .rms(let seconds): (isRMS, squareShare) = (true, GainComputer.share(max(0, min(seconds, 10)), sampleRate))
         }
-        levels = RenderMemory(repeating: 0, count: frames)
-        reductions = RenderMemory(repeating: 0, count: frames)
-        gains = RenderMemory(repeating: 1, count: frames)
+        frameLimit = frames
+        let whole = (frames + RestingGain.block - 1) / RestingGain.block * RestingGain.block
+        levels = RenderMemory(repeating: 0, count: whole)
+        reductions = RenderMemory(repeating: 0, count: whole)
+        gains = RenderMemory(repeating: 1, count: whole)
         self.lanes = RenderMemory(repeating: Lane(), count: lanes)
+        made = RenderMemory(repeating: RestingGain(), count: lanes)
+        rested = RenderMemory(repeating: .none, count: lanes)
         squares = RenderMemory(repeating: 0, count: channels)
         self.hold = LevelHold(lanes: lanes, seconds: hold, sampleRate: sampleRate)
     }
-
-    /// The longest slice.
-    var frameLimit: Int { @_noLocks @_noAllocation get { levels.count } }
 
     /// Returns the share of the way that is gone in a frame.
     @_noLocks @_noAllocation
@@ -105,60 +113,33 @@ struct GainComputer: ~Copyable, Sendable {
     ///   - isFirst: `true` for the first of a lane.
     @_noLocks @_noAllocation
     mutating func listen(_ key: borrowing Samples, frames: Int, channel: Int, isFirst: Bool) {
-        guard frames <= levels.count, frames <= key.count, channel >= 0, channel < channelLimit else { return }
+        guard frames <= frameLimit, frames <= key.count, channel >= 0, channel < channelLimit else { return }
         if isRMS {
-            var square = squares[channel]
-            GainComputer.measure(key, frames, isFirst, squareShare, &square, &levels)
-            squares[channel] = square
+            levels.takeSquares(key, count: frames, share: squareShare, &squares, at: channel, lifts: !isFirst)
         } else {
-            GainComputer.measure(key, frames, isFirst, &levels)
+            levels.takeMagnitudes(key, count: frames, lifts: !isFirst)
         }
     }
 
+    /// Takes two channels of the key, with memories side by side.
     @_noLocks @_noAllocation
-    private static func measure(
-        _ key: borrowing Samples, _ frames: Int, _ isFirst: Bool, _ levels: inout RenderMemory<Float>
+    mutating func listen(
+        _ key: borrowing Samples, _ other: borrowing Samples, frames: Int, channel: Int, isFirst: Bool
     ) {
-        var levels = levels.span
-        if isFirst {
-            for i in 0..<frames { levels[i] = magnitude(key[i]) }
+        guard frames <= frameLimit, frames <= key.count, frames <= other.count else { return }
+        guard channel >= 0, channel < channelLimit &- 1 else { return }
+        if isRMS {
+            levels.takeSquares(key, other, count: frames, share: squareShare, &squares, at: channel, lifts: !isFirst)
         } else {
-            for i in 0..<frames {
-                let (level, other) = (magnitude(key[i]), levels[i])
-                levels[i] = level > other ? level : other
-            }
+            levels.takeMagnitudes(key, other, count: frames, lifts: !isFirst)
         }
-    }
-
-    @_noLocks @_noAllocation
-    private static func measure(
-        _ key: borrowing Samples, _ frames: Int, _ isFirst: Bool, _ share: Double, _ mean: inout Double,
-        _ levels: inout RenderMemory<Float>
-    ) {
-        var levels = levels.span
-        var square = mean
-        let kept = 1 - share
-        for i in 0..<frames {
-            let magnitude = Double(magnitude(key[i]))
-            square = kept * square + share * (magnitude * magnitude)
-            let level = Float(square)
-            levels[i] = isFirst || level > levels[i] ? level : levels[i]
-        }
-        mean = square
     }
 
     /// Takes silence in the place of a key.
     @_noLocks @_noAllocation
     mutating func listenToSilence(frames: Int) {
-        guard frames <= levels.count else { return }
+        guard frames <= frameLimit else { return }
         for i in 0..<frames { levels[i] = 0 }
-    }
-
-    /// Returns the magnitude of a sample, at most +200 dB; what is no number is silence.
-    @_noLocks @_noAllocation @inline(__always)
-    static func magnitude(_ sample: Float) -> Float {
-        let magnitude = Float(bitPattern: sample.bitPattern & 0x7FFF_FFFF)
-        return magnitude < 1e10 ? magnitude : (magnitude <= .infinity ? 1e10 : 0)
     }
 
     // MARK: The gain
@@ -166,12 +147,15 @@ struct GainComputer: ~Copyable, Sendable {
     /// Computes the ``gains`` of a slice from the levels.
     @_noLocks @_noAllocation
     mutating func compute(_ settings: GainSettings, frames: Int, lane: Int) {
-        guard frames > 0, frames <= levels.count, lane >= 0, lane < laneCount else { return }
-        prepareShares(settings, lane)
-        let holds = hold.holds(settings.hold)
-        let isCompressing = settings.isCompressing
-        if holds { hold.apply(settings.hold, &levels, frames, lane) } else { hold.reset(lane: lane) }
+        guard frames > 0, frames <= frameLimit, lane >= 0, lane < laneCount else { return }
         let isGate = settings.isGate
+        let isCompressing = settings.isCompressing
+        if !isGate, let resting = settings.resting {
+            compute(resting, isCompressing: isCompressing, hold: settings.hold, frames: frames, lane: lane)
+            return
+        }
+        prepareShares(settings, lane)
+        hold(settings.hold, frames, lane)
         if isGate {
             findGateGoals(settings, frames, lane)
         } else {
@@ -193,6 +177,54 @@ struct GainComputer: ~Copyable, Sendable {
             GainComputer.creep(&lanes[lane], frames, settings, rate, levels, &reductions)
         }
         GainComputer.findGains(settings, frames, reductions, &gains)
+    }
+
+    /// Puts the loudest level of the last time in the place of each.
+    @_noLocks @_noAllocation
+    private mutating func hold(_ seconds: Float, _ frames: Int, _ lane: Int) {
+        if seconds > 0 && hold.holds(seconds) {
+            hold.apply(seconds, &levels, frames, lane)
+            lanes[lane].isHolding = true
+        } else if lanes[lane].isHolding {
+            hold.reset(lane: lane)
+            lanes[lane].isHolding = false
+        }
+    }
+
+    /// Computes the gains of a slice in which nothing moves but the levels, of no gate: all at once, with the same bits.
+    @_noLocks @_noAllocation
+    mutating func compute(_ settings: RestingSettings, isCompressing: Bool, hold: Float, frames: Int, lane: Int) {
+        guard frames > 0, frames <= frameLimit, lane >= 0, lane < laneCount else { return }
+        self.hold(hold, frames, lane)
+        if !(settings == rested[lane]) { make(settings, isCompressing, lane) }
+        var state = lanes[lane].state
+        if lanes[lane].isNew {
+            lanes[lane].isNew = false
+            let curve = GainComputer.curve(settings, isCompressing)
+            state = isCompressing ? 0 : Double(curve.goal(GainMath.log2(levels[0]) * decibels))
+        }
+        made[lane].follow(&state, levels, into: &gains, count: frames)
+        lanes[lane].state = state
+    }
+
+    @_noLocks @_noAllocation
+    private static func curve(_ settings: RestingSettings, _ isCompressing: Bool) -> GainCurve {
+        GainCurve(
+            isCompressing: isCompressing, threshold: settings.threshold, ratio: settings.ratio, knee: settings.knee,
+            range: settings.range)
+    }
+
+    /// Makes of settings what the kernel goes by.
+    @inline(never) @_noLocks @_noAllocation
+    private mutating func make(_ settings: RestingSettings, _ isCompressing: Bool, _ lane: Int) {
+        rested[lane] = settings
+        var gain = GainComputer.curve(settings, isCompressing).resting
+        gain.decibels = decibels
+        gain.octaves = GainComputer.octaves(isCompressing)
+        (gain.wet, gain.dry) = GainComputer.parts(makeUp: Double(settings.makeUp), mix: settings.mix)
+        gain.attack = GainComputer.share(settings.attack, false, rate)
+        gain.release = GainComputer.share(settings.release, false, rate)
+        made[lane] = gain
     }
 
     private var decibels: Float {
@@ -246,18 +278,17 @@ struct GainComputer: ~Copyable, Sendable {
         _ settings: GainSettings, _ frames: Int, _ reductions: borrowing RenderMemory<Float>,
         _ gains: inout RenderMemory<Float>
     ) {
-        let octaves: Float = 0.16609640474
-        let sign: Float = settings.isCompressing ? -octaves : octaves
+        let octaves = octaves(settings.isCompressing)
         guard frames <= reductions.count && frames <= gains.count else { return }
         let (makeUp, mix) = (settings.makeUp, settings.mix)
         var gains = gains.span
         if makeUp.isFlat && mix.isFlat {
-            let (wet, dry) = (mix.end * factor(makeUp.end), 1 - mix.end)
-            for i in 0..<frames { gains[i] = dry + wet * GainMath.exp2(sign * reductions[i]) }
+            let (wet, dry) = parts(makeUp: Double(makeUp.end), mix: mix.end)
+            for i in 0..<frames { gains[i] = dry + wet * GainMath.exp2(octaves * reductions[i]) }
         } else {
             for i in 0..<frames {
-                let (wet, dry) = (mix[i] * factor(makeUp[i]), 1 - mix[i])
-                gains[i] = dry + wet * GainMath.exp2(sign * reductions[i])
+                let (wet, dry) = parts(makeUp: makeUp.fine(i), mix: mix[i])
+                gains[i] = dry + wet * GainMath.exp2(octaves * reductions[i])
             }
         }
     }
@@ -266,12 +297,20 @@ struct GainComputer: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     func apply(to samples: inout MutableSpan<Float>) {
         guard samples.count <= gains.count else { return }
-        for i in samples.indices { samples[i] *= gains[i] }
+        gains.apply(to: &samples)
     }
 
-    /// Returns the factor of a make-up; a `Float` of the sum with the reduction would be too coarse.
-    @_noLocks @_noAllocation
-    private static func factor(_ decibels: Float) -> Float {
-        Float(RenderMath.exp2(Double(decibels) * 0.166_096_404_744_368_1))
+    /// The octaves of a decibel of reduction, with the sign of the gain.
+    @_noLocks @_noAllocation @inline(__always)
+    private static func octaves(_ isCompressing: Bool) -> Float {
+        isCompressing ? -0.16609640474 : 0.16609640474
+    }
+
+    /// Returns the shares of the sound with its gain, and of the sound as it was. A `Float` of the sum of make-up and reduction
+    /// would be too coarse.
+    @_noLocks @_noAllocation @inline(__always)
+    private static func parts(makeUp: Double, mix: Float) -> (wet: Float, dry: Float) {
+        let factor = makeUp == 0 ? 1 : Float(RenderMath.exp2(makeUp * 0.166_096_404_744_368_1))
+        return (mix * factor, 1 - mix)
     }
 }

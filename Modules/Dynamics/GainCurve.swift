@@ -53,10 +53,19 @@ struct GainSettings: Sendable, BitwiseCopyable {
     /// Returns the curve at a frame of the slice.
     @_noLocks @_noAllocation @inline(__always)
     func curve(_ frame: Int) -> GainCurve {
-        let (ratio, knee) = (ratio[frame], knee[frame])
-        return GainCurve(
-            threshold: threshold[frame], slope: isCompressing ? 1 - 1 / ratio : ratio - 1, knee: knee,
-            range: isCompressing ? 1_000 : range[frame], sign: isCompressing ? 1 : -1)
+        GainCurve(
+            isCompressing: isCompressing, threshold: threshold[frame], ratio: ratio[frame], knee: knee[frame],
+            range: range[frame])
+    }
+
+    /// The settings if nothing moves in this slice.
+    var resting: RestingSettings? {
+        @_noLocks @_noAllocation get {
+            if !(isFlat && hasFlatTimes && makeUp.isFlat && mix.isFlat) { return nil }
+            return RestingSettings(
+                threshold: threshold.end, ratio: ratio.end, knee: knee.end, range: range.end, makeUp: makeUp.end,
+                mix: mix.end, attack: attack.end, release: release.end)
+        }
     }
 
     /// Indicates whether attack and release rest in this slice.
@@ -81,6 +90,45 @@ struct GainSettings: Sendable, BitwiseCopyable {
     }
 }
 
+/// The settings of a compressor, an expander or a gate that rest.
+struct RestingSettings: Sendable, BitwiseCopyable {
+    var threshold: Float
+    var ratio: Float
+    var knee: Float
+    var range: Float
+    var makeUp: Float
+    var mix: Float
+    var attack: Float
+    var release: Float
+
+    @_noLocks @_noAllocation
+    init(
+        threshold: Float, ratio: Float, knee: Float, range: Float, makeUp: Float, mix: Float, attack: Float,
+        release: Float
+    ) {
+        self.threshold = threshold
+        self.ratio = ratio
+        self.knee = knee
+        self.range = range
+        self.makeUp = makeUp
+        self.mix = mix
+        self.attack = attack
+        self.release = release
+    }
+
+    /// Settings that none are equal to.
+    static var none: RestingSettings {
+        RestingSettings(
+            threshold: .nan, ratio: 1, knee: 0, range: 0, makeUp: 0, mix: 0, attack: 1, release: 1)
+    }
+
+    @_noLocks @_noAllocation
+    static func == (a: RestingSettings, b: RestingSettings) -> Bool {
+        a.threshold == b.threshold && a.ratio == b.ratio && a.knee == b.knee && a.range == b.range
+            && a.makeUp == b.makeUp && a.mix == b.mix && a.attack == b.attack && a.release == b.release
+    }
+}
+
 /// A static curve with a soft knee: D. Giannoulis, M. Massberg, J. D. Reiss, *Digital Dynamic Range Compressor Design*, 2012.
 struct GainCurve: Sendable, BitwiseCopyable {
     let threshold: Float
@@ -95,14 +143,29 @@ struct GainCurve: Sendable, BitwiseCopyable {
     let sign: Float
 
     @_noLocks @_noAllocation @inline(__always)
-    init(threshold: Float, slope: Float, knee: Float, range: Float, sign: Float) {
+    init(isCompressing: Bool, threshold: Float, ratio: Float, knee: Float, range: Float) {
         self.threshold = threshold
-        self.slope = slope
+        slope = isCompressing ? 1 - 1 / ratio : ratio - 1
         self.knee = knee
-        self.range = range
-        self.sign = sign
+        self.range = isCompressing ? 1_000 : range
+        sign = isCompressing ? 1 : -1
         halfKnee = 0.5 * knee
         curvature = knee > 1e-3 ? 0.5 / knee : 0
+    }
+
+    /// The numbers for slices in which it rests.
+    var resting: RestingGain {
+        @_noLocks @_noAllocation get {
+            var gain = RestingGain()
+            gain.threshold = threshold
+            gain.slope = slope
+            gain.knee = knee
+            gain.halfKnee = halfKnee
+            gain.curvature = curvature
+            gain.range = range
+            gain.sign = sign
+            return gain
+        }
     }
 
     /// Returns the reduction for a level, both in dB, times ``sign``: 0…``range`` of a compressor, and its negative of an

@@ -12,7 +12,8 @@ struct LevelHold: ~Copyable, Sendable {
     /// For each lane a queue.
     private var held: RenderMemory<Held>
 
-    private struct Lane: Sendable, BitwiseCopyable {
+    // These two are not private: a debug build of other files would not be able to link their memory.
+    struct Lane: Sendable, BitwiseCopyable {
         /// Frames of the block that are over.
         var position = 0
         var block: Int32 = 0
@@ -22,7 +23,7 @@ struct LevelHold: ~Copyable, Sendable {
         var count = 0
     }
 
-    private struct Held: Sendable, BitwiseCopyable {
+    struct Held: Sendable, BitwiseCopyable {
         var level: Float
         var block: Int32
     }
@@ -62,27 +63,12 @@ struct LevelHold: ~Copyable, Sendable {
         var done = 0
         while done < frames {
             let length = min(frames &- done, blockFrames &- lane.position)
-            lane.loudest = LevelHold.hold(&levels, from: done, length, lane.loudest, over: lane.before)
+            lane.loudest = levels.hold(from: done, count: length, lane.loudest, over: lane.before)
             done &+= length
             lane.position &+= length
             if lane.position == blockFrames { endBlock(&lane, number &* blockLimit, blocks) }
         }
         lanes[number] = lane
-    }
-
-    /// Puts the loudest so far, and at least one level, in the place of each; returns the loudest without that level.
-    @_noLocks @_noAllocation
-    private static func hold(
-        _ levels: inout RenderMemory<Float>, from first: Int, _ count: Int, _ start: Float, over least: Float
-    ) -> Float {
-        var levels = levels.span
-        var loudest = start
-        for i in first..<first &+ count {
-            let level = levels[i]
-            loudest = level > loudest ? level : loudest
-            levels[i] = loudest > least ? loudest : least
-        }
-        return loudest
     }
 
     /// Puts a block's loudest level in the queue, from which those have gone that are softer and older, and those that are
@@ -95,17 +81,23 @@ struct LevelHold: ~Copyable, Sendable {
             lane.count &-= 1
         }
         while lane.count > 0 {
-            let last = (lane.first &+ lane.count &- 1) % limit
+            let last = place(lane, lane.count &- 1)
             if held[base &+ last].level > lane.loudest { break }
             lane.count &-= 1
         }
-        let place = (lane.first &+ lane.count) % limit
-        held[base &+ place] = Held(level: lane.loudest, block: lane.block)
+        held[base &+ place(lane, lane.count)] = Held(level: lane.loudest, block: lane.block)
         lane.count &+= 1
         lane.before = held[base &+ lane.first].level
         lane.loudest = 0
         lane.position = 0
         // It wraps, and so does the difference of two.
         lane.block = lane.block &+ 1
+    }
+
+    /// Returns the place of a level in the queue, in which there are fewer than it can hold.
+    @_noLocks @_noAllocation
+    private func place(_ lane: Lane, _ index: Int) -> Int {
+        let place = lane.first &+ index
+        return place < blockLimit ? place : place &- blockLimit
     }
 }

@@ -131,7 +131,9 @@ private func amplify(_ context: inout RenderContext, at index: Int, _ gain: Glid
             let factor = RenderMath.amplitude(decibels: gain.end)
             Signal.applyGain(factor, to: &samples)
         } else {
-            for i in samples.indices { samples[i] *= RenderMath.amplitude(decibels: gain[i]) }
+            for i in samples.indices {
+                samples[i] *= Float(RenderMath.exp2(gain.fine(i) * 0.166_096_404_744_368_1))
+            }
         }
     }
 }

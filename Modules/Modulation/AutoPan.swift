@@ -41,7 +41,7 @@ public final class AutoPan: Effect {
         self.rate = .turns(rate, upTo: 100)
         self.beats = .beatsOfATurn(beats)
         self.depth = Parameter(depth, in: 0...1, glide: .smooth(.milliseconds(20)))
-        self.position = Parameter(position, in: -1...1, glide: .smooth(.milliseconds(200)))
+        self.position = Parameter(position, in: -1...1, glide: .smooth(.milliseconds(500)))
     }
 
     /// The parameters by name.
@@ -57,7 +57,7 @@ public final class AutoPan: Effect {
         let wasMono = context.channelCount() == 1
         guard context.widenTop() else { return }
         wave.withTop(&context) { wave, top in
-            wave.waves.begin(course, spread: Glide(0))
+            wave.waves.begin(course)
             var done = 0
             while done < top.frameCount {
                 let count = min(top.frameCount &- done, SlowWave.block)

@@ -13,7 +13,7 @@ public import Tones
 /// 2π · rate · depth at most: 0.6 %, 11 cents, as it comes.
 ///
 /// Mono becomes stereo, unless ``isStereo`` says otherwise or the stack has one channel only; of more channels the even
-/// ones are left and the odd ones right. Between two samples a voice is read over four (-1.1 dB at a quarter of the
+/// ones are left and the odd ones right. Between two samples a voice is read over six (-0.4 dB at a quarter of the
 /// sample rate where it lies midway). Latency: none, the dry sound is not delayed.
 public final class Chorus: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
@@ -22,8 +22,8 @@ public final class Chorus: Effect {
     public let beats: Parameter
     /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes a second.
     public let delay: Parameter
-    /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames. A
-    /// change takes 100 ms.
+    /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames: softly,
+    /// from where the delay is less than twice as long. A change takes 100 ms.
     public let depth: Parameter
     /// How far the two sides differ: from 0 (alike) to 1 (the voices of one side lie midway between those of the other).
     public let spread: Parameter
@@ -134,7 +134,7 @@ private struct Choir: ~Copyable, Sendable {
     init(channels: Int, voices: Int, sampleRate: Double) {
         let frames = Int(0.06 * sampleRate) + 4
         line = SweptLine(channels: channels, frames: frames, columns: 2 * voices, opening: Int(0.01 * sampleRate))
-        wave = SlowWave(voices: voices, reach: 0.5 / Float(voices))
+        wave = SlowWave(voices: voices, reach: 0.5 / Float(voices), movesDelay: true)
         self.voices = voices
         level = 1 / Float(voices).squareRoot()
     }
@@ -147,7 +147,7 @@ private struct Choir: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.course, spread: settings.spread)
+        wave.begin(settings.course)
         let channels = min(top.channelCount, line.channelCount)
         if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)

@@ -115,7 +115,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
     }
 
     private var line: SweptLine
-    private var wave = SlowWave(reach: 0.5)
+    private var wave = SlowWave(reach: 0.5, movesDelay: true)
 
     init(channels: Int, sampleRate: Double) {
         line = SweptLine(
@@ -130,7 +130,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.course, spread: settings.spread)
+        wave.begin(settings.course)
         let channels = min(top.channelCount, line.channelCount)
         if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)

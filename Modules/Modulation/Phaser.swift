@@ -161,7 +161,7 @@ private struct PhaserRow: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.course, spread: settings.spread)
+        wave.begin(settings.course)
         let channels = min(top.channelCount, channelCount)
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
         if frames > 0 { isClear = false }

@@ -3,8 +3,10 @@ import Tones
 
 /// The slow waves that move an effect: one ``LFOCore`` at several offsets of its phase, a block of frames at a time.
 ///
-/// A column is one of these waves. Where the beats lead and the phase leaps (a new tempo, a transport that is moved),
-/// the values go from the old to the new course within 20 ms, so that nothing clicks.
+/// A column is one of these waves. Where the course leaps (other beats, a transport that is moved, from beats to a rate), the
+/// values go from the old course to the new one while both run on: so nothing clicks, and nothing has a corner. It takes 40 ms, or
+/// half a second where the wave moves a delay, whose change is a change of the pitch.
+/// What changes in that time is followed afterwards.
 struct SlowWave: ~Copyable, Sendable {
     /// The course of the waves in a slice.
     struct Course: Sendable, BitwiseCopyable {
@@ -37,7 +39,7 @@ struct SlowWave: ~Copyable, Sendable {
         /// Returns the part of a turn that a frame of the slice takes.
         @_noLocks @_noAllocation
         func step(_ frame: Int) -> UInt64 {
-            isLed ? exactStep : LFOCore.step(frequency: Double(rate[frame]), sampleRate: sampleRate)
+            isLed ? exactStep : freeStep(frame)
         }
 
         /// Returns the part of a turn that a jump takes: 2 ms, a quarter of a turn at most.
@@ -47,8 +49,19 @@ struct SlowWave: ~Copyable, Sendable {
             return turns < 0.25 ? Float(turns) : 0.25
         }
 
-        /// The number of frames in which a leap is evened out.
-        var leapLength: Int { @_noLocks @_noAllocation get { Int(sampleRate * 0.02) } }
+        /// Returns the part of a turn that a frame takes where the beats do not lead.
+        @_noLocks @_noAllocation
+        func freeStep(_ frame: Int) -> UInt64 {
+            LFOCore.step(frequency: Double(rate[frame]), sampleRate: sampleRate)
+        }
+
+        /// Returns the place that the beats say for a frame of the slice, or of the one behind it.
+        @_noLocks @_noAllocation
+        func place(_ frame: Int) -> (turn: UInt64, phase: UInt64) {
+            let (high, low) = exactStep.multipliedFullWidth(by: UInt64(truncatingIfNeeded: frame))
+            let (sum, isNew) = phase.addingReportingOverflow(low)
+            return (turn &+ high &+ (isNew ? 1 : 0), sum)
+        }
     }
 
     /// The most frames of a block.
@@ -58,25 +71,36 @@ struct SlowWave: ~Copyable, Sendable {
     let columns: Int
     private var core = LFOCore()
     private var isFresh = true
+    /// Indicates whether the beats lead, and if so the part of a turn that a frame takes.
+    private var isLed = false
+    private var ledStep: UInt64 = 0
+    /// The old course, while a new one comes.
+    private var old = LFOCore()
+    private var oldStep: UInt64 = 0
+    private var leapPassed = 0
+    private var leapLength = 0
+    /// The seconds from an old course to a new one.
+    private let leapTime: Double
+    /// Of each frame of the block the part of a turn that the faster of two courses takes; 0 where there is one.
+    private var fastest = RenderMemory<UInt64>(repeating: 0, count: SlowWave.block)
+    /// Indicates whether frames of the block lie between an old course and a new one.
+    private(set) var isCrossing = false
     /// The offset of each column in turns: its own, and what the spread adds.
     private var own: RenderMemory<Float>
     private var spread: RenderMemory<Float>
     private var values: RenderMemory<Float>
-    /// The distance of each column from its new course at the moment when its phase leapt.
-    private var leaps: RenderMemory<Float>
-    private var leapPassed = 0
-    private var leapLength = 0
 
     /// Creates waves of two sides: first those of the left, then those of the right, which the spread moves.
     ///
     /// - Parameters:
     ///   - voices: The waves of a side, spread evenly over the turn.
     ///   - reach: The turns by which a spread of 1 moves the right side.
-    init(voices: Int = 1, reach: Float) {
+    ///   - movesDelay: Indicates whether the wave moves a delay.
+    init(voices: Int = 1, reach: Float, movesDelay: Bool = false) {
+        leapTime = movesDelay ? 0.5 : 0.04
         columns = 2 * voices
         own = RenderMemory(repeating: 0, count: columns)
         spread = RenderMemory(repeating: 0, count: columns)
-        leaps = RenderMemory(repeating: 0, count: columns)
         values = RenderMemory(repeating: 0, count: columns * SlowWave.block)
         for voice in 0..<voices {
             own[voice] = Float(voice) / Float(voices)
@@ -90,45 +114,69 @@ struct SlowWave: ~Copyable, Sendable {
     mutating func reset() {
         core = LFOCore()
         isFresh = true
+        isLed = false
         leapLength = 0
         leapPassed = 0
     }
 
     /// Begins a slice.
     @_noLocks @_noAllocation
-    mutating func begin(_ course: Course, spread glide: Glide) {
-        defer { isFresh = false }
-        if !course.isLed || (core.phase == course.phase && core.turn == course.turn) { return }
-        let rounding = course.rounding(course.exactStep)
-        var next = core
-        next.phase = course.phase
-        next.turn = course.turn
-        // A clock that another one leads is a trifle off at each slice, which is no leap.
-        let drift = Int64(bitPattern: course.phase &- core.phase).magnitude
-        if !isFresh && drift > 1 << 44 {
-            let left = 1 - leapShare(0)
-            for column in 0..<columns {
-                let (offset, turns) = self.offset(column, glide.start)
-                let old = core.value(course.shape, offset: offset, turns: turns, rounding: rounding)
-                let new = next.value(course.shape, offset: offset, turns: turns, rounding: rounding)
-                leaps[column] = old - new + left * leaps[column]
-            }
-            leapPassed = 0
-            leapLength = course.leapLength
+    mutating func begin(_ course: Course) {
+        if leapPassed >= leapLength { follow(course, 0) }
+        isFresh = false
+    }
+
+    /// Takes the course as it is at a frame, with a leap where it is another one.
+    @_noLocks @_noAllocation
+    private mutating func follow(_ course: Course, _ frame: Int) {
+        if !course.isLed {
+            if isLed { leap(course, frame) }
+            isLed = false
+            return
         }
-        core = next
+        let place = course.place(frame)
+        // A clock that another one leads is a trifle off at each slice, which is no leap.
+        let drift = Int64(bitPattern: place.phase &- core.phase).magnitude
+        if !isLed || drift > 1 << 44 { leap(course, frame) }
+        (isLed, ledStep) = (true, course.exactStep)
+        (core.turn, core.phase) = (place.turn, place.phase)
+    }
+
+    /// Notes the course so far as the old one.
+    @_noLocks @_noAllocation
+    private mutating func leap(_ course: Course, _ frame: Int) {
+        if isFresh { return }
+        old = core
+        oldStep = isLed ? ledStep : course.freeStep(frame)
+        leapPassed = 0
+        leapLength = Int(course.sampleRate * leapTime)
     }
 
     /// Goes on by frames whose values nobody needs.
     @_noLocks @_noAllocation
     mutating func skip(_ course: Course, from first: Int, count: Int) {
-        if course.isFlat {
+        if leapPassed < leapLength {
+            for i in 0..<count { goOn(course, first &+ i) }
+        } else if course.isFlat {
             advance(by: course.step(first), times: count)
         } else {
             for i in 0..<count { core.advance(by: course.step(first &+ i)) }
         }
-        leapPassed = min(leapPassed &+ count, leapLength)
     }
+
+    /// Goes on by a frame.
+    @_noLocks @_noAllocation
+    private mutating func goOn(_ course: Course, _ frame: Int) {
+        core.advance(by: step(course, frame))
+        if leapPassed >= leapLength { return }
+        old.advance(by: oldStep)
+        leapPassed &+= 1
+        if leapPassed == leapLength { follow(course, frame &+ 1) }
+    }
+
+    /// Returns the part of a turn that a frame takes, also while the course is another one already.
+    @_noLocks @_noAllocation
+    private func step(_ course: Course, _ frame: Int) -> UInt64 { isLed ? ledStep : course.freeStep(frame) }
 
     /// Computes a block of the first columns, and goes on behind it.
     ///
@@ -140,6 +188,14 @@ struct SlowWave: ~Copyable, Sendable {
     ///   - wanted: The number of columns.
     @_noLocks @_noAllocation
     mutating func render(_ course: Course, spread glide: Glide, from first: Int, count: Int, columns wanted: Int) {
+        isCrossing = leapPassed < leapLength
+        if isCrossing {
+            for i in 0..<count {
+                cross(course, glide, first &+ i, to: i, columns: wanted)
+                goOn(course, first &+ i)
+            }
+            return
+        }
         // By cases: a debug build refuses to compare them.
         let (isSine, isTriangle) =
             switch course.shape {
@@ -156,13 +212,6 @@ struct SlowWave: ~Copyable, Sendable {
         } else {
             for column in 0..<wanted { fill(column, course, glide, from: first, count: count) }
         }
-        if leapPassed < leapLength {
-            for column in 0..<wanted {
-                for i in 0..<count {
-                    values[column &* SlowWave.block &+ i] += leaps[column] * (1 - leapShare(i))
-                }
-            }
-        }
         skip(course, from: first, count: count)
     }
 
@@ -170,6 +219,11 @@ struct SlowWave: ~Copyable, Sendable {
     subscript(_ column: Int, _ frame: Int) -> Float {
         @_noLocks @_noAllocation get { values.value(at: column &* SlowWave.block &+ frame) }
     }
+
+    /// Returns the turns that the faster of two courses takes in a frame of the block, from the old one to the new one; 0 where
+    /// there is one alone.
+    @_noLocks @_noAllocation
+    func turnsWhileCrossing(_ frame: Int) -> Double { isCrossing ? Double(fastest[frame]) * 0x1p-64 : 0 }
 
     /// Returns eight values of a column from a frame of the block on.
     @_noLocks @_noAllocation @inline(__always)
@@ -184,13 +238,23 @@ struct SlowWave: ~Copyable, Sendable {
         return (ToneCore.phase(turns: turns), turns < 0 ? -1 : turns < 1 ? 0 : 1)
     }
 
-    /// Returns the share of a leap that is evened out at a frame of the block: a smooth step.
+    /// Sets the values of a frame on the way from an old course.
     @_noLocks @_noAllocation
-    private func leapShare(_ frame: Int) -> Float {
-        let passed = leapPassed &+ frame
-        if passed >= leapLength { return 1 }
-        let t = Float(passed) / Float(leapLength)
-        return t * t * (3 - 2 * t)
+    private mutating func cross(_ course: Course, _ glide: Glide, _ frame: Int, to place: Int, columns wanted: Int) {
+        let (rounding, before) = (course.rounding(step(course, frame)), course.rounding(oldStep))
+        // A polynomial without a corner, and without a bend, at its ends. A `Float` of it would be noise in a delay.
+        let t = leapPassed < leapLength ? Double(leapPassed) / Double(leapLength) : 1
+        let left = 1 - t * t * t * (t * (6 * t - 15) + 10)
+        fastest[place] = leapPassed < leapLength ? max(oldStep, step(course, frame)) : 0
+        for column in 0..<wanted {
+            let (offset, turns) = offset(column, glide[frame])
+            var value = core.value(course.shape, offset: offset, turns: turns, rounding: rounding)
+            if leapPassed < leapLength {
+                let other = old.value(course.shape, offset: offset, turns: turns, rounding: before)
+                value += Float(Double(other - value) * left)
+            }
+            values[column &* SlowWave.block &+ place] = value
+        }
     }
 
     /// Fills a whole block of a column with a sine or a triangle: with the same bits as frame by frame.

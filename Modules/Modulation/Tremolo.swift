@@ -53,7 +53,7 @@ public final class Tremolo: Effect {
         let (depth, phase) = (depth.glide(context), stereoPhase.glide(context))
         let frames = depth.lastFrame(of: context.frameCount)
         wave.withTop(&context) { wave, top in
-            wave.begin(course, spread: phase)
+            wave.begin(course)
             let isAlike = top.channelCount < 2 || (phase.isFlat && phase.end == 0)
             var done = 0
             while done < frames {

@@ -78,7 +78,7 @@ public final class Vibrato: Effect {
 
 /// The lines of a ``Vibrato``.
 private struct VibratoLine: ~Copyable, Sendable {
-    private var wave = SlowWave(reach: 1)
+    private var wave = SlowWave(reach: 1, movesDelay: true)
     private var kernel = DelayKernel()
     private let middle: Int
     private let channelCount: Int
@@ -119,8 +119,8 @@ private struct VibratoLine: ~Copyable, Sendable {
 
     /// Takes the swing nearer to what is wanted, in three steps, so that its way has no corners.
     @_noLocks @_noAllocation
-    private mutating func follow(_ wanted: Double, _ share: Double) {
-        leader += share * (wanted - leader)
+    private mutating func follow(_ wanted: Double, _ share: Double, leader lead: Double) {
+        leader += lead * (wanted - leader)
         follower += share * (leader - follower)
         swing += share * (follower - swing)
         if abs(wanted - swing) < 1e-9 && abs(wanted - leader) < 1e-9 && abs(wanted - follower) < 1e-9 {
@@ -130,7 +130,7 @@ private struct VibratoLine: ~Copyable, Sendable {
 
     /// Returns how far the delay goes to either side, in frames.
     @_noLocks @_noAllocation
-    private func swing(_ cents: Float, _ course: SlowWave.Course, _ frame: Int) -> Double {
+    private func swing(_ cents: Float, _ course: SlowWave.Course, _ frame: Int, crossing: Double = 0) -> Double {
         if cents <= 0 { return 0 }
         let slope: Double =
             switch course.shape {
@@ -139,7 +139,9 @@ private struct VibratoLine: ~Copyable, Sendable {
             // From -1 to 1, along a smooth step.
             default: 3
             }
-        let turns = course.isLed ? Double(course.exactStep) * 0x1p-64 : Double(course.rate[frame]) / course.sampleRate
+        let own = course.isLed ? Double(course.exactStep) * 0x1p-64 : Double(course.rate[frame]) / course.sampleRate
+        // Of two waves the faster one says how far it may go.
+        let turns = max(own, crossing)
         let speed = Double(RenderMath.exp2(cents * (1 / 1_200))) - 1
         let most = Double(middle &- 10)
         return speed < most * (slope * turns) ? speed / (slope * turns) : most
@@ -147,7 +149,7 @@ private struct VibratoLine: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ course: SlowWave.Course, depth: Glide, phase: Glide) {
-        wave.begin(course, spread: phase)
+        wave.begin(course)
         let channels = min(top.channelCount, channelCount)
         for channel in used..<max(used, channels) { clear(channel) }
         used = max(used, channels)
@@ -159,7 +161,7 @@ private struct VibratoLine: ~Copyable, Sendable {
             swing = swing(depth.start, course, 0)
             (leader, follower) = (swing, swing)
         }
-        // A tempo that leaps takes the swing with it in some 50 ms.
+        // A tempo that leaps takes the swing with it in some 50 ms, or in half a second if it gets slower.
         let share = min(1, 1 / (0.01 * course.sampleRate))
         let mask = length &- 1
         var done = 0
@@ -168,8 +170,11 @@ private struct VibratoLine: ~Copyable, Sendable {
             wave.render(course, spread: phase, from: done, count: count, columns: sides)
             for channel in 0..<used { write(&top, channel, of: channels, from: done, count: count) }
             for i in 0..<count {
-                let wanted = isFlat ? goal : swing(depth[done &+ i], course, done &+ i)
-                if swing != wanted { follow(wanted, share) }
+                let crossing = wave.turnsWhileCrossing(i)
+                let wanted =
+                    isFlat && crossing == 0 ? goal : swing(depth[done &+ i], course, done &+ i, crossing: crossing)
+                // Up it may take its time, because a slow wave that goes far is no less in tune; down it must be at once.
+                if swing != wanted { follow(wanted, share, leader: wanted > leader ? 0.1 * share : share) }
                 for side in 0..<sides {
                     let aim = kernel.aim(Double(middle) + swing * Double(wave[side, i]))
                     // The place of the sample `whole - 7` frames before this one.

@@ -4,7 +4,8 @@
 // for AVX2, and its public function chooses the one for this processor: a load and a branch. There is nothing to
 // resolve when the program is loaded, as with `target_clones`, so that it also works without glibc and under the
 // sanitizers. WIDE_KERNEL is for a kernel that AVX-512 makes faster (a loop that only loads and stores is not).
-// KERNEL_OF is for one that is written in two ways, for short vectors and for longer ones.
+// KERNEL_OF is for one that is written in two ways, for short vectors and for longer ones; KERNEL_IN_THREE for one that has a
+// third way, for AVX-512.
 //
 // Every form gives the same bits: a vector is only a way to write the same sums, and no product is contracted with a sum
 // (FMA rounds once instead of twice, and would make the sound depend on the machine).
@@ -28,8 +29,8 @@
     AVX2 static type name##_avx2 parameters { return name##_body(__VA_ARGS__); } \
     static type name##_sse2 parameters { return name##_body(__VA_ARGS__); } \
     type kernel_##name parameters { return TAKEN > 0 ? name##_avx2(__VA_ARGS__) : name##_sse2(__VA_ARGS__); }
-#define KERNEL_OF(type, name, narrow, wide, parameters, ...) \
-    AVX512 static type name##_avx512 parameters { return wide(__VA_ARGS__); } \
+#define KERNEL_IN_THREE(type, name, narrow, wide, widest, parameters, ...) \
+    AVX512 static type name##_avx512 parameters { return widest(__VA_ARGS__); } \
     AVX2 static type name##_avx2 parameters { return wide(__VA_ARGS__); } \
     static type name##_sse2 parameters { return narrow(__VA_ARGS__); } \
     type kernel_##name parameters { \
@@ -40,9 +41,11 @@
 #else
 #define KERNEL(type, name, parameters, ...) \
     type kernel_##name parameters { return name##_body(__VA_ARGS__); }
-#define KERNEL_OF(type, name, narrow, wide, parameters, ...) \
+#define KERNEL_IN_THREE(type, name, narrow, wide, widest, parameters, ...) \
     type kernel_##name parameters { return narrow(__VA_ARGS__); }
 #endif
+#define KERNEL_OF(type, name, narrow, wide, parameters, ...) \
+    KERNEL_IN_THREE(type, name, narrow, wide, wide, parameters, __VA_ARGS__)
 #define WIDE_KERNEL(type, name, parameters, ...) \
     KERNEL_OF(type, name, name##_body, name##_body, parameters, __VA_ARGS__)
 

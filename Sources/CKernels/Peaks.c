@@ -6,30 +6,98 @@
 // that takes a long filter, which is the same to both sides. With these samples the rate is doubled, there is nothing in
 // the upper half, and eight taps are enough for all other places.
 
-// `halves[i]` lies between `behind[i - 1]` and `behind[i]`. Computes 16 or 32 frames at a time: as many as there are
-// registers for.
-INLINE void some_halves(const float *weights, size_t taps, const float *right, float *halves, bool isDouble) {
-    const float *left = right - 1;
-    f16 a = {0}, b = {0};
-    for (size_t k = 0; k < taps; k++) {
-        f16 weight = spread16(weights[k]);
-        a += weight * (load16(left) + load16(right));
-        if (isDouble) b += weight * (load16(left + 16) + load16(right + 16));
-        left--;
-        right++;
+// `halves[i]` lies between `behind[i - 1]` and `behind[i]`. What is 16 frames further on is needed again 16 taps later: so taps
+// are taken in steps of 16, and samples stay in registers, because loading them would take longer than the sums. All forms add up
+// in this order.
+enum { half_taps = 128, half_step = 16, half_rounds = half_taps / half_step };
+
+// Some times 16 frames at once, for the many registers of AVX-512.
+INLINE void many_halves(const float *weights, const float *behind, float *halves, const size_t blocks) {
+    f16 sums[5] = {{0}, {0}, {0}, {0}, {0}};
+    for (size_t r = 0; r < half_step; r++) {
+        f16 left[half_rounds + 4], right[half_rounds + 4];
+#pragma clang loop unroll(full)
+        for (size_t m = 0; m < half_rounds - 1 + blocks; m++) {
+            right[m] = load16(behind + r + half_step * m);
+            left[m] = load16(behind - 1 - r - half_step * (half_rounds - 1) + half_step * m);
+        }
+#pragma clang loop unroll(full)
+        for (size_t j = 0; j < half_rounds; j++) {
+            f16 weight = spread16(weights[r + half_step * j]);
+#pragma clang loop unroll(full)
+            for (size_t b = 0; b < blocks; b++) sums[b] += weight * (left[b + half_rounds - 1 - j] + right[b + j]);
+        }
     }
-    store16(halves, a);
-    if (isDouble) store16(halves + 16, b);
+#pragma clang loop unroll(full)
+    for (size_t b = 0; b < blocks; b++) store16(halves + half_step * b, sums[b]);
 }
 
-INLINE void halves_body(const float *weights, size_t taps, const float *behind, float *halves, size_t count) {
-    size_t i = 0;
-    for (; i + 16 < count; i += 32) some_halves(weights, taps, behind + i, halves + i, true);
-    if (i < count) some_halves(weights, taps, behind + i, halves + i, false);
+INLINE void halves_by_many(const float *weights, const float *behind, float *halves, size_t count) {
+    for (size_t blocks = (count + 15) / 16; blocks > 0;) {
+        size_t now = blocks > 5 ? (blocks < 8 ? 4 : 5) : blocks;
+        switch (now) {
+        case 5: many_halves(weights, behind, halves, 5); break;
+        case 4: many_halves(weights, behind, halves, 4); break;
+        case 3: many_halves(weights, behind, halves, 3); break;
+        case 2: many_halves(weights, behind, halves, 2); break;
+        default: many_halves(weights, behind, halves, 1);
+        }
+        behind += 16 * now;
+        halves += 16 * now;
+        blocks -= now;
+    }
 }
 
-KERNEL(void, halves, (const float *weights, size_t taps, const float *behind, float *halves, size_t count),
-    weights, taps, behind, halves, count)
+// Some times eight frames at once, of which two blocks are used again in the next round.
+INLINE void few_halves(const float *weights, const float *behind, float *halves, const size_t blocks) {
+    f8 sums[4] = {{0}, {0}, {0}, {0}};
+    for (size_t r = 0; r < half_step; r++) {
+        const float *from = behind + r, *to = behind - 1 - r;
+        f8 left[4], right[4];
+#pragma clang loop unroll(full)
+        for (size_t b = 0; b < blocks; b++) {
+            right[b] = load8(from + 8 * b);
+            left[b] = load8(to + 8 * b);
+        }
+#pragma clang loop unroll(full)
+        for (size_t j = 0; j < half_rounds; j++) {
+            f8 weight = spread8(weights[r + half_step * j]);
+#pragma clang loop unroll(full)
+            for (size_t b = 0; b < blocks; b++) sums[b] += weight * (left[b] + right[b]);
+            if (j + 1 == half_rounds) break;
+            from += half_step;
+            to -= half_step;
+#pragma clang loop unroll(full)
+            for (size_t b = 0; b < blocks; b++) {
+                size_t c = blocks - 1 - b;
+                right[b] = b + 2 < blocks ? right[b + 2] : load8(from + 8 * b);
+                left[c] = c >= 2 ? left[c - 2] : load8(to + 8 * c);
+            }
+        }
+    }
+#pragma clang loop unroll(full)
+    for (size_t b = 0; b < blocks; b++) store8(halves + 8 * b, sums[b]);
+}
+
+INLINE void halves_by_few(const float *weights, const float *behind, float *halves, size_t count) {
+    size_t blocks = (count + 7) / 8;
+    // Parts of about the same length: a short one takes as long as one of three blocks.
+    for (size_t parts = (blocks + 3) / 4; parts > 0; parts--) {
+        size_t now = (blocks + parts - 1) / parts;
+        switch (now) {
+        case 4: few_halves(weights, behind, halves, 4); break;
+        case 3: few_halves(weights, behind, halves, 3); break;
+        case 2: few_halves(weights, behind, halves, 2); break;
+        default: few_halves(weights, behind, halves, 1);
+        }
+        behind += 8 * now;
+        halves += 8 * now;
+        blocks -= now;
+    }
+}
+
+KERNEL_IN_THREE(void, halves, halves_by_few, halves_by_few, halves_by_many, (const float *weights, const float *behind, float *halves, size_t count),
+    weights, behind, halves, count)
 
 // A sample that is not a number is no peak.
 INLINE f8 higher(f8 peak, f8 sample) {

@@ -1,9 +1,9 @@
 #include "Dispatch.h"
 
-// The voices of a chorus: a ring read at delays that move, over four samples by Lagrange's polynomial.
+// The voices of a chorus: a ring read at delays that move, over six samples by Lagrange's polynomial.
 
-/// Four neighbours for each of eight frames: rows of four become columns of eight.
-INLINE void gather(const float *ring, i8 index, f8 columns[4]) {
+/// Six neighbours for each of eight frames: rows become columns of eight.
+INLINE void gather(const float *ring, i8 index, f8 columns[6]) {
     f8 rows[4];
     for (int k = 0; k < 4; k++) {
         f4 low, high;
@@ -19,6 +19,12 @@ INLINE void gather(const float *ring, i8 index, f8 columns[4]) {
     columns[1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
     columns[2] = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
     columns[3] = __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
+    // The last two as pairs.
+    double pairs[8];
+    for (int k = 0; k < 8; k++) __builtin_memcpy(pairs + k, ring + index[k] + 4, sizeof(double));
+    f8 e = (f8)(d4){pairs[0], pairs[1], pairs[4], pairs[5]}, f = (f8)(d4){pairs[2], pairs[3], pairs[6], pairs[7]};
+    columns[4] = __builtin_shufflevector(e, f, 0, 2, 8, 10, 4, 6, 12, 14);
+    columns[5] = __builtin_shufflevector(e, f, 1, 3, 9, 11, 5, 7, 13, 15);
 }
 
 INLINE void sweep_body(
@@ -28,18 +34,19 @@ INLINE void sweep_body(
     for (size_t i = 0; i < count; i += 8) {
         i8 start;
         __builtin_memcpy(&start, anchors + i, sizeof start);
-        start = position + (int32_t)i - 2 + (i8){0, 1, 2, 3, 4, 5, 6, 7} - start;
+        start = position + (int32_t)i - 3 + (i8){0, 1, 2, 3, 4, 5, 6, 7} - start;
         f8 sum = {0};
         for (size_t voice = 0; voice < voices; voice++) {
             f8 delay = load8(delays + 64 * voice + i);
             i8 whole = __builtin_convertvector(delay, i8);
-            f8 t = delay - __builtin_convertvector(whole, f8), x[4];
+            f8 t = delay - __builtin_convertvector(whole, f8), x[6];
             gather(ring, (start - whole) & mask, x);
-            f8 oldest = (t * t - 1) * t * (1.0f / 6);
-            f8 older = ((t * -0.5f + 0.5f) * t + 1) * t;
-            f8 newer = ((t * 0.5f - 1) * t - 0.5f) * t + 1;
-            f8 newest = ((t * (-1.0f / 6) + 0.5f) * t - 1.0f / 3) * t;
-            sum += (oldest * x[0] + older * x[1]) + (newer * x[2] + newest * x[3]);
+            // The products of (t + 2) (t - 3), (t + 1) (t - 2) and t (t - 1), of which each weight has two.
+            f8 inner = t * t - t, middle = inner - 2, outer = inner - 6;
+            f8 far = middle * inner * (1.0f / 120), near = outer * inner * (1.0f / 24), next = outer * middle * (1.0f / 12);
+            f8 old = ((t + 2) * far * x[0] - (t + 1) * near * x[1]) + t * next * x[2];
+            f8 young = ((1 - t) * next * x[3] + (t - 2) * near * x[4]) - (t - 3) * far * x[5];
+            sum += old + young;
         }
         store8(output + i, sum * level);
     }

@@ -22,8 +22,8 @@ import Testing
                 }
                 #expect(abs(moment - expected[power]) < 1e-5 * expected[power], "\(voices) voices, side \(side)")
             }
-            // Four samples each, no more.
-            #expect(output[side].count { $0 != 0 } <= 4 * voices)
+            // Six samples each, no more.
+            #expect(output[side].count { $0 != 0 } <= 6 * voices)
         }
     }
 

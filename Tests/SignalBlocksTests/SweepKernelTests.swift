@@ -8,7 +8,7 @@ extension KernelTests {
     func sweptVoices() {
         let (size, voices) = (256, 3)
         let sound = KernelTests.noise(size, seed: 40)
-        let ring = sound + sound[..<4]
+        let ring = sound + sound[..<5]
         // Delays of 1 to 200 frames, with the anchors.
         let delays = KernelTests.noise(64 * voices, seed: 41).map { 60 + 40 * $0 }
         let anchors = (0..<64).map { Int32(5 + $0 % 7) }
@@ -25,7 +25,7 @@ extension KernelTests {
             }
         }
         // On a parabola it is exact.
-        let parabola = (0..<260).map { 1e-3 * Float($0 * $0 % 65_536) }
+        let parabola = (0..<261).map { 1e-3 * Float($0 * $0 % 65_536) }
         var output = [Float](repeating: 0, count: 64)
         Kernel.sweep(
             parabola, mask: 255, position: 180, [Float](repeating: 20.25, count: 64), voices: 1,

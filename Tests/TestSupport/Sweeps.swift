@@ -70,7 +70,7 @@ public struct Sweep: Sendable, CustomStringConvertible {
 
     /// The energy above 10 kHz in the loudest of the windows of 2,048 frames, behind a high-pass filter of 16 poles, in double
     /// precision. The first 0.1 s, in which the tone begins, does not count.
-    private static func highEnergy(_ samples: [Float]) -> Double {
+    public static func highEnergy(_ samples: [Float]) -> Double {
         var sound = samples.map(Double.init)
         let poles = 16
         for section in 0..<(poles / 2) {

@@ -74,10 +74,13 @@ REALTIME_SAFE bool kernel_is_finite(const float *_Nonnull samples, size_t count)
 REALTIME_SAFE void kernel_combine(
     const float *_Nonnull weights, size_t taps, const float *_Nonnull past, float *_Nonnull output, size_t count);
 
-/// Computes samples half-way between two others, up to 31 more than asked for: `halves[i]` is the sum of
-/// `weights[k] * (behind[i - 1 - k] + behind[i + k])`.
+/// Computes samples half-way between two others, up to 15 more than asked for: `halves[i]` is the sum of
+/// `weights[k] * (behind[i - 1 - k] + behind[i + k])` for `k` of 0, 16, 32…112, then 1, 17, and so on, to 127.
+///
+/// @param weights 128 of them.
+/// @param behind 128 samples before it, and 128 behind the last multiple of 16, are read.
 REALTIME_SAFE void kernel_halves(
-    const float *_Nonnull weights, size_t taps, const float *_Nonnull behind, float *_Nonnull halves, size_t count);
+    const float *_Nonnull weights, const float *_Nonnull behind, float *_Nonnull halves, size_t count);
 
 /// Lifts each peak to the highest magnitude from a sample up to the next one, at eight places, 8 frames at a time.
 ///
@@ -94,9 +97,9 @@ REALTIME_SAFE void kernel_feed(
     const float *_Nonnull echo, const float *_Nonnull round, const float *_Nonnull feedback, const float *_Nonnull mix,
     float *_Nonnull samples, float *_Nonnull line, size_t count);
 
-/// The sum of some voices, each a ring read at delays that move: over four samples by Lagrange's polynomial.
+/// The sum of some voices, each a ring read at delays that move: over six samples by Lagrange's polynomial.
 ///
-/// @param ring `mask + 1` samples, a power of two, and the first four of them again.
+/// @param ring `mask + 1` samples, a power of two, and the first five of them again.
 /// @param position The place of the first frame.
 /// @param delays Of each voice 64: the delay of each frame, less its anchor, 0 or more.
 /// @param anchors 64 whole frames that are in the delay of all voices.
@@ -188,6 +191,7 @@ REALTIME_SAFE void kernel_voices_turn_back(
     struct kernel_voice_glides *_Nonnull glides, int32_t *_Nonnull ends, size_t groups, int32_t now);
 
 #include "CKernelsResampling.h"
+#include "CKernelsDynamics.h"
 #include "CKernelsReverb.h"
 
 #include "CKernelsConvolution.h"

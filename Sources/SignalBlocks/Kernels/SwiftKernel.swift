@@ -144,13 +144,17 @@
                 let delay = unsafe delays[64 &* voice &+ i]
                 let whole = Int32(truncatingIfNeeded: Int(delay))
                 let t = delay - Float(whole)
-                let start = unsafe position &+ Int32(truncatingIfNeeded: i) &- 2 &- anchors[i]
+                let start = unsafe position &+ Int32(truncatingIfNeeded: i) &- 3 &- anchors[i]
                 let x = unsafe ring + Int((start &- whole) & mask)
-                let oldest = (t * t - 1) * t * (1 / 6)
-                let older = ((t * -0.5 + 0.5) * t + 1) * t
-                let newer = ((t * 0.5 - 1) * t - 0.5) * t + 1
-                let newest = ((t * (-1 / 6) + 0.5) * t - 1 / 3) * t
-                unsafe sum += (oldest * x[0] + older * x[1]) + (newer * x[2] + newest * x[3])
+                // The products of (t + 2) (t - 3), (t + 1) (t - 2) and t (t - 1), of which each weight has two.
+                let inner = t * t - t
+                let (middle, outer) = (inner - 2, inner - 6)
+                let far = middle * inner * (1 / 120)
+                let near = outer * inner * (1 / 24)
+                let next = outer * middle * (1 / 12)
+                let old = unsafe ((t + 2) * far * x[0] - (t + 1) * near * x[1]) + t * next * x[2]
+                let young = unsafe ((1 - t) * next * x[3] + (t - 2) * near * x[4]) - (t - 3) * far * x[5]
+                sum += old + young
             }
             unsafe output[i] = sum * level
         }

@@ -38,7 +38,7 @@ public struct TruePeakFinder: ~Copyable, Sendable {
         self.maximumFrameCount = maximumFrameCount
         weights = SampleMemory(count: Self.half)
         places = SampleMemory(count: 24)
-        // The kernels write 32 frames at a time, and want halves around.
+        // The kernels write 16 frames at a time, and want halves around.
         halves = SampleMemory(count: maximumFrameCount + 64)
         found = SampleMemory(count: maximumFrameCount + 64)
         let taps = (0..<Self.half).map { k -> Double in
@@ -96,7 +96,7 @@ public struct TruePeakFinder: ~Copyable, Sendable {
         for i in 0..<count { found[i] = unsafe peaks.memory.base[i] }
         // The halves from the one behind the frame before the last one on.
         let behind = unsafe samples.base + (first &- 1)
-        unsafe kernel_halves(weights.base, TruePeakFinder.half, behind, halves.base, count &+ 4)
+        unsafe kernel_halves(weights.base, behind, halves.base, count &+ 4)
         unsafe kernel_peaks(places.base, samples.base + first, halves.base + 2, found.base, count)
         for i in 0..<count { unsafe peaks.memory.base[i] = found[i] }
     }

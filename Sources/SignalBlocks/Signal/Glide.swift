@@ -3,22 +3,33 @@
 /// A glide is asked by frame and never advanced: `glide[i]` is the value at frame `i` of the slice, computed from the
 /// beginning of the glide. So the length of the slices changes nothing, and a loop over it vectorises.
 public struct Glide: Sendable, BitwiseCopyable {
+    // Eight fields of one size, which are copied in two moves: modules have many glides, nearly all at rest.
     @usableFromInline let from: Float
+    /// The change in a frame: in octaves if the glide is exponential. Of a smooth glide the whole distance.
     @usableFromInline let step: Float
     /// Frames of the glide that lie before this slice.
     @usableFromInline let elapsed: Int32
     @usableFromInline package let length: Int32
-    @usableFromInline let isExponential: Bool
-    @usableFromInline let isSmooth: Bool
+    /// 1 for an exponential glide, 2 for a smooth one, 3 for both.
+    @usableFromInline let kind: UInt32
     /// A smooth glide's motion at its beginning, in the time of the glide: in octaves if it is exponential.
     @usableFromInline let motion: GlideMotion
     /// The value at which the glide ends.
     public let end: Float
 
+    @usableFromInline var isExponential: Bool { @_noLocks @_noAllocation @inlinable get { kind & 1 != 0 } }
+    @usableFromInline var isSmooth: Bool { @_noLocks @_noAllocation @inlinable get { kind & 2 != 0 } }
+
     /// Creates a glide at rest.
     @_noLocks @_noAllocation
     @inlinable public init(_ value: Float) {
-        self.init(from: value, to: value, elapsed: 0, length: 0, isExponential: false)
+        from = value
+        step = 0
+        elapsed = 0
+        length = 0
+        kind = 0
+        motion = GlideMotion()
+        end = value
     }
 
     /// Creates a glide of `length` frames of which `elapsed` have passed.
@@ -28,12 +39,12 @@ public struct Glide: Sendable, BitwiseCopyable {
         self.end = end
         self.elapsed = elapsed
         self.length = length
-        self.isExponential = isExponential && from > 0 && end > 0
-        isSmooth = false
+        let isExponential = isExponential && from > 0 && end > 0
+        kind = isExponential ? 1 : 0
         motion = GlideMotion()
         if elapsed >= length {
             step = 0
-        } else if self.isExponential {
+        } else if isExponential {
             step = RenderMath.log2(end / from) / Float(length)
         } else {
             step = (end - from) / Float(length)
@@ -52,16 +63,17 @@ public struct Glide: Sendable, BitwiseCopyable {
         self.end = end
         self.elapsed = elapsed
         self.length = length
-        self.isExponential = isExponential && from > 0 && end > 0
-        isSmooth = elapsed < length
+        let isExponential = isExponential && from > 0 && end > 0
+        kind = (isExponential ? 1 : 0) | (elapsed < length ? 2 : 0)
         self.motion = motion.scaled(by: Float(length))
-        step = isSmooth ? 1 / Float(length) : 0
+        step = elapsed < length ? (isExponential ? RenderMath.log2(end / from) : end - from) : 0
     }
 
     /// The motion at the first frame of the slice, by frames.
     package var motionNow: GlideMotion {
         @_noLocks @_noAllocation get {
-            isSmooth ? smoothPath.motion(at: Double(elapsed) * Double(step)).scaled(by: step) : GlideMotion()
+            isSmooth
+                ? smoothPath.motion(at: Double(elapsed) / Double(length)).scaled(by: 1 / Float(length)) : GlideMotion()
         }
     }
 
@@ -95,17 +107,28 @@ public struct Glide: Sendable, BitwiseCopyable {
 
     /// The way of a smooth glide, in octaves above the beginning if it is exponential.
     @usableFromInline var smoothPath: GlidePath {
-        @_noLocks @_noAllocation @inlinable get {
+        @_noLocks @_noAllocation get {
             GlidePath(
                 from: isExponential ? 0 : Double(from),
-                distance: isExponential ? Double(RenderMath.log2(end / from)) : Double(end) - Double(from), motion)
+                distance: isExponential ? Double(step) : Double(end) - Double(from), motion)
         }
     }
 
     @_noLocks @_noAllocation
-    @usableFromInline @inline(never) func smoothValue(_ position: Int32) -> Float {
-        let value = smoothPath.value(at: Double(position) * Double(step))
-        return isExponential ? from * Float(RenderMath.exp2(value)) : Float(value)
+    @usableFromInline @inline(never) func smoothValue(_ position: Int32) -> Float { Float(smoothDouble(position)) }
+
+    @_noLocks @_noAllocation
+    private func smoothDouble(_ position: Int32) -> Double {
+        let value = smoothPath.value(at: Double(position) / Double(length))
+        return isExponential ? Double(from) * RenderMath.exp2(value) : value
+    }
+
+    /// Returns the value at a frame of the slice, of a smooth glide with all digits: for decibels, of which a `Float` has steps
+    /// that can be heard above a silence of 130 dB.
+    @_noLocks @_noAllocation
+    package func fine(_ frame: Int) -> Double {
+        let position = elapsed &+ Int32(truncatingIfNeeded: frame)
+        return isSmooth && position < length ? smoothDouble(position) : Double(self[frame])
     }
 
     /// One minus the value, for a glide in a straight line: how far a ``Switch`` is off.
@@ -143,8 +166,23 @@ public struct Glide: Sendable, BitwiseCopyable {
             let gain = end
             if gain == 1 { return }
             Signal.scale(&samples, by: gain)
+        } else if kind == 2 {
+            applySmooth(to: &samples)
         } else {
             for i in samples.indices { samples[i] *= self[i] }
         }
+    }
+
+    /// Multiplies samples by the values of a glide that is smooth and not exponential: with the same bits, in packed sums.
+    @_noLocks @_noAllocation
+    @usableFromInline func applySmooth(to samples: inout MutableSpan<Float>) {
+        let path = smoothPath
+        let whole = Double(length)
+        let moving = min(samples.count, Int(length &- elapsed))
+        for i in 0..<moving {
+            let position = Double(elapsed &+ Int32(truncatingIfNeeded: i))
+            samples[i] *= Float(path.value(at: position / whole))
+        }
+        for i in moving..<samples.count { samples[i] *= end }
     }
 }

@@ -40,10 +40,10 @@ extension Signal {
     }
 
     /// Computes the sum of some voices, each a ring read at delays that move, between two samples by Lagrange's polynomial
-    /// through four.
+    /// through six.
     ///
     /// - Parameters:
-    ///   - ring: The ring's `mask + 1` samples, a power of two, from `first` on, and its first four again.
+    ///   - ring: The ring's `mask + 1` samples, a power of two, from `first` on, and its first five again.
     ///   - position: The place of the first frame in the ring.
     ///   - delays: From `column` on, 64 for each voice: the delay at each frame, less its anchor.
     ///   - anchors: 64 whole frames that are in the delay of all voices.
@@ -57,7 +57,7 @@ extension Signal {
         into output: inout MutableSpan<Float>, count: Int
     ) {
         precondition(mask >= 7 && mask < 1 << 30 && mask & (mask &+ 1) == 0)
-        precondition(first >= 0 && first <= ring.count &- (mask &+ 5) && position >= 0 && position <= mask)
+        precondition(first >= 0 && first <= ring.count &- (mask &+ 6) && position >= 0 && position <= mask)
         precondition(voices >= 0 && voices <= 1 << 16 && column >= 0 && column <= delays.count &- 64 &* voices)
         precondition(anchors.count >= 64 && output.count >= 64 && count >= 0 && count <= 64)
         guard let target = unsafe output.address() else { return }
