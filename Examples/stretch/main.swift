@@ -68,7 +68,12 @@ func rate(of info: AudioFileInfo) throws -> Double {
         var input = AudioBlock(channels: info.channelCount, frames: 4_096)
         var output = AudioBlock(channels: info.channelCount, frames: 4_096)
         var (there, played, done) = (0, 0, Int64(0))
-        func total(_ info: AudioFileInfo) -> Int64 { Int64((Double(info.frameCount) / rate).rounded()) }
+        // A file may turn out to end early.
+        func total(_ info: AudioFileInfo) -> Int64 {
+            let whole = Int64((Double(info.frameCount) / rate).rounded())
+            guard let seconds = options.seconds else { return whole }
+            return min(whole, Int64(min(seconds * info.sampleRate, 1e15)))
+        }
         while done < total(reader.info) {
             if Task.isCancelled { throw CancellationError() }
             let wanted = Int(min(4_096, total(reader.info) - done))
@@ -107,7 +112,9 @@ do {
             try stretch(options.files[0], into: options.files[1])
         } else {
             let path = if case .file(let path) = options.output { path } else { "stretch.wav" }
-            try stretch(try Band().drums, into: path)
+            let band = try Band()
+            try stretch(band.drums, into: path)
+            withExtendedLifetime(band) {}
         }
     }
     if !wasWhole { print("Ended early.") }

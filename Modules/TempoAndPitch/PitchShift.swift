@@ -5,7 +5,7 @@ public import RenderCore
 ///     let harmony = PitchShift(cents: 400)                     // a third higher
 ///     let voice = PitchShift(.fast, cents: -200)               // for one voice, at once
 ///
-/// Latency: with ``Mode/quality`` 5,672 frames at 48 kHz (118 ms), and at most 150 ms at 11,025 Hz and more; with
+/// Latency: with ``Mode/quality`` 7,016 frames at 48 kHz (146 ms), and at most 150 ms at 11,025 Hz and more; with
 /// ``Mode/fast`` 20 ms.
 ///
 /// At a pitch of 0 since the last reset the sound is the delayed input: with `fast` bit for bit, with `quality` within
@@ -25,7 +25,7 @@ public final class PitchShift: Effect {
 
     /// The ways in which the pitch is changed.
     public enum Mode: Sendable, Hashable, CaseIterable {
-        /// A phase vocoder with blocks of 70 ms: for every sound. See `TimeStretch`.
+        /// A phase vocoder with blocks of 65 to 80 ms: for every sound. See `TimeStretch`.
         case quality
         /// Pieces of some periods of the sound, put together where they are most alike: for one voice or one instrument
         /// that plays one note at a time, from 100 Hz on. See `PeriodShifter`.
@@ -44,7 +44,14 @@ public final class PitchShift: Effect {
         self.keepsFormants = Switch(keepsFormants)
     }
 
-    private static let block = 0.07
+    /// Returns the length of a block in seconds: the longest with which the sound is late by 150 ms at most.
+    fileprivate static func block(_ sampleRate: Double) -> Double {
+        for block in [0.08, 0.07, 0.06] {
+            let latency = TimeStretch.latency(sampleRate: sampleRate, block: block, cents: 1_200)
+            if Double(latency) <= 0.15 * sampleRate { return block }
+        }
+        return 0.05
+    }
 
     private static func inRange(_ sampleRate: Double) -> Double { min(max(sampleRate, 1_000), 1_000_000) }
 
@@ -52,7 +59,9 @@ public final class PitchShift: Effect {
     public func latency(at sampleRate: Double) -> Int {
         let rate = PitchShift.inRange(sampleRate)
         switch mode {
-        case .quality: return TimeStretch.latency(sampleRate: rate, block: PitchShift.block, cents: 1_200)
+        case .quality:
+            return TimeStretch.latency(
+                sampleRate: rate, block: PitchShift.block(rate), cents: 1_200)
         case .fast: return PeriodShifter.latency(sampleRate: rate)
         }
     }
@@ -103,7 +112,8 @@ extension PitchShift {
 
         init(channels: Int, sampleRate: Double) {
             stretch = TimeStretch(
-                sampleRate: sampleRate, channels: min(max(channels, 1), 64), block: PitchShift.block, spreads: true)
+                sampleRate: sampleRate, channels: min(max(channels, 1), 64), block: PitchShift.block(sampleRate),
+                spreads: true)
             frames = PitchShiftFrames(channels: channels)
             reset()
         }
