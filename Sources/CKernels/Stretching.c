@@ -117,28 +117,34 @@ static inline int32_t level_of(float power) {
 // What is still to be looked at waits in a list for each level. Numbers below `count` are bins of the block before, those from
 // `count` on are bins of this block, whose neighbours may turn as they do.
 void kernel_stretch_lock(
-    const float *before, const float *sums, float *turns, int32_t *links, int32_t *heads, size_t stride, size_t count
+    const float *before, const float *sums, float *turns, int32_t *links, int32_t *heads, size_t stride, size_t count,
+    bool isFirst, size_t most
 ) {
     const float *power = sums, *lowRe = sums + stride, *lowIm = sums + 2 * stride, *hopRe = sums + 3 * stride,
                 *hopIm = sums + 4 * stride;
     float *re = turns, *im = turns + stride;
-    int32_t bins = (int32_t)count, left = bins, top = 0;
-    for (int32_t i = 0; i < levels; i++) heads[i] = -1;
-    for (int32_t i = 0; i < bins; i++) {
-        int32_t level = level_of(before[i]);
-        links[i] = heads[level];
-        heads[level] = i;
-        if (level > top) top = level;
-        // No turn is that large.
-        re[i] = 2;
+    int32_t bins = (int32_t)count, left = heads[levels], top = heads[levels + 1];
+    if (isFirst) {
+        left = bins;
+        top = 0;
+        for (int32_t i = 0; i < levels; i++) heads[i] = -1;
+        for (int32_t i = 0; i < bins; i++) {
+            int32_t level = level_of(before[i]);
+            links[i] = heads[level];
+            heads[level] = i;
+            if (level > top) top = level;
+            // No turn is that large.
+            re[i] = 2;
+        }
     }
-    while (left > 0 && top >= 0) {
+    while (left > 0 && top >= 0 && most > 0) {
         int32_t entry = heads[top];
         if (entry < 0) {
             top--;
             continue;
         }
         heads[top] = links[entry];
+        most--;
         if (entry < bins) {
             if (re[entry] != 2) continue;
             re[entry] = hopRe[entry];
@@ -167,6 +173,8 @@ void kernel_stretch_lock(
             if (level > top) top = level;
         }
     }
+    heads[levels] = left;
+    heads[levels + 1] = top;
 }
 
 INLINE void stretch_turn_body(const float *spectrum, const float *turns, float *turned, size_t stride, size_t count) {

@@ -37,10 +37,12 @@ REALTIME_SAFE void kernel_stretch_turns(
 ///
 /// @param before The power of each bin in the block before.
 /// @param links Room for 2 `count` numbers.
-/// @param heads Room for 1,024 numbers.
+/// @param heads Room for 1,024 numbers, and two more for where the work is.
+/// @param isFirst Whether the work begins; else it goes on.
+/// @param most The most bins to look at in this call. Each is looked at twice.
 REALTIME_SAFE void kernel_stretch_lock(
     const float *_Nonnull before, const float *_Nonnull sums, float *_Nonnull turns, int32_t *_Nonnull links,
-    int32_t *_Nonnull heads, size_t stride, size_t count);
+    int32_t *_Nonnull heads, size_t stride, size_t count, bool isFirst, size_t most);
 
 /// Turns the bins of a spectrum: two planes times two planes.
 REALTIME_SAFE void kernel_stretch_turn(

@@ -61,7 +61,7 @@ struct StretchSpectra: ~Copyable, Sendable {
         turns = SampleMemory(count: 2 * stride + 16)
         powerBefore = SampleMemory(count: stride)
         links = AlignedMemory(count: 2 * bins)
-        heads = AlignedMemory(count: 1_024)
+        heads = AlignedMemory(count: 1_026)
         envelope = FormantEnvelope(bins: bins, stride: stride)
         reset()
     }
@@ -137,16 +137,17 @@ struct StretchSpectra: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func work(_ part: Int, of parts: Int) {
         if !isUnderWay { return }
-        let last = (2 &* channelCount &+ 2) &* part / parts
+        let locks = StretchSpectra.lockParts
+        let last = (2 &* channelCount &+ 1 &+ locks) &* part / parts
         while done < last {
             if done < channelCount {
                 analyse(done)
             } else if done == channelCount {
                 makeTurns()
-            } else if done == channelCount &+ 1 {
-                lock()
+            } else if done <= channelCount &+ locks {
+                lock(done &- channelCount &- 1)
             } else {
-                synthesise(done &- channelCount &- 2)
+                synthesise(done &- channelCount &- locks &- 1)
             }
             done &+= 1
         }
@@ -177,11 +178,19 @@ struct StretchSpectra: ~Copyable, Sendable {
         unsafe kernel_stretch_turns(sums.base, turns.base, excess, stride, bins)
     }
 
+    /// The steps in which the turns are found, which take longest.
+    private static var lockParts: Int { @_noLocks @_noAllocation get { 10 } }
+
     @_noLocks @_noAllocation
-    private mutating func lock() {
+    private mutating func lock(_ part: Int) {
+        let isLast = part == StretchSpectra.lockParts &- 1
         if !isInPhase {
-            unsafe kernel_stretch_lock(powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins)
+            // Each bin is looked at twice at most.
+            let most = isLast ? 4 &* bins : 2 &* bins / StretchSpectra.lockParts
+            unsafe kernel_stretch_lock(
+                powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins, part == 0, most)
         }
+        if !isLast { return }
         var total: Float = 0
         for bin in 0..<bins {
             powerBefore[bin] = sums[bin]

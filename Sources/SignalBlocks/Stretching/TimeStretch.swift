@@ -42,7 +42,7 @@ public struct TimeStretch: ~Copyable, Sendable {
     private var resampler: Resampler
     /// Frames at the new pitch, and for each where in the input it is.
     private var line: AudioBlock
-    private var places: RenderMemory<Double>
+    private let places: AlignedMemory<Double>
     private var filled = 0
     /// The place in the line at which ``inputPosition`` was last, to search from.
     private var cursor = 0
@@ -81,7 +81,7 @@ public struct TimeStretch: ~Copyable, Sendable {
         // A chunk needs up to 16 frames of the line for each of its own.
         let kept = blockFrames + hop + 17 * TimeStretch.chunk
         line = AudioBlock(channels: channels, frames: 2 * kept + 1_024)
-        places = RenderMemory(repeating: 0, count: 2 * kept + 1_024)
+        places = AlignedMemory(count: 2 * kept + 1_024)
         sum = AudioBlock(channels: channels, frames: blockFrames)
         spectra = StretchSpectra(channels: channels, size: blockFrames)
         reset()
@@ -217,11 +217,13 @@ extension TimeStretch {
     /// Returns where in the line a place in the input is, and the frame of the line before it.
     @_noLocks @_noAllocation
     private func find(_ place: Double, _ step: Double) -> (at: Double, cursor: Int) {
-        if filled == 0 || place < places[0] { return ((place - (filled == 0 ? 0 : places[0])) / step, 0) }
+        let places = unsafe places.base
+        let first = unsafe filled == 0 ? 0 : places[0]
+        if filled == 0 || place < first { return ((place - first) / step, 0) }
         var frame = cursor
-        while frame &+ 1 < filled && places[frame &+ 1] <= place { frame &+= 1 }
-        let next = frame &+ 1 < filled ? places[frame &+ 1] - places[frame] : step
-        return (Double(frame) + (place - places[frame]) / next, frame)
+        while unsafe frame &+ 1 < filled && places[frame &+ 1] <= place { frame &+= 1 }
+        let next = unsafe frame &+ 1 < filled ? places[frame &+ 1] - places[frame] : step
+        return unsafe (Double(frame) + (place - places[frame]) / next, frame)
     }
 
     /// Returns how many frames the line has to have for the next chunk.
@@ -342,7 +344,7 @@ extension TimeStretch {
                 wanted, at: Resampler.Step(step), from: 0, into: line.pointers, line.channelCount, filled)
         }
         for frame in start..<filled {
-            places[frame] = place
+            unsafe places.base[frame] = place
             place += step
         }
         return filled >= end
@@ -359,7 +361,7 @@ extension TimeStretch {
             let samples = unsafe line.pointers[channel]
             for frame in 0..<kept { unsafe samples[frame] = samples[frame &+ gone] }
         }
-        for frame in 0..<kept { places[frame] = places[frame &+ gone] }
+        for frame in 0..<kept { unsafe places.base[frame] = places.base[frame &+ gone] }
         filled = kept
         cursor &-= gone
         spectra.move(by: gone)
