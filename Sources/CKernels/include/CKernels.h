@@ -189,6 +189,7 @@ REALTIME_SAFE void kernel_voices_turn_back(
 
 #include "CKernelsResampling.h"
 #include "CKernelsReverb.h"
+#include "CKernelsStretching.h"
 
 #include "CKernelsConvolution.h"
 

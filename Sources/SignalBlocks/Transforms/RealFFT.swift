@@ -167,6 +167,29 @@ extension RealFFT {
         }
     }
 
+    /// Copies the spectrum in `a` to two planes that lie `stride` floats apart.
+    @_noLocks @_noAllocation
+    borrowing func copySpectrum(to planes: UnsafeMutablePointer<Float>, stride: Int) {
+        unsafe planes.copySamples(from: aRe.base, count: bins)
+        unsafe (planes + stride).copySamples(from: aIm.base, count: bins)
+    }
+
+    /// Makes a block of a spectrum in two planes that lie `stride` floats apart, and copies it into a memory.
+    @_noLocks @_noAllocation
+    mutating func synthesise(
+        from planes: UnsafePointer<Float>, stride: Int, into memory: inout SampleMemory
+    ) {
+        if fft.endsWhereItBegan {
+            unsafe aRe.base.copySamples(from: planes, count: bins)
+            unsafe aIm.base.copySamples(from: planes + stride, count: bins)
+        } else {
+            unsafe bRe.base.copySamples(from: planes, count: bins)
+            unsafe bIm.base.copySamples(from: planes + stride, count: bins)
+        }
+        synthesise()
+        unpack(into: &memory)
+    }
+
     /// The number of floats that ``copySpectrum(into:_:)`` needs.
     var spectrumMemory: Int { size / 2 + 4 }
 

@@ -1,0 +1,68 @@
+/// Gains that put the formants of a sound with a new pitch back to where they were: those of its envelope over the
+/// frequencies.
+struct FormantEnvelope: ~Copyable, Sendable {
+    /// A gain for each bin.
+    var gains: SampleMemory
+    private var smooth: SampleMemory
+    private var running: SampleMemory
+    private let bins: Int
+    private let width: Int
+
+    /// - Parameters:
+    ///   - bins: The bins of a spectrum.
+    ///   - stride: The room for them.
+    init(bins: Int, stride: Int) {
+        self.bins = bins
+        // Blocks are about 120 ms long: 20 bins on either side are 170 Hz.
+        width = 20
+        gains = SampleMemory(count: stride)
+        smooth = SampleMemory(count: stride)
+        running = SampleMemory(count: stride + 1)
+    }
+
+    /// Measures the envelope of a power spectrum, and computes the gains.
+    ///
+    /// - Parameters:
+    ///   - power: The power of each bin, of all channels together.
+    ///   - step: The ratio of the new pitch to the old one.
+    @_noLocks @_noAllocation
+    mutating func measure(_ power: borrowing SampleMemory, step: Float) {
+        // Harmonics of the new pitch lie further apart.
+        let reach = step > 1 ? Int(Float(width) * step) : width
+        for bin in 0..<bins { smooth[bin] = power[bin] }
+        for _ in 0..<3 { average(reach) }
+        var floor: Float = 0
+        for bin in 0..<bins { floor += smooth[bin] }
+        // Nothing is lifted out of what is 90 dB below the whole.
+        floor = floor / Float(bins) * 1e-9 + 1e-30
+        let last = Float(bins &- 1) / (step > 1 ? step : 1)
+        for bin in 0..<bins {
+            // Above the highest frequency of which the old place is still there the gain stays.
+            let here = Float(bin) < last ? Float(bin) : last
+            let old = here * step
+            let whole = Int(old) < bins &- 2 ? Int(old) : bins &- 2
+            let part = old - Float(whole) < 1 ? old - Float(whole) : 1
+            let wanted = smooth[whole] + (smooth[whole &+ 1] - smooth[whole]) * part
+            let ratio = (wanted + floor) / (smooth[Int(here)] + floor)
+            let root = RenderMath.pow(ratio, 0.5)
+            gains[bin] = root < 30 ? root : (root >= 30 ? 30 : 1)
+        }
+    }
+
+    /// Averages over the bins on either side.
+    @_noLocks @_noAllocation
+    private mutating func average(_ reach: Int) {
+        var sum: Float = 0
+        for bin in 0..<bins {
+            running[bin] = sum
+            sum += smooth[bin]
+        }
+        running[bins] = sum
+        for bin in 0..<bins {
+            let low = bin > reach ? bin &- reach : 0
+            let high = bin &+ reach &+ 1 < bins ? bin &+ reach &+ 1 : bins
+            let part = running[high] - running[low]
+            smooth[bin] = part > 0 ? part / Float(high &- low) : 0
+        }
+    }
+}

@@ -1,0 +1,344 @@
+/// Changes the tempo and the pitch of a sound, each by itself: a phase vocoder, for files and for the render thread.
+///
+///     var stretch = TimeStretch(sampleRate: 48_000, channels: 2)      // allocates: in an `init`
+///     let settings = TimeStretch.Settings(rate: 0.8, cents: 300)
+///     while done < frames {
+///         let needed = stretch.framesNeeded(settings, from: done)
+///         played += stretch.push(source, from: played, frames: needed)      // or pushSilence(needed) behind the end
+///         done += stretch.pull(frames - done, settings, into: &block, from: done)
+///     }
+///
+/// It is a *pull* design, as ``Resampler``: ask how many input frames the next output frames need, push those or more,
+/// then pull. A pull ends early where the input does not suffice. All memory is made in `init`; every other call is safe
+/// on any one thread at a time, the render thread too. The samples do not depend on how the blocks are cut, bit for bit.
+///
+/// **Time.** After `reset()`, output frame *n* is the input at *n* × rate, from the first frame on: there is no latency,
+/// but the first frames need ``lookAhead(rate:cents:)`` more input than those that follow (right for a file). After
+/// `reset(inputDelay: d)` nothing is needed before its time, and output frame *n* is the input at
+/// (*n* - ``outputLatency``) × rate - *d* (right for live sound). A change of the rate or of the pitch counts for the next
+/// ``chunk`` of output frames, but is heard about half a block (60 ms) later. ``inputPosition`` is the place in the input.
+///
+/// **Rate** ¼…4, **pitch** -2,400…2,400 cents; both may change at each frame. At a rate of 1 and a pitch of 0 the sound is
+/// the delayed input, as long as nothing else has been set since the reset.
+///
+/// **How.** The pitch is a ``Resampler``'s, and the tempo is then made right: blocks of about 120 ms overlap four times,
+/// and the bins of each are turned so that it continues the block before. From the loudest bin to the softest, a bin turns
+/// as it goes on along time, or as its louder neighbour does, with the distance from the block's middle stretched (Průša
+/// and Holighaus 2017, "Phase vocoder done right"): the first keeps tones, the second attacks. All channels turn alike.
+public struct TimeStretch: ~Copyable, Sendable {
+    /// The number of channels.
+    public let channelCount: Int
+    /// The frames of a block, of which four overlap.
+    public let blockFrames: Int
+    /// The output frames for which the settings are read at once, and input is needed at once.
+    public static var chunk: Int { @_noLocks @_noAllocation get { 64 } }
+    /// The output frames by which the sound is late after a reset with an input delay.
+    public var outputLatency: Int { @_noLocks @_noAllocation get { blockFrames / 2 } }
+
+    private let hop: Int
+    private var resampler: Resampler
+    /// Frames at the new pitch, and for each where in the input it is.
+    private var line: AudioBlock
+    private var places: RenderMemory<Double>
+    private var filled = 0
+    /// The place in the line at which ``inputPosition`` was last, to search from.
+    private var cursor = 0
+    private var pushed = 0
+    /// The input frame at which the chunk begins, counted from the first that was pushed.
+    private var position = 0.0
+    private var isStarted = false
+    private var isAligned = true
+    /// Output frames that are yet to be thrown away, and frames of the chunk that have been given out.
+    private var discard = 0
+    private var given = TimeStretch.chunk
+    private var chunkOfHop = 0
+    private var sum: AudioBlock
+    private var sumStart = 0
+    private var spectra: StretchSpectra
+
+    /// Allocates.
+    ///
+    /// - Parameters:
+    ///   - sampleRate: 1,000…1,000,000 frames per second.
+    ///   - channels: 1…64.
+    ///   - block: The length of a block in seconds, 0.01…0.5: long ones are better for tones, short ones for attacks.
+    /// - Precondition: The numbers are in range.
+    public init(sampleRate: Double, channels: Int, block: Double = 0.12) {
+        demand(
+            sampleRate >= 1_000 && sampleRate <= 1_000_000,
+            "TimeStretch: a sample rate of \(sampleRate) Hz; it must be 1,000…1,000,000")
+        demand(channels >= 1 && channels <= 64, "TimeStretch: \(channels) channels; there must be 1…64")
+        demand(block >= 0.01 && block <= 0.5, "TimeStretch: a block of \(block) s; it must be 0.01…0.5")
+        channelCount = channels
+        blockFrames = TimeStretch.blockFrames(for: sampleRate * block)
+        hop = blockFrames / 4
+        resampler = Resampler(channels: channels, steps: 0.25...4, room: 4_096)
+        // A chunk needs up to 16 frames of the line for each of its own.
+        let kept = blockFrames + hop + 17 * TimeStretch.chunk
+        line = AudioBlock(channels: channels, frames: 2 * kept + 1_024)
+        places = RenderMemory(repeating: 0, count: 2 * kept + 1_024)
+        sum = AudioBlock(channels: channels, frames: blockFrames)
+        spectra = StretchSpectra(channels: channels, size: blockFrames)
+        reset()
+    }
+
+    /// Returns the length that has a transform and four hops of whole chunks, and is the nearest.
+    private static func blockFrames(for frames: Double) -> Int {
+        var best = 256
+        for factor in [1, 3, 5, 15] {
+            var size = 256 * factor
+            while size <= 1 << 19 {
+                if abs(Double(size) - frames) < abs(Double(best) - frames) { best = size }
+                size *= 2
+            }
+        }
+        return best
+    }
+
+    /// Returns the largest number of input frames beyond *n* × rate that output frame *n* needs.
+    public func lookAhead(rate: Double, cents: Double) -> Int {
+        let step = RenderMath.exp2(cents / 1_200)
+        let blocks = Double(blockFrames / 2 + 4) * step + Double(blockFrames / 2) * rate
+        return Int(blocks) + resampler.lookAhead + 2 * Int(Double(TimeStretch.chunk) * rate) + 8
+    }
+
+    /// Returns the smallest delay for ``reset(inputDelay:)`` with which no frame is needed before its time at a pitch and
+    /// at rates up to 1.
+    public func inputDelay(cents: Double) -> Int {
+        Int(Double(blockFrames / 2 + 4) * RenderMath.exp2(cents / 1_200)) + resampler.lookAhead + TimeStretch.chunk
+    }
+
+    /// The place in the input of the next output frame that is pulled, without the latency, at the rate so far.
+    public var inputPosition: Double { @_noLocks @_noAllocation get { position } }
+
+    /// Forgets everything. See ``TimeStretch`` for what the next output frames are.
+    ///
+    /// - Parameter inputDelay: The silent input frames before the first one that is pushed, up to 2^30, or `nil` for an
+    ///   output whose first frame is the first input frame.
+    @_noLocks @_noAllocation
+    public mutating func reset(inputDelay: Int? = nil) {
+        resampler.reset()
+        line.silence()
+        sum.silence()
+        spectra.reset()
+        (filled, cursor, pushed, sumStart, chunkOfHop) = (0, 0, 0, blockFrames &- hop, 0)
+        given = TimeStretch.chunk
+        isStarted = false
+        if let inputDelay {
+            isAligned = false
+            discard = 0
+            position = -Double(min(max(inputDelay, 0), 1 << 30))
+        } else {
+            isAligned = true
+            // Half a block that is late, and half a block in which the first sound is not whole yet.
+            discard = blockFrames
+            position = 0
+        }
+    }
+}
+
+// MARK: - In
+
+extension TimeStretch {
+    /// Returns the number of input frames that the next chunk needs and that have not been pushed; 0 where frames of a chunk
+    /// wait to be pulled.
+    ///
+    /// - Parameters:
+    ///   - settings: Those of the pull that follows.
+    ///   - first: At which frame of the slice, for settings that glide.
+    @_noLocks @_noAllocation
+    public func framesNeeded(_ settings: Settings, from first: Int = 0) -> Int {
+        if given < TimeStretch.chunk { return 0 }
+        let step = settings.step(first)
+        let wanted = target(step, settings.rate(first)) &- filled
+        return wanted > 0 ? resampler.framesNeeded(for: wanted, at: Resampler.Step(step)) : 0
+    }
+
+    /// The number of frames that can be pushed now.
+    public var room: Int { @_noLocks @_noAllocation get { resampler.room } }
+
+    /// Takes in frames, as many as there are and have room: more than are needed wait.
+    ///
+    /// - Parameters:
+    ///   - block: The block that they come from. Mono goes to every channel, otherwise channels go by their number.
+    ///   - first: The first of them.
+    ///   - frames: The number of frames; by default up to the end of the block.
+    /// - Returns: The number of frames that were taken.
+    @_noLocks @_noAllocation
+    @discardableResult
+    public mutating func push(_ block: borrowing AudioBlock, from first: Int = 0, frames: Int = .max) -> Int {
+        let count = resampler.push(block, from: first, frames: frames)
+        pushed &+= count
+        return count
+    }
+
+    /// Takes in silence, as behind the end of a file.
+    @_noLocks @_noAllocation
+    @discardableResult
+    public mutating func pushSilence(_ frames: Int) -> Int {
+        let count = resampler.pushSilence(frames)
+        pushed &+= count
+        return count
+    }
+
+    /// Calls `body` with the addresses at which the next frames are to be written.
+    @_noLocks @_noAllocation
+    @unsafe package mutating func place(
+        for frames: Int
+    ) -> (channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, offset: Int, frames: Int) {
+        unsafe resampler.place(for: frames)
+    }
+
+    /// Frames have been written there.
+    @_noLocks @_noAllocation
+    package mutating func advance(_ frames: Int) {
+        resampler.advance(frames)
+        pushed &+= frames
+    }
+
+    /// Returns where in the line a place in the input is, and the frame of the line before it.
+    @_noLocks @_noAllocation
+    private func find(_ place: Double, _ step: Double) -> (at: Double, cursor: Int) {
+        if filled == 0 || place < places[0] { return ((place - (filled == 0 ? 0 : places[0])) / step, 0) }
+        var frame = cursor
+        while frame &+ 1 < filled && places[frame &+ 1] <= place { frame &+= 1 }
+        let next = frame &+ 1 < filled ? places[frame &+ 1] - places[frame] : step
+        return (Double(frame) + (place - places[frame]) / next, frame)
+    }
+
+    /// Returns how many frames the line has to have for the next chunk.
+    @_noLocks @_noAllocation
+    private func target(_ step: Double, _ rate: Double) -> Int {
+        // Before the first sound the line is silent.
+        let place = isStarted || !isAligned ? position : -Double(blockFrames / 2) * rate
+        let at = find(place, step).at
+        let last = Double(blockFrames / 2 &+ 2) + at
+        return last > 0 ? Int(last) : 0
+    }
+}
+
+// MARK: - Out
+
+extension TimeStretch {
+    /// Gives out frames, as many as the input suffices for.
+    ///
+    /// - Parameters:
+    ///   - frames: The number of frames that are wanted.
+    ///   - settings: The rate, the pitch and whether formants stay.
+    ///   - block: The block to fill; mono goes to every channel, otherwise channels go by their number.
+    ///   - first: The first of them there, and the frame of the slice for settings that glide.
+    /// - Returns: The number of frames that were written.
+    @_noLocks @_noAllocation
+    @discardableResult
+    public mutating func pull(
+        _ frames: Int, _ settings: Settings, into block: inout AudioBlock, from first: Int = 0
+    ) -> Int {
+        guard first >= 0 && first <= block.frameCount else { return 0 }
+        let room = block.frameCount &- first
+        return unsafe pull(
+            frames < room ? frames : room, settings, from: first, into: block.pointers, block.channelCount, first)
+    }
+
+    /// Gives out frames into a buffer of the stack.
+    @_noLocks @_noAllocation
+    package mutating func pull(
+        _ frames: Int, _ settings: Settings, from first: Int,
+        into outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ outputCount: Int, _ offset: Int
+    ) -> Int {
+        var done = 0
+        while done < frames {
+            if given == TimeStretch.chunk && !begin(settings, first &+ done) { return done }
+            let left = TimeStretch.chunk &- given
+            if discard > 0 {
+                let count = discard < left ? discard : left
+                discard &-= count
+                given &+= count
+                continue
+            }
+            let count = left < frames &- done ? left : frames &- done
+            let start = sumStart &+ (chunkOfHop &- 1) &* TimeStretch.chunk &+ given
+            var channel = 0
+            while channel < outputCount {
+                let output = unsafe outputs[channel] + (offset &+ done)
+                if channel < channelCount || channelCount == 1 {
+                    let source = channel < channelCount ? channel : 0
+                    unsafe output.copySamples(from: sum.pointers[source] + start, count: count)
+                } else {
+                    unsafe output.clearSamples(count: count)
+                }
+                channel &+= 1
+            }
+            given &+= count
+            done &+= count
+        }
+        return done
+    }
+
+    /// Makes the next chunk. Returns `false` if the input does not suffice.
+    @_noLocks @_noAllocation
+    private mutating func begin(_ settings: Settings, _ frame: Int) -> Bool {
+        let (step, rate) = (settings.step(frame), settings.rate(frame))
+        if !fill(target(step, rate), step) { return false }
+        if !isStarted {
+            isStarted = true
+            if isAligned { position = -Double(blockFrames / 2) * rate }
+        }
+        let found = find(position, step)
+        cursor = found.cursor
+        if chunkOfHop == hop / TimeStretch.chunk { chunkOfHop = 0 }
+        if chunkOfHop == 0 {
+            // The segment that has been given out becomes the last of the block.
+            sum.silence(from: sumStart, frames: hop)
+            sumStart = sumStart &+ hop == blockFrames ? 0 : sumStart &+ hop
+            let lowest = found.at < -1e9 ? -1e9 : found.at
+            // The nearest frame; rounding is towards zero.
+            let middle = lowest < 0 ? -Int(0.5 - lowest) : Int(lowest + 0.5)
+            spectra.process(
+                line, filled: filled, around: middle, into: &sum, at: sumStart,
+                step: settings.keepsFormants ? Float(step) : 1)
+        }
+        chunkOfHop &+= 1
+        given = 0
+        position += rate * Double(TimeStretch.chunk)
+        return true
+    }
+
+    /// Fills the line up to a frame. Returns `false` if the input does not suffice.
+    @_noLocks @_noAllocation
+    private mutating func fill(_ target: Int, _ step: Double) -> Bool {
+        if filled >= target { return true }
+        var wanted = target &- filled
+        makeRoom(wanted)
+        if wanted > line.frameCount &- filled { wanted = line.frameCount &- filled }
+        var place = Double(pushed) - resampler.lead
+        let start = filled
+        if step == 1 && resampler.isOnFrame {
+            filled &+= resampler.copy(wanted, into: &line, from: filled)
+        } else {
+            filled &+= unsafe resampler.pull(
+                wanted, at: Resampler.Step(step), from: 0, into: line.pointers, line.channelCount, filled)
+        }
+        for frame in start..<filled {
+            places[frame] = place
+            place += step
+        }
+        return filled >= target
+    }
+
+    /// Moves the frames that are still needed to the start of the line if there is not enough room behind them.
+    @_noLocks @_noAllocation
+    private mutating func makeRoom(_ frames: Int) {
+        if line.frameCount &- filled >= frames { return }
+        let gone = cursor &- blockFrames / 2 &- hop &- 2 &- TimeStretch.chunk
+        if gone <= 0 { return }
+        let kept = filled &- gone
+        for channel in 0..<channelCount {
+            let samples = unsafe line.pointers[channel]
+            for frame in 0..<kept { unsafe samples[frame] = samples[frame &+ gone] }
+        }
+        for frame in 0..<kept { places[frame] = places[frame &+ gone] }
+        filled = kept
+        cursor &-= gone
+        spectra.move(by: gone)
+    }
+}
