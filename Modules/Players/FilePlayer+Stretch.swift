@@ -44,13 +44,22 @@ extension FilePlayer {
         }
     }
 
+    /// The number of stretched players for which the processors suffice: measured on the players that were stretched up to
+    /// now, and with a quarter of the time left for all else. `nil` before a second of sound was stretched. More than that
+    /// lose frames, which ``underrunCount`` and the events tell.
+    public static var stretchedPlayerLimit: Int? { StretchThreads.shared.capacity }
+
     private func change(_ edit: (inout StreamStretch) -> Void) {
         let sought: Int64? = control.withLock { control in
             let old = control.stretch
             edit(&control.stretch)
             let new = control.stretch
             if new == old || new.isNone && old.isNone { return nil }
-            takeBackIfThrown { control in if control.stretch == new { control.stretch = old } }
+            takeBackIfThrown { [weak self] control in
+                guard control.stretch == new else { return }
+                control.stretch = old
+                self?.remakeQueue(&control)
+            }
             // Rendered offline, nobody turns a knob faster than that.
             let isLive = playhead.load().sliceLength != 0
             let isSoon = HostClock.now.subtractingSaturated(control.lastStretch) < 25_000_000
@@ -88,6 +97,12 @@ extension FilePlayer {
         }
         if let seek = pendingSeek(control) { return seek }
         if let current = heard(control) {
+            let now = playhead.load().stream
+            if !OpenTransaction.exists,
+                control.streams.contains(where: { $0.id == now && $0.stretch == control.stretch })
+            {
+                return nil
+            }
             goOnStretched(current.file, from: playhead.load(), &control)
             return nil
         }

@@ -76,7 +76,7 @@ public final class PitchTracker: Tap, EventSource {
     /// - Parameters:
     ///   - range: The frequencies to look for, in hertz, within 10…20,000 and at least an octave: the lowest decides
     ///     how long the window is. By default 40…1,500.
-    ///   - interval: Seconds from one reading to the next, 0.002…0.5; at most half a window.
+    ///   - interval: Seconds from one reading to the next, 0.002…0.5, and less than a window.
     ///   - smoothing: The number of later windows that a reading waits for, 0…100. With 0, errors by an octave show more
     ///     often.
     ///   - threshold: The level below which there is no tone, in dB of full scale; by default -60.
@@ -194,7 +194,7 @@ public final class PitchTracker: Tap, EventSource {
             channel: Int?
         ) {
             finder = PitchFinder(sampleRate: max(1, min(rate, 1e6)), range: range)
-            let hop = min(finder.frameCount / 2, max(1, Int((rate * interval).rounded())))
+            let hop = min(finder.frameCount - 1, max(1, Int((rate * interval).rounded())))
             window = HopWindow(size: finder.frameCount, hop: hop, channels: channels, channel: channel)
             path = PitchPath(delay: smoothing)
             self.smoothing = smoothing

@@ -234,6 +234,17 @@ import Testing
         }
     }
 
+    @Test("Sound.stretched is what the engine makes of it, as long as it says") func sound() {
+        let samples = sine(440, 10_001)
+        let sound = Sound(AudioBlock([samples, samples]), sampleRate: 48_000)
+        let longer = sound.stretched(rate: 0.8, pitch: 100)
+        #expect(longer.frameCount == 12_502 && longer.channelCount == 2 && longer.sampleRate == 48_000)
+        #expect(sound.stretched() === sound && sound.stretched(rate: .nan, pitch: .nan) === sound)
+        #expect(sound.stretched(rate: 1e300).frameCount == 2_501)
+        #expect(Sound(AudioBlock([samples]), sampleRate: 999).stretched(rate: 2).frameCount == 10_001)
+        #expect(Sound(AudioBlock(channels: 1, frames: 0), sampleRate: 48_000).stretched(rate: 2).frameCount == 0)
+    }
+
     @Test("A transaction that throws changes nothing") func takenBack() throws {
         struct No: Error {}
         let samples = noise(20_000, seed: 3)

@@ -45,7 +45,8 @@ def check(example):
     for harmonics in (1, 6):
         write(folder / "voice.wav", sing(notes, 10, 7, harmonics))
         points, text = score("--voice", "voice.wav", "--pitches", "pitches.txt", "--seconds", 10, *song)
-        assert points == 100 and "15 notes on key" in text and " 7." in text, text
+        mean = float(text.split("average ")[1].split()[0])
+        assert points == 100 and "15 notes on key" in text and abs(mean - 7) < 0.3, text
         found = 0
         for line in (folder / "pitches.txt").read_text().splitlines():
             time, pitch, cents = line.split()
@@ -82,8 +83,8 @@ def check(example):
         expected = 220 * 2 ** (key / 12)
         assert abs(level(sound[RATE:2 * RATE], expected) - 20 * math.log10(0.3)) < 0.3, key
         assert level(sound[RATE:2 * RATE], 220) < -60, key
-        write(folder / "voice.wav", sing([(a, b, note + key) for a, b, note in notes], 10))
-        assert score("--voice", "voice.wav", "--key", key, "--seconds", 10, *song)[0] == 100
+        write(folder / "voice.wav", sing([(a, b, note + key) for a, b, note in notes[1:]], 10))
+        assert score("--voice", "voice.wav", "--key", key, "--seconds", 10, *song)[0] > 90
     # The bell: after each note that was on key, and only then; as soon as a window lies behind it.
     tune = [(1, 0.8, 60), (2.5, 0.8, 64), (4, 0.8, 67)]
     (folder / "melody.txt").write_text("".join(f"{start} {length} {note}\n" for start, length, note in tune))
