@@ -17,7 +17,7 @@ let program: [SwiftSetting] = [.strictMemorySafety()]
 let examples = [
     "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "jack-synth", "karaoke",
     "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture", "rooms", "siren",
-    "stream", "symmetric-clipper", "three-players",
+    "stream", "stretch", "symmetric-clipper", "three-players",
 ]
 
 func example(_ name: String) -> Target {
@@ -81,6 +81,8 @@ let package = Package(
             name: "Reverberation", dependencies: ["RenderCore", "AudioFiles"], path: "Modules/Reverberation",
             swiftSettings: library),
         .target(
+            name: "TempoAndPitch", dependencies: ["RenderCore"], path: "Modules/TempoAndPitch", swiftSettings: library),
+        .target(
             name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
             swiftSettings: library),
         .target(
@@ -93,7 +95,7 @@ let package = Package(
             name: "RenderStack",
             dependencies: [
                 "RenderCore", "AudioFiles", "Distortion", "Dynamics", "Loudness", "Mixing", "Modulation",
-                "Players", "Processors", "Reverberation", "Taps", "Tones",
+                "Players", "Processors", "Reverberation", "Taps", "TempoAndPitch", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
             ],
@@ -154,6 +156,7 @@ let package = Package(
         .testTarget(
             name: "JACKBackendTests", dependencies: ["CJACK", "JACKBackend", "RenderStack", "TestSupport"],
             exclude: ["Peers"]),
+        .testTarget(name: "TempoAndPitchTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(
             name: "TapsTests", dependencies: ["DiskStreaming", "RenderStack", "RenderStackTesting", "TestSupport"]),
         // Written as a user would, with the public interface alone.

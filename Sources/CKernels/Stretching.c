@@ -77,6 +77,8 @@ INLINE void stretch_turns_body(float *sums, const float *turns, float excess, si
         share = choose8(share > 1.0f, spread8(1), choose8(share > 0.0f, share, spread8(0)));
         f8 turn = angle * share * excess;
         turn -= (turn + 12582912.0f) - 12582912.0f;
+        // A sample that is not a number turns nothing, so that it is forgotten with its block.
+        turn = choose8(turn == turn, turn, spread8(0));
         f8 z = turn * turn;
         f8 s = z * 0.07765766029935518f - 0.5982912856170749f;
         s = s * z + 2.550077523214028f;

@@ -10,6 +10,7 @@
 @_exported public import RenderCore
 @_exported public import Reverberation
 @_exported public import Taps
+@_exported public import TempoAndPitch
 @_exported public import Tones
 
 #if ALSA

@@ -78,13 +78,73 @@ extension InnerRenderer.Reference {
     ) -> Int {
         let (channels, offset, length) = unsafe resampler.place(for: frames)
         let count = resampler.channelCount
-        guard let state = unsafe self.state else { return 0 }
+        if unsafe !render(length, channels, count, offset, hostTime, isOffline, beats, resets) { return 0 }
+        resampler.advance(length)
+        return length
+    }
+
+    /// Renders frames to addresses. Returns `false` if there is no renderer.
+    @_noLocks @_noAllocation
+    private func render(
+        _ frames: Int, _ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ count: Int, _ offset: Int,
+        _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource, _ resets: Bool
+    ) -> Bool {
+        guard let state = unsafe self.state else { return false }
         // The compiler cannot see into the inner renderer's closure, as it cannot see into the outer one's: both are
         // the watchdog's to judge.
         unsafe _unsafePerformance {
-            unsafe run(state, length, channels, count, offset, hostTime, isOffline, beats, resets)
+            unsafe run(state, frames, channels, count, offset, hostTime, isOffline, beats, resets)
         }
-        resampler.advance(length)
+        return true
+    }
+}
+
+extension InnerRenderer.Reference {
+    /// Pushes a slice of it at another tempo and another pitch.
+    ///
+    /// - Parameters:
+    ///   - stretch: What changes them, with the channels that are pushed.
+    ///   - settings: The rate and the pitch.
+    ///   - resets: `true` if its modules are reset before; `false` when that is done.
+    @_noLocks @_noAllocation
+    package func push(
+        through stretch: inout TimeStretch, with settings: TimeStretch.Settings, resets: inout Bool,
+        _ context: inout RenderContext
+    ) {
+        context.pushUninitialized(channels: stretch.channelCount)
+        let (frames, due, isOffline) = (context.frameCount, context.hostTime, context.isOffline)
+        let beats = context.beatSource()
+        let rate = context.sampleRate
+        var top = context.top
+        var done = 0
+        while done < frames {
+            let needed = stretch.framesNeeded(settings, from: done)
+            var count = 0
+            if needed > 0 {
+                // The next frames will be heard behind those that wait.
+                let pace = settings.pace(done)
+                let ahead = Double(done) + stretch.lead / pace
+                count = render(
+                    needed, into: &stretch, hostTime: due &+ Int64(ahead * 1e9 / rate), isOffline: isOffline,
+                    beats.converted(after: ahead, sampleRate: rate * pace), resets: resets)
+                resets = false
+            }
+            let made = stretch.pull(frames &- done, settings, into: &top, from: done)
+            if count == 0 && made == 0 { return }
+            done &+= made
+        }
+    }
+
+    /// Renders as many frames as there is room for, and returns how many those are.
+    @_noLocks @_noAllocation
+    private func render(
+        _ frames: Int, into stretch: inout TimeStretch, hostTime: Int64, isOffline: Bool, _ beats: BeatSource,
+        resets: Bool
+    ) -> Int {
+        let (channels, offset, length) = unsafe stretch.place(for: frames)
+        let count = stretch.channelCount
+        if unsafe !render(length, channels, count, offset, hostTime, isOffline, beats, resets) { return 0 }
+        stretch.advance(length)
         return length
     }
 }

@@ -13,7 +13,8 @@ struct StretchSpectra: ~Copyable, Sendable {
     private let window: SampleMemory
     /// The window for the way back, scaled so that four hops add up to one.
     private let outWindow: SampleMemory
-    private var block: SampleMemory
+    /// Of each channel, the block with its window, which becomes the block of output, and the block a hop before it.
+    private var blocks: SampleMemory
     /// Of each channel, two spectra: that of the block before and that of this block, which exchange their places.
     private var spectra: SampleMemory
     private var nowIsFirst = true
@@ -29,6 +30,12 @@ struct StretchSpectra: ~Copyable, Sendable {
     private var hasBefore = false
     /// Indicates whether no bin is turned.
     private var isInPhase = true
+    /// The work on a block: how far the middle is from that of the block before, the ratio of the pitches if formants stay,
+    /// and the steps that are done.
+    private var advance = 0
+    private var step: Float = 1
+    private var done = 0
+    private var isUnderWay = false
 
     init(channels: Int, size: Int) {
         channelCount = channels
@@ -47,7 +54,7 @@ struct StretchSpectra: ~Copyable, Sendable {
         }
         window = shape
         outWindow = back
-        block = SampleMemory(count: size)
+        blocks = SampleMemory(count: 2 * channels * size)
         spectra = SampleMemory(count: 2 * channels * (2 * stride + StretchSpectra.margin) + StretchSpectra.margin)
         scratch = SampleMemory(count: 2 * stride + 2 * StretchSpectra.margin)
         sums = SampleMemory(count: 5 * stride + 16)
@@ -62,6 +69,7 @@ struct StretchSpectra: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         hasBefore = false
+        isUnderWay = false
         putInPhase()
     }
 
@@ -84,71 +92,95 @@ struct StretchSpectra: ~Copyable, Sendable {
         return unsafe spectra.base + (StretchSpectra.margin &+ number &* (2 &* stride &+ StretchSpectra.margin))
     }
 
-    /// Puts a block of the line into the middle, with the window; what is before the line is silence.
+    /// Puts a block of the line into a row, with the window; what is before the line is silence.
     @_noLocks @_noAllocation
-    private mutating func load(_ line: borrowing AudioBlock, _ channel: Int, _ filled: Int, around middle: Int) {
+    private mutating func load(
+        _ line: borrowing AudioBlock, _ channel: Int, _ filled: Int, around middle: Int, into row: Int
+    ) {
         let start = middle &- size / 2
-        let samples = unsafe line.pointers[channel]
+        let (samples, first) = unsafe (line.pointers[channel], row &* size)
         if start >= 0 && start &+ size <= filled {
-            unsafe kernel_stretch_window(samples + start, window.base, block.base, size)
+            unsafe kernel_stretch_window(samples + start, window.base, blocks.base + first, size)
             return
         }
         for i in 0..<size {
             let frame = start &+ i
-            block[i] = frame >= 0 && frame < filled ? unsafe samples[frame] * window[i] : 0
+            blocks[first &+ i] = frame >= 0 && frame < filled ? unsafe samples[frame] * window[i] : 0
         }
     }
 
-    /// Adds a block of output.
+    /// Takes a block in, for the steps of work that follow.
     ///
     /// - Parameters:
     ///   - line: The sound at its new pitch.
     ///   - filled: The frames of it that are there.
     ///   - middle: The middle of the block, in the line.
-    ///   - sum: The ring of a block's length to which it is added.
-    ///   - start: Where in the ring the block begins.
     ///   - step: The ratio of the pitches if formants stay, else 1.
     @_noLocks @_noAllocation
-    mutating func process(
-        _ line: borrowing AudioBlock, filled: Int, around middle: Int, into sum: inout AudioBlock, at start: Int,
-        step: Float
-    ) {
-        let advance = middle &- middleBefore
+    mutating func begin(_ line: borrowing AudioBlock, filled: Int, around middle: Int, step: Float) {
+        advance = middle &- middleBefore
+        middleBefore = middle
+        self.step = step
+        for channel in 0..<channelCount {
+            load(line, channel, filled, around: middle, into: 2 &* channel)
+            if hasBefore && advance != hop {
+                load(line, channel, filled, around: middle &- hop, into: 2 &* channel &+ 1)
+            }
+        }
         nowIsFirst = !nowIsFirst
-        let isSteady = hasBefore && advance == hop
         for i in 0..<5 &* stride { sums[i] = 0 }
-        for channel in 0..<channelCount {
-            load(line, channel, filled, around: middle)
-            fft.analyse(block, count: size)
-            unsafe fft.copySpectrum(to: planes(channel, isNow: true), stride: stride)
-            if hasBefore && !isSteady {
-                load(line, channel, filled, around: middle &- hop)
-                fft.analyse(block, count: size)
-                unsafe fft.copySpectrum(to: scratch.base + StretchSpectra.margin, stride: stride)
-            }
-            let before = unsafe planes(channel, isNow: !hasBefore)
-            unsafe kernel_stretch_products(
-                before, isSteady || !hasBefore ? before : scratch.base + StretchSpectra.margin,
-                planes(channel, isNow: true), sums.base, stride, bins)
-        }
-        if hasBefore && !(isSteady && isInPhase) {
-            let excess = advance > 0 ? Float(hop) / Float(advance) - 1 : 0
-            unsafe kernel_stretch_turns(sums.base, turns.base, excess, stride, bins)
-            unsafe kernel_stretch_lock(powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins)
-            isInPhase = false
-        }
-        let isShaped = step != 1
-        if isShaped { envelope.measure(sums, step: step) }
-        for channel in 0..<channelCount {
-            if isInPhase && !isShaped {
-                load(line, channel, filled, around: middle)
+        done = 0
+        isUnderWay = true
+    }
+
+    /// Does a share of the work: the steps up to `part` / `parts` of all.
+    @_noLocks @_noAllocation
+    mutating func work(_ part: Int, of parts: Int) {
+        if !isUnderWay { return }
+        let last = (2 &* channelCount &+ 2) &* part / parts
+        while done < last {
+            if done < channelCount {
+                analyse(done)
+            } else if done == channelCount {
+                makeTurns()
+            } else if done == channelCount &+ 1 {
+                lock()
             } else {
-                let turned = unsafe scratch.base + StretchSpectra.margin
-                unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
-                if isShaped { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
-                unsafe fft.synthesise(from: turned, stride: stride, into: &block)
+                synthesise(done &- channelCount &- 2)
             }
-            add(&sum, channel, at: start)
+            done &+= 1
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func analyse(_ channel: Int) {
+        let isSteady = !hasBefore || advance == hop
+        let block = unsafe Samples(at: blocks.base + 2 &* channel &* size, count: size)
+        fft.analyse(block, from: 0, count: size)
+        unsafe fft.copySpectrum(to: planes(channel, isNow: true), stride: stride)
+        if !isSteady {
+            let earlier = unsafe Samples(at: blocks.base + (2 &* channel &+ 1) &* size, count: size)
+            fft.analyse(earlier, from: 0, count: size)
+            unsafe fft.copySpectrum(to: scratch.base + StretchSpectra.margin, stride: stride)
+        }
+        let before = unsafe planes(channel, isNow: !hasBefore)
+        unsafe kernel_stretch_products(
+            before, isSteady ? before : scratch.base + StretchSpectra.margin, planes(channel, isNow: true), sums.base,
+            stride, bins)
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func makeTurns() {
+        if hasBefore && advance != hop { isInPhase = false }
+        if isInPhase { return }
+        let excess = advance > 0 ? Float(hop) / Float(advance) - 1 : 0
+        unsafe kernel_stretch_turns(sums.base, turns.base, excess, stride, bins)
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func lock() {
+        if !isInPhase {
+            unsafe kernel_stretch_lock(powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins)
         }
         var total: Float = 0
         for bin in 0..<bins {
@@ -157,16 +189,32 @@ struct StretchSpectra: ~Copyable, Sendable {
         }
         // What begins after silence is in phase.
         if total == 0 && !isInPhase { putInPhase() }
-        middleBefore = middle
         hasBefore = true
+        if step != 1 { envelope.measure(sums, step: step) }
     }
 
-    /// Adds the block to the ring.
     @_noLocks @_noAllocation
-    private mutating func add(_ sum: inout AudioBlock, _ channel: Int, at start: Int) {
-        let samples = unsafe sum.pointers[channel]
+    private mutating func synthesise(_ channel: Int) {
+        // The block is as it was.
+        if isInPhase && step == 1 { return }
+        let turned = unsafe scratch.base + StretchSpectra.margin
+        unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
+        if step != 1 { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
+        unsafe fft.synthesise(from: turned, stride: stride, into: blocks.base + 2 &* channel &* size)
+    }
+
+    /// Adds the block of output to a ring of a block's length, in which it begins at `start`.
+    @_noLocks @_noAllocation
+    mutating func finish(into sum: inout AudioBlock, at start: Int) {
+        if !isUnderWay { return }
+        work(1, of: 1)
+        isUnderWay = false
         let first = size &- start
-        unsafe kernel_stretch_add(block.base, outWindow.base, samples + start, first)
-        unsafe kernel_stretch_add(block.base + first, outWindow.base + first, samples, start)
+        for channel in 0..<channelCount {
+            let samples = unsafe sum.pointers[channel]
+            let block = unsafe blocks.base + 2 &* channel &* size
+            unsafe kernel_stretch_add(block, outWindow.base, samples + start, first)
+            unsafe kernel_stretch_add(block + first, outWindow.base + first, samples, start)
+        }
     }
 }

@@ -33,6 +33,10 @@ extension TimeStretch {
             self.keepsFormants = keepsFormants
         }
 
+        /// Returns the rate at a frame.
+        @_noLocks @_noAllocation
+        package func pace(_ frame: Int) -> Double { rate(frame) }
+
         /// Returns the rate at a frame, kept in its range; 1 for what is not a number.
         @_noLocks @_noAllocation
         func rate(_ frame: Int) -> Double {

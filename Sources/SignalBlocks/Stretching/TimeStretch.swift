@@ -33,7 +33,10 @@ public struct TimeStretch: ~Copyable, Sendable {
     /// The output frames for which the settings are read at once, and input is needed at once.
     public static var chunk: Int { @_noLocks @_noAllocation get { 64 } }
     /// The output frames by which the sound is late after a reset with an input delay.
-    public var outputLatency: Int { @_noLocks @_noAllocation get { blockFrames / 2 } }
+    public var outputLatency: Int { @_noLocks @_noAllocation get { blockFrames / 2 &+ (spreads ? hop : 0) } }
+    /// Indicates whether the work on a block is spread over the frames of the next hop (a quarter of a block): so it costs
+    /// about the same in each cycle, and the sound is a hop later.
+    public let spreads: Bool
 
     private let hop: Int
     private var resampler: Resampler
@@ -62,17 +65,19 @@ public struct TimeStretch: ~Copyable, Sendable {
     ///   - sampleRate: 1,000…1,000,000 frames per second.
     ///   - channels: 1…64.
     ///   - block: The length of a block in seconds, 0.01…0.5: long ones are better for tones, short ones for attacks.
+    ///   - spreads: `true` for the render thread: see ``spreads``.
     /// - Precondition: The numbers are in range.
-    public init(sampleRate: Double, channels: Int, block: Double = 0.12) {
+    public init(sampleRate: Double, channels: Int, block: Double = 0.12, spreads: Bool = false) {
         demand(
             sampleRate >= 1_000 && sampleRate <= 1_000_000,
             "TimeStretch: a sample rate of \(sampleRate) Hz; it must be 1,000…1,000,000")
         demand(channels >= 1 && channels <= 64, "TimeStretch: \(channels) channels; there must be 1…64")
         demand(block >= 0.01 && block <= 0.5, "TimeStretch: a block of \(block) s; it must be 0.01…0.5")
         channelCount = channels
+        self.spreads = spreads
         blockFrames = TimeStretch.blockFrames(for: sampleRate * block)
         hop = blockFrames / 4
-        resampler = Resampler(channels: channels, steps: 0.25...4, room: 4_096)
+        resampler = Resampler(channels: channels, steps: 0.25...4, room: 2 * blockFrames + 4_096)
         // A chunk needs up to 16 frames of the line for each of its own.
         let kept = blockFrames + hop + 17 * TimeStretch.chunk
         line = AudioBlock(channels: channels, frames: 2 * kept + 1_024)
@@ -102,14 +107,27 @@ public struct TimeStretch: ~Copyable, Sendable {
         return Int(blocks) + resampler.lookAhead + 2 * Int(Double(TimeStretch.chunk) * rate) + 8
     }
 
-    /// Returns the smallest delay for ``reset(inputDelay:)`` with which no frame is needed before its time at a pitch and
-    /// at rates up to 1.
-    public func inputDelay(cents: Double) -> Int {
-        Int(Double(blockFrames / 2 + 4) * RenderMath.exp2(cents / 1_200)) + resampler.lookAhead + TimeStretch.chunk
+    /// Returns the smallest delay for ``reset(inputDelay:)`` with which no frame is needed before its time at this pitch and
+    /// lower ones, at a rate of 1.
+    @_noLocks @_noAllocation
+    public func inputDelay(cents: Double = 0) -> Int {
+        Int(Double(blockFrames / 2 &+ 4) * RenderMath.exp2(cents / 1_200)) &+ resampler.lookAhead &+ TimeStretch.chunk
     }
 
-    /// The place in the input of the next output frame that is pulled, without the latency, at the rate so far.
+    /// Returns the frames by which a sound is late after a reset with the ``inputDelay(cents:)`` of a pitch, at a rate of 1.
+    public static func latency(
+        sampleRate: Double, block: Double = 0.12, spreads: Bool = true, cents: Double = 0
+    ) -> Int {
+        let frames = blockFrames(for: sampleRate * block)
+        return frames / 2 + (spreads ? frames / 4 : 0)
+            + Int(Double(frames / 2 + 4) * RenderMath.exp2(cents / 1_200)) + Resampler.lookAhead(for: 0.25...4) + chunk
+    }
+
+    /// The place in the input of the output frame that is ``outputLatency`` behind the next chunk of frames.
     public var inputPosition: Double { @_noLocks @_noAllocation get { position } }
+
+    /// The input frames from ``inputPosition`` to the next frame that is pushed.
+    public var lead: Double { @_noLocks @_noAllocation get { Double(pushed) - position } }
 
     /// Forgets everything. See ``TimeStretch`` for what the next output frames are.
     ///
@@ -131,7 +149,7 @@ public struct TimeStretch: ~Copyable, Sendable {
         } else {
             isAligned = true
             // Half a block that is late, and half a block in which the first sound is not whole yet.
-            discard = blockFrames
+            discard = blockFrames &+ (spreads ? hop : 0)
             position = 0
         }
     }
@@ -226,17 +244,19 @@ extension TimeStretch {
     ///   - frames: The number of frames that are wanted.
     ///   - settings: The rate, the pitch and whether formants stay.
     ///   - block: The block to fill; mono goes to every channel, otherwise channels go by their number.
-    ///   - first: The first of them there, and the frame of the slice for settings that glide.
+    ///   - first: The first of them there.
+    ///   - frame: The frame of the slice for settings that glide; by default `first`.
     /// - Returns: The number of frames that were written.
     @_noLocks @_noAllocation
     @discardableResult
     public mutating func pull(
-        _ frames: Int, _ settings: Settings, into block: inout AudioBlock, from first: Int = 0
+        _ frames: Int, _ settings: Settings, into block: inout AudioBlock, from first: Int = 0, at frame: Int? = nil
     ) -> Int {
         guard first >= 0 && first <= block.frameCount else { return 0 }
         let room = block.frameCount &- first
         return unsafe pull(
-            frames < room ? frames : room, settings, from: first, into: block.pointers, block.channelCount, first)
+            frames < room ? frames : room, settings, from: frame ?? first, into: block.pointers, block.channelCount,
+            first)
     }
 
     /// Gives out frames into a buffer of the stack.
@@ -293,11 +313,12 @@ extension TimeStretch {
             let lowest = found.at < -1e9 ? -1e9 : found.at
             // The nearest frame; rounding is towards zero.
             let middle = lowest < 0 ? -Int(0.5 - lowest) : Int(lowest + 0.5)
-            spectra.process(
-                line, filled: filled, around: middle, into: &sum, at: sumStart,
-                step: settings.keepsFormants ? Float(step) : 1)
+            if spreads { spectra.finish(into: &sum, at: sumStart) }
+            spectra.begin(line, filled: filled, around: middle, step: settings.keepsFormants ? Float(step) : 1)
+            if !spreads { spectra.finish(into: &sum, at: sumStart) }
         }
         chunkOfHop &+= 1
+        if spreads { spectra.work(chunkOfHop, of: hop / TimeStretch.chunk) }
         given = 0
         position += rate * Double(TimeStretch.chunk)
         return true
@@ -309,6 +330,8 @@ extension TimeStretch {
         if filled >= target { return true }
         var wanted = target &- filled
         makeRoom(wanted)
+        // The line may have been moved.
+        let end = filled &+ wanted
         if wanted > line.frameCount &- filled { wanted = line.frameCount &- filled }
         var place = Double(pushed) - resampler.lead
         let start = filled
@@ -322,7 +345,7 @@ extension TimeStretch {
             places[frame] = place
             place += step
         }
-        return filled >= target
+        return filled >= end
     }
 
     /// Moves the frames that are still needed to the start of the line if there is not enough room behind them.

@@ -174,10 +174,10 @@ extension RealFFT {
         unsafe (planes + stride).copySamples(from: aIm.base, count: bins)
     }
 
-    /// Makes a block of a spectrum in two planes that lie `stride` floats apart, and copies it into a memory.
+    /// Makes a block of a spectrum in two planes that lie `stride` floats apart, and copies it to an address.
     @_noLocks @_noAllocation
     mutating func synthesise(
-        from planes: UnsafePointer<Float>, stride: Int, into memory: inout SampleMemory
+        from planes: UnsafePointer<Float>, stride: Int, into block: UnsafeMutablePointer<Float>
     ) {
         if fft.endsWhereItBegan {
             unsafe aRe.base.copySamples(from: planes, count: bins)
@@ -187,7 +187,8 @@ extension RealFFT {
             unsafe bIm.base.copySamples(from: planes + stride, count: bins)
         }
         synthesise()
-        unpack(into: &memory)
+        var span = unsafe MutableSpan(_unsafeStart: block, count: size)
+        unpack(into: &span)
     }
 
     /// The number of floats that ``copySpectrum(into:_:)`` needs.

@@ -1,0 +1,46 @@
+public import RenderCore
+
+extension AudioBlock {
+    /// Returns the sound at another tempo, another pitch, or both, each by itself.
+    ///
+    ///     let faster = song.stretched(rate: 1.25, sampleRate: 44_100)
+    ///     let higher = song.stretched(cents: 300, keepsFormants: true, sampleRate: 44_100)
+    ///
+    /// It has `frameCount / rate` frames, rounded to the nearest, and begins where this one begins. A rate of 1 and a pitch of 0
+    /// return the sound within -120 dB. For a file that does not fit into the memory use `TimeStretch` itself.
+    ///
+    /// - Parameters:
+    ///   - rate: The tempo, 0.25…4: 2 is twice as fast. Rates beyond become the nearest.
+    ///   - cents: The pitch in hundredths of a semitone, -2,400…2,400. Pitches beyond become the nearest.
+    ///   - keepsFormants: Indicates whether formants stay where they are.
+    ///   - sampleRate: Frames per second, 1,000…1,000,000.
+    ///   - progress: Called now and then with the share that is done, 0…1.
+    /// - Precondition: The rate and the pitch are numbers, and the sample rate is in its range.
+    public borrowing func stretched(
+        rate: Double = 1, cents: Double = 0, keepsFormants: Bool = false, sampleRate: Double,
+        progress: ((Double) -> Void)? = nil
+    ) -> AudioBlock {
+        demand(
+            !rate.isNaN && !cents.isNaN,
+            "AudioBlock.stretched: a rate of \(rate) and \(cents) cents; both must be numbers")
+        let rate = min(max(rate, 0.25), 4)
+        let settings = TimeStretch.Settings(rate: rate, cents: cents, keepsFormants: keepsFormants)
+        let frames = Int((Double(frameCount) / rate).rounded())
+        var stretch = TimeStretch(sampleRate: sampleRate, channels: channelCount)
+        var result = AudioBlock(channels: channelCount, frames: frames)
+        var (done, played, shown) = (0, 0, 0)
+        while done < frames {
+            let needed = stretch.framesNeeded(settings)
+            let count = stretch.push(self, from: played, frames: needed)
+            played += count
+            if count < needed { stretch.pushSilence(needed - count) }
+            done += stretch.pull(min(TimeStretch.chunk, frames - done), settings, into: &result, from: done)
+            if let progress, done - shown >= 1 << 16 {
+                shown = done
+                progress(Double(done) / Double(frames))
+            }
+        }
+        progress?(1)
+        return result
+    }
+}

@@ -1,0 +1,115 @@
+public import RenderCore
+
+/// Another renderer at another tempo, another pitch, or both, each by itself.
+///
+///     let player = TimePitch(try Renderer { context in … })
+///     …
+///     context.run(player)                 // pushes as many channels as the inner renderer has
+///     …
+///     player.rate.value = 1.25            // a quarter faster, at the same pitch
+///     player.pitch.value = -300           // three semitones down, at the same tempo
+///
+/// Pushes 1. Latency: that of the inner renderer and 7,972 frames at 48 kHz (166 ms) at a rate of 1 and a pitch of 0: a block
+/// and a quarter of a phase vocoder, and 292 frames. It changes with the rate, because half of it is time of the inner
+/// renderer. Changes of the rate and of the pitch are heard about 100 ms later.
+///
+/// The channels stay in phase with each other: equal ones stay equal, bit for bit. The work on a block is spread over the
+/// cycles. At a rate of 1 and a pitch of 0 the sound is the inner renderer's, delayed; see `TimeStretch` for what is done
+/// else, and <doc:TempoAndPitch> for how good it is.
+///
+/// The inner renderer has the outer one's sample rate, its own stack, sample clock, messages and events. It is called for
+/// as many frames as the rate needs, and can be exchanged while it runs.
+public final class TimePitch: Generator {
+    /// The tempo of the inner renderer: 0.25…4, 2 is twice as fast. Glides in 20 ms, by the same ratio in each frame.
+    public let rate = Parameter(1, in: 0.25...4, glide: .exponential(.milliseconds(20)))
+    /// The pitch in hundredths of a semitone: -2,400…2,400. Glides in 20 ms.
+    public let pitch = Parameter(0, in: -2_400...2_400, unit: .cents, glide: .linear(.milliseconds(20)))
+    /// Indicates whether formants stay where they are while the pitch changes: a voice keeps its character. Off at first.
+    public let keepsFormants = Switch()
+    /// Channels that are pushed, unless the stack has fewer.
+    public let channelCount: Int
+
+    private let inner: ManagedValue<InnerRenderer>
+    private let stretch: RenderState<TimeStretch>
+    private let pendingReset = PendingReset()
+    private let newest: Lock<Newest>
+
+    private struct Newest {
+        var renderer: Renderer
+        var sampleRate: Double?
+    }
+
+    /// Creates a module that renders with another renderer.
+    ///
+    /// - Parameter renderer: The inner renderer. It is configured for the outer one's rate.
+    public init(_ renderer: Renderer) {
+        let count = renderer.channelCount
+        channelCount = count
+        newest = Lock(Newest(renderer: renderer))
+        inner = ManagedValue(InnerRenderer(renderer))
+        // A small one, until the rate is known.
+        stretch = RenderState(TimeStretch(sampleRate: 1_000, channels: count))
+    }
+
+    /// The inner renderer. A new one is heard from the next slice on.
+    public var renderer: Renderer {
+        get { newest.withLock { $0.renderer } }
+        set {
+            let rate = newest.withLock { newest in
+                newest.renderer = newValue
+                return newest.sampleRate
+            }
+            // This runs without the lock: the renderer may be the one that this module is in.
+            newValue.configure(sampleRate: rate, channels: channelCount)
+            inner.set(InnerRenderer(newValue))
+        }
+    }
+
+    /// Returns the delay at a rate of 1 and a pitch of 0, and the latency of the inner renderer, as a sum.
+    public func latency(at sampleRate: Double) -> Int {
+        renderer.latency(at: sampleRate) + TimeStretch.latency(sampleRate: TimePitch.inRange(sampleRate))
+    }
+
+    private static func inRange(_ sampleRate: Double) -> Double { min(max(sampleRate, 1_000), 1_000_000) }
+
+    /// Gives the inner renderer the sample rate of the outer one.
+    public func prepare(_ preparation: Preparation) {
+        let renderer = newest.withLock { newest in
+            newest.sampleRate = preparation.sampleRate
+            return newest.renderer
+        }
+        renderer.configure(sampleRate: preparation.sampleRate)
+        var new = TimeStretch(
+            sampleRate: TimePitch.inRange(preparation.sampleRate),
+            channels: min(channelCount, preparation.maximumChannelCount), spreads: true)
+        new.reset(inputDelay: new.inputDelay())
+        stretch.replace(with: new)
+    }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] {
+        [rate.named("rate"), pitch.named("pitch"), keepsFormants.named("keepsFormants")]
+    }
+
+    /// Pushes a slice of the inner renderer.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        guard stretch.belongs(to: context) else { return }
+        let settings = TimeStretch.Settings(
+            rate: rate.glide(context), cents: pitch.glide(context), keepsFormants: keepsFormants.isOn(context))
+        var inner = InnerRenderer.Reference()
+        self.inner.with(&context) { value, _ in inner = value.reference }
+        var resets = pendingReset.take()
+        stretch.with(&context) { stretch, context in
+            inner.push(through: &stretch, with: settings, resets: &resets, &context)
+        }
+        if resets { pendingReset.ask() }
+    }
+
+    /// Forgets the sound, and resets the modules of the inner renderer before it renders next. Its clock goes on.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) {
+        pendingReset.ask()
+        stretch.with(&context) { stretch, _ in stretch.reset(inputDelay: stretch.inputDelay()) }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import RenderStack
+import TestSupport
+import Testing
+
+private let rate = 48_000.0
+
+private func sine(_ frequency: Double, frames: Int) -> [Float] {
+    (0..<frames).map { Float(0.5 * sin(2 * Double.pi * frequency / rate * Double($0))) }
+}
+
+/// How far sines stand out of everything else, in dB: each is fitted to what the others leave, until nothing changes.
+private func purity(_ samples: [Float], _ frequencies: [Double]) -> Double {
+    var waves = frequencies.map { _ in [Float](repeating: 0, count: samples.count) }
+    var rest = samples
+    for _ in 0..<3 {
+        for (k, frequency) in frequencies.enumerated() {
+            for i in rest.indices { rest[i] += waves[k][i] }
+            let fit = SineFit(rest, frequency: frequency / rate, from: 0)
+            for i in rest.indices {
+                let angle = 2 * Double.pi * (frequency / rate * Double(i) + fit.turns)
+                waves[k][i] = Float(fit.amplitude * sin(angle))
+                rest[i] -= waves[k][i]
+            }
+        }
+    }
+    func power(_ x: [Float]) -> Double { x.reduce(0) { $0 + Double($1) * Double($1) } }
+    let noise = power(rest)
+    return 10 * log10(max(power(samples) - noise, 1e-20) / noise)
+}
+
+private struct Change: CustomStringConvertible, Sendable {
+    let rate: Double
+    let cents: Double
+    var ratio: Double { exp2(cents / 1_200) }
+    var description: String { "rate \(rate), \(cents) cents" }
+}
+
+private let changes =
+    [0.8, 1.25, 2].map { Change(rate: $0, cents: 0) }
+    + [-1_200.0, -700, -300, 300, 700, 1_200].map { Change(rate: 1, cents: $0) }
+
+@Suite("A sound at another tempo and pitch")
+struct StretchedTests {
+    @Test("A sine stays one, at its pitch and level", arguments: changes)
+    private func sines(_ change: Change) {
+        for frequency in [220.0, 1_000, 3_517.3] {
+            let block = AudioBlock([sine(frequency, frames: 60_000)])
+            let out = block.stretched(rate: change.rate, cents: change.cents, sampleRate: rate)
+            #expect(out.frameCount == Int((60_000 / change.rate).rounded()))
+            let all = out.array(0)
+            let middle = Array(all[10_000..<(all.count - 10_000)])
+            let new = frequency * change.ratio
+            let fit = SineFit(middle, frequency: new / rate, from: 10_000)
+            #expect(fit.signalToNoise >= 90 && abs(fit.gain(over: 0.5)) < 0.01)
+            // A pitch that is wrong by 0.1 cents turns by so much between the two ends.
+            let half = middle.count / 2
+            let first = SineFit(middle[..<half], frequency: new / rate, from: 0)
+            let second = SineFit(middle[half...], frequency: new / rate, from: half)
+            let turn = second.turns - first.turns
+            let limit: Double = new / rate * Double(half) * (exp2(0.1 / 1_200) - 1)
+            #expect(abs(turn - turn.rounded()) < limit)
+        }
+    }
+
+    @Test("A chord of five notes stays one", arguments: changes)
+    private func chord(_ change: Change) {
+        let notes = [261.63, 329.63, 392.0, 493.88, 587.33]
+        var samples = [Float](repeating: 0, count: 72_000)
+        for note in notes { for (i, x) in sine(note, frames: 72_000).enumerated() { samples[i] += 0.4 * x } }
+        let out = AudioBlock([samples]).stretched(rate: change.rate, cents: change.cents, sampleRate: rate).array(0)
+        let middle = Array(out[10_000..<(out.count - 8_000)])
+        #expect(purity(middle, notes.map { $0 * change.ratio }) >= 30)
+    }
+
+    @Test("A click stays one, at its place", arguments: changes)
+    private func click(_ change: Change) {
+        var samples = [Float](repeating: 0, count: 60_000)
+        samples[30_001] = 1
+        let out = AudioBlock([samples]).stretched(rate: change.rate, cents: change.cents, sampleRate: rate).array(0)
+        let place = Int((30_001 / change.rate).rounded())
+        func energy(_ part: ArraySlice<Float>) -> Float { part.reduce(0) { $0 + $1 * $1 } }
+        #expect(energy(out[(place - 96)..<(place + 96)]) >= 0.98 * energy(out[...]))
+        let loudest = out.indices.max { abs(out[$0]) < abs(out[$1]) } ?? 0
+        #expect(abs(loudest - place) < 48)
+    }
+
+    @Test("At a rate of 1 and a pitch of 0 it is the sound itself")
+    func identity() {
+        var random = SplitMix(state: 1)
+        let samples = (0..<40_000).map { _ in Float(random.next() >> 40) * 0x1p-23 - 1 }
+        let out = AudioBlock([samples]).stretched(sampleRate: rate).array(0)
+        #expect(out.count == samples.count)
+        var (error, power) = (0.0, 0.0)
+        for i in out.indices {
+            error += pow(Double(out[i]) - Double(samples[i]), 2)
+            power += pow(Double(samples[i]), 2)
+        }
+        #expect(10 * log10(error / power) <= -120)
+    }
+
+    @Test("Equal channels stay equal; other rates and pitches have their length", arguments: [0.25, 0.7, 4])
+    func channels(_ tempo: Double) {
+        let samples = (0..<9_000).map { Float(($0 * 7_919) % 1_000) / 1_000 - 0.5 }
+        for cents in [-2_400.0, 123, 2_400] {
+            let block = AudioBlock([samples, samples, samples])
+            let out = block.stretched(rate: tempo, cents: cents, keepsFormants: cents == 123, sampleRate: 44_100)
+            #expect(out.frameCount == Int((9_000 / tempo).rounded()))
+            #expect(out.array(0) == out.array(1) && out.array(0) == out.array(2))
+            #expect(out.peak.isFinite && out.peak > 0.1 && out.peak < 4)
+        }
+    }
+
+    @Test("Formants stay where they are if asked")
+    func formants() {
+        // Harmonics of 150 Hz through a resonance at 1,200 Hz.
+        func level(_ x: Double) -> Double { 1 / (1 + pow((x - 1_200) / 300, 2)) }
+        var samples = [Float](repeating: 0, count: 48_000)
+        for k in 1..<40 {
+            for i in samples.indices {
+                let angle: Double = 2 * Double.pi * 150 * Double(k) / rate * Double(i)
+                samples[i] += Float(0.1 * level(150 * Double(k)) * sin(angle))
+            }
+        }
+        func middle(_ keeps: Bool) -> Double {
+            let block = AudioBlock([samples]).stretched(cents: 700, keepsFormants: keeps, sampleRate: rate)
+            let out = block.array(0)
+            var (sum, weights) = (0.0, 0.0)
+            for k in 1..<30 {
+                let frequency = 150 * exp2(700.0 / 1_200) * Double(k)
+                let power = pow(SineFit(out[12_000..<36_000], frequency: frequency / rate, from: 0).amplitude, 4)
+                sum += power * frequency
+                weights += power
+            }
+            return sum / weights
+        }
+        #expect(abs(middle(false) / (1_200 * exp2(700.0 / 1_200)) - 1) < 0.1)
+        #expect(abs(middle(true) / 1_200 - 1) < 0.15)
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import RenderStack
+import RenderStackTesting
+import TestSupport
+import Testing
+
+/// A sine that is a function of the sample clock.
+private final class ClockSine: Generator {
+    let frequency: Double
+    init(_ frequency: Double) { self.frequency = frequency }
+
+    @_noLocks @_noAllocation
+    func process(_ context: inout RenderContext) {
+        context.pushUninitialized(channels: 1)
+        let (start, rate) = (context.sampleTime, context.sampleRate)
+        var top = context.top
+        var samples = top[0]
+        for i in samples.indices {
+            let turns = frequency / rate * Double(start + Int64(i))
+            samples[i] = Float(0.5 * RenderMath.sin(2 * Double.pi * (turns - Double(Int64(turns)))))
+        }
+    }
+}
+
+private func renderer(_ module: some Generator, rate: Double = 48_000) throws -> Renderer {
+    try Renderer(sampleRate: rate, channels: 1, layout: StackLayout(slots: 4, channels: 2, frames: 64)) { context in
+        context.run(module)
+        context.output()
+    }
+}
+
+@Suite("TimePitch")
+struct TimePitchTests {
+    @Test("The rate changes the tempo alone, the pitch the frequencies alone")
+    func eachByItself() throws {
+        for (rate, cents) in [(1.25, 0.0), (0.8, 0), (1, 300), (1.5, -700)] {
+            let machine = TimePitch(try renderer(ClockSine(1_000)))
+            machine.rate.value = Float(rate)
+            machine.pitch.value = Float(cents)
+            let inner = machine.renderer
+            let outer = try renderer(machine)
+            let result = render(outer, frames: 60_000)[0]
+            let fit = SineFit(result[30_000...], frequency: exp2(cents / 1_200) * 1_000 / 48_000, from: 30_000)
+            #expect(fit.signalToNoise >= 90 && abs(fit.gain(over: 0.5)) < 0.01)
+            #expect(abs(Double(inner.sampleTime) - 60_000 * Double(machine.rate.value)) < 6_000)
+            #expect(outer.faultCount == 0)
+        }
+    }
+
+    @Test("At rest it is as late as it says, and the sound itself")
+    func latency() throws {
+        let machine = TimePitch(try renderer(ClockSine(1_000)))
+        let outer = try renderer(machine)
+        let late = machine.latency(at: 48_000)
+        let result = render(outer, frames: late + 9_000)[0]
+        for n in 1..<9_000 {
+            let expected = Float(0.5 * sin(2 * Double.pi * 1_000 / 48_000 * Double(n)))
+            #expect(abs(result[late + n] - expected) < 5e-7)
+        }
+        #expect(result[..<late].allSatisfy { $0 == 0 })
+    }
+
+    @Test("Cycles of any length give the same bits, also while both glide", arguments: cycleLengths)
+    func cycles(lengths: [Int]) throws {
+        func run(_ lengths: [Int]) throws -> [Float] {
+            let machine = TimePitch(try renderer(ClockSine(1_234)))
+            let outer = try renderer(machine)
+            try outer.transaction(at: .sample(100)) { machine.rate.value = 1.7 }
+            try outer.transaction(at: .sample(1_000)) { machine.pitch.value = -500 }
+            return render(outer, frames: 16_000, cycles: lengths)[0]
+        }
+        #expect(try run(lengths) == run([333]))
+    }
+
+    @Test("A change of rate or pitch makes no click")
+    func sweeps() throws {
+        let machine = TimePitch(try renderer(ClockSine(500)))
+        let outer = try renderer(machine)
+        var result = render(outer, frames: 16_000)[0]
+        for value in [1.5, 0.6, 2, 1] as [Float] {
+            machine.rate.value = value
+            machine.pitch.value = 600 * (value - 1)
+            result += render(outer, frames: 6_000)[0]
+        }
+        result += render(outer, frames: 16_000)[0]
+        // At most 500 Hz · 2^(600 / 1200), and a level that rises by a quarter where blocks of two pitches meet.
+        let limit = Float(pow(2 * Double.pi * 707 / 48_000, 2) * 0.5 * 1.25)
+        for n in (machine.latency(at: 48_000) + 200)..<(result.count - 1) {
+            #expect(abs(result[n - 1] - 2 * result[n] + result[n + 1]) < limit)
+        }
+    }
+
+    @Test("It keeps the contract of modules")
+    func contract() throws {
+        let contract = ModuleContract(channels: 1) {
+            let machine = TimePitch(try renderer(Noise(.white, seed: 3)))
+            machine.rate.value = 1.25
+            return machine
+        }
+        .leavingOut(parameters: "keepsFormants", because: "it steps from block to block, which overlap")
+        #expect(contract.violations() == [])
+    }
+}
