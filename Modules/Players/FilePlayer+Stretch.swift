@@ -97,12 +97,6 @@ extension FilePlayer {
         }
         if let seek = pendingSeek(control) { return seek }
         if let current = heard(control) {
-            let now = playhead.load().stream
-            if !OpenTransaction.exists,
-                control.streams.contains(where: { $0.id == now && $0.stretch == control.stretch })
-            {
-                return nil
-            }
             goOnStretched(current.file, from: playhead.load(), &control)
             return nil
         }
