@@ -14,13 +14,14 @@ final class Track: Sendable {
         name = String((path.split(separator: "/").last?.split(separator: ".").first ?? "").prefix(9))
     }
 
-    /// Makes the desk heard. Changes glide: 10 ms for fader and pan, 5 ms for mute and solo.
+    /// Makes the desk heard. Changes glide: 10 ms for fader and pan, 5 ms for mute and solo. Tempo and speed fade.
     static func apply(_ desk: Desk, to tracks: [Track]) {
         for (index, track) in tracks.enumerated() {
             let strip = desk.strips[index]
             if track.fader.position != strip.position { track.fader.position = strip.position }
             track.fader.balance.value = strip.pan
             track.fader.isMuted = !desk.isHeard(index)
+            track.player.stretch(rate: desk.tempo * desk.speed, pitch: 1_200 * RenderMath.log2(desk.speed))
         }
     }
 
@@ -35,8 +36,15 @@ final class Track: Sendable {
             let gap = String(repeating: " ", count: 54 - head.count)
             lines.append(head + gap + Screen.meter(level.peak, width: 16))
         }
-        lines += ["", "1-4 ↑↓ track   + - fader   < > ←→ pan   0 back   m mute   s solo   Ctrl-C end"]
+        lines += ["", turned(desk), "1-4 ↑↓ track   + - fader   < > ←→ pan   0 back   m mute   s solo   Ctrl-C end"]
         return lines
+    }
+
+    /// Returns the tempo and the speed in words.
+    static func turned(_ desk: Desk) -> String {
+        let cents = Int((1_200 * RenderMath.log2(desk.speed)).rounded())
+        let tempo = Int((100 * desk.tempo).rounded())
+        return "t g tempo \(tempo) %   y h tape \(Int((100 * desk.speed).rounded())) %, \(cents) cents   n back"
     }
 
     /// A line of the screen for a track.

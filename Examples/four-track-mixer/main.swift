@@ -1,4 +1,5 @@
-// Plays four files in sync. Keys and MIDI controllers turn a fader, pan, mute and solo of each while it plays.
+// Plays four files in sync. Keys and MIDI controllers turn a fader, pan, mute and solo of each, and the tempo and
+// the tape's speed of all, while it plays.
 
 import ExampleSupport
 import RenderStack
@@ -42,6 +43,7 @@ do {
             return (before, desk)
         }
         if Terminal.isInteractive { return }
+        if before.tempo != after.tempo || before.speed != after.speed { Terminal.note(Track.turned(after)) }
         for index in tracks.indices where before.strips[index] != after.strips[index] {
             Terminal.note(tracks[index].description(index, of: after))
         }

@@ -2,9 +2,9 @@ import Foundation
 import RenderStack
 import Synchronization
 
-/// Listens to a voice, fifty times a second, and compares it with a melody. It sings in the octave that it likes.
+/// Hears the pitch of a voice, fifty times a second, and compares it with a melody. It sings in the octave that it likes.
 final class Judge: Sendable {
-    private let tap: BufferTap
+    private let tracker: PitchTracker
     private let melody: Melody
     private let praise: @Sendable () -> Void
     private let state: Mutex<State>
@@ -15,11 +15,8 @@ final class Judge: Sendable {
 
     /// The sound and the score so far.
     private struct State {
-        var finder: PitchFinder
-        /// The last of the voice, and the frame behind it.
-        var recent: [Float] = []
-        var end: Int64 = 0
-        /// The cents of the last time that there was something to judge.
+        /// The name of the note that is sung, and its cents where there was something to judge.
+        var sungNote: String?
         var cents: Double?
         var note: Melody.Note?
         /// Windows in which there was a note, in which there was a voice, and in which it was on key.
@@ -35,46 +32,34 @@ final class Judge: Sendable {
     }
 
     /// - Parameters:
-    ///   - tap: The raw voice.
+    ///   - tracker: The pitch of the raw voice.
     ///   - melody: The melody to sing.
     ///   - praise: Is called after each note that was on key.
-    init(_ tap: BufferTap, _ melody: Melody, praise: @escaping @Sendable () -> Void) {
-        self.tap = tap
+    init(_ tracker: PitchTracker, _ melody: Melody, praise: @escaping @Sendable () -> Void) {
+        self.tracker = tracker
         self.melody = melody
         self.praise = praise
-        state = Mutex(State(finder: PitchFinder(sampleRate: 48_000)))
+        state = Mutex(State())
     }
 
     /// Judges what has come in since the last time.
     func listen(sampleRate: Double) {
         state.withLock { state in
-            if sampleRate != state.finder.sampleRate { state.finder = PitchFinder(sampleRate: sampleRate) }
-            while true {
-                // In steps of 20 ms of the sound's own clock, so that it is judged alike live and in a file.
-                let step = Int64(sampleRate / 50)
-                var block = AudioBlock(channels: 1, frames: Int(step - state.end % step))
-                let chunk = tap.read(into: &block)
-                guard chunk.frameCount > 0 else { return }
-                let start = chunk.time.sampleTime ?? state.end
-                if start != state.end { state.recent = [] }  // a gap
-                state.recent += block.array(0).prefix(chunk.frameCount)
-                state.recent = state.recent.suffix(state.finder.window)
-                state.end = start + Int64(chunk.frameCount)
-                if state.end % step == 0 && state.recent.count == state.finder.window { judge(&state) }
+            for reading in tracker.read() {
+                let middle = Double(reading.time.sampleTime ?? 0) / sampleRate
+                judge(&state, at: middle, reading)
             }
         }
     }
 
-    private func judge(_ state: inout State) {
-        let rate = state.finder.sampleRate
-        let middle = (Double(state.end) - Double(state.finder.window) / 2) / rate
-        let pitch = state.finder.pitch(of: state.recent)
+    private func judge(_ state: inout State, at middle: Double, _ reading: PitchTracker.Reading) {
+        let pitch = reading.frequency
         let note = melody.note(at: middle)
         if note != state.note { endNote(&state, next: note) }
         var cents: Double?
-        if let note, let pitch {
+        if let note, let sung = reading.note {
             // From half an octave below to half an octave above.
-            let semitones = 12 * log2(pitch / 440) + 69 - Double(note.number)
+            let semitones = sung - Double(note.number)
             cents = 100 * (semitones - 12 * (semitones / 12).rounded())
         }
         if pitch != nil || note != nil {
@@ -82,6 +67,7 @@ final class Judge: Sendable {
             state.pitches += String(format: "%.4f ", middle) + words.joined(separator: " ") + "\n"
         }
         state.cents = cents
+        state.sungNote = reading.noteName
         // At its beginning and its end, a window of a note has some of the neighbour.
         guard let note, middle > note.start + 0.06, middle < note.end - 0.06 else { return }
         state.asked += 1
@@ -103,15 +89,16 @@ final class Judge: Sendable {
         (state.note, state.noteAsked, state.noteOnKey) = (next, 0, 0)
     }
 
-    /// The line on the screen: the distance of the voice from the note, from half a semitone below to half a semitone
-    /// above.
+    /// The line on the screen: the note to sing, the distance of the voice from it, from half a semitone below to half a
+    /// semitone above, and the note that is sung.
     var status: String {
         state.withLock { state in
             var scale = Array("----------|----------")
             if let cents = state.cents { scale[10 + Int((max(-50, min(50, cents)) / 5).rounded())] = "●" }
             let name = state.note.map(\.name) ?? ""
             let cents = state.cents.map { String(format: "%+.0f cents", $0) } ?? ""
-            return name.padding(toLength: 4, withPad: " ", startingAt: 0) + String(scale) + " "
+            let sung = (state.sungNote ?? "").padding(toLength: 4, withPad: " ", startingAt: 0)
+            return name.padding(toLength: 4, withPad: " ", startingAt: 0) + String(scale) + " " + sung + " "
                 + cents.padding(toLength: 10, withPad: " ", startingAt: 0) + " \(Self.score(state)) of 100"
         }
     }

@@ -38,6 +38,17 @@ struct Melody: Sendable {
         }
     }
 
+    /// Returns the melody so many semitones higher. It is sung in any octave, so that a note beyond those of MIDI moves
+    /// by one.
+    func transposed(by semitones: Int) -> Melody {
+        Melody(
+            notes.map { note in
+                let number = note.number + semitones
+                let inside = number < 0 ? number + 12 : number > 127 ? number - 12 : number
+                return Note(start: note.start, length: note.length, number: inside)
+            })
+    }
+
     /// A line that is none.
     struct NoNote: Error, CustomStringConvertible {
         let description: String

@@ -2,16 +2,19 @@
 // Then it plays the recording.
 
 import ExampleSupport
+import Foundation
 import RenderStack
 
 let options = Options.read(
     about: """
         Plays two loops, records the mix, and plays the recording. Keys: a and z turn the drums' filter up and down,
-        s and x the piano's echo, d and c the drums' fader, f and v the piano's.
+        s and x the piano's echo, d and c the drums' fader, f and v the piano's, g and b the tempo of both.
         Ctrl-C ends the performance, and a second one the recording that is played back. A file gets both, one behind
         the other.
         """,
-    seconds: 8, files: "DRUMS PIANO", save: "live-performance.wav")
+    seconds: 8, files: "DRUMS PIANO",
+    extras: [.number("tempo", 100, in: 25...400, "the tempo in percent of the loops' own; their pitch stays")],
+    save: "live-performance.wav")
 
 do {
     let band = options.files.isEmpty ? try Band() : nil
@@ -36,7 +39,10 @@ do {
         context.output()  // onto the output
         context.run(recorder)  // listens to the top
     }
-    for player in [drums, piano] { player.loops = .forever }
+    for player in [drums, piano] {
+        player.loops = .forever
+        player.rate = options["tempo"] / 100
+    }
     renderer.transaction {  // all on the same frame
         drums.play()
         piano.play()
@@ -49,6 +55,13 @@ do {
         }
     }
 
+    // Both on the same frame, so that they stay together.
+    @Sendable func setTempo(_ tempo: Double) {
+        renderer.transaction {
+            drums.rate = tempo
+            piano.rate = drums.rate
+        }
+    }
     @Sendable func turn(_ key: Character) {
         switch key {
         case "a": filter.cutoff.value *= 1.2
@@ -59,6 +72,8 @@ do {
         case "c": drumFader.position -= 0.05
         case "f": pianoFader.position += 0.05
         case "v": pianoFader.position -= 0.05
+        case "g": setTempo(drums.rate * 1.02)
+        case "b": setTempo(drums.rate / 1.02)
         default: break
         }
     }
@@ -72,7 +87,8 @@ do {
             knob("a z  drums' filter", RenderMath.log2(cutoff / 20) / 10, "\(Int(cutoff)) Hz"),
             knob("d c  drums        ", drumFader.position, Screen.decibels(drumFader.decibels)),
             knob("s x  piano's echo ", echo.mix.value, "\(Int(100 * echo.mix.value)) %"),
-            knob("f v  piano        ", pianoFader.position, Screen.decibels(pianoFader.decibels)), "",
+            knob("f v  piano        ", pianoFader.position, Screen.decibels(pianoFader.decibels)),
+            knob("g b  tempo        ", Float(0.5 + log2(drums.rate) / 4), "\(Int((100 * drums.rate).rounded())) %"), "",
         ] + meter.levels.map { Screen.meter($0.peak, width: 40) }
     }
     // Plays the recording after the performance.

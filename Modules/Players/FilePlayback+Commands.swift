@@ -123,7 +123,7 @@ extension FilePlayback {
         let (found, late) = pendingStart(context, at: frame)
         start.isWaiting = false
         guard let stream = found else { return }
-        begin(stream, at: late)
+        begin(stream, at: late, fade: fade)
         phase = .playing
         port.tell(.began, stream: stream.id, at: frame, context)
         while voice.stream != nil {
@@ -150,14 +150,25 @@ extension FilePlayback {
         }
         seek.isWaiting = false
         if place < 0 { return }
+        var passes: Int64?
+        if seekFade > 0, let old = voice.stream?.geometry, old.lower == stream.geometry.lower,
+            old.upper == stream.geometry.upper
+        {
+            passes = voice.passesBefore &+ old.passesEnded(at: voice.frame &- 1)
+        }
+        let fade = seekFade > 0 ? seekFade : self.fade
         switch phase {
         case .idle, .stopping: return
-        case .playing, .paused: begin(stream, at: place)
+        case .playing, .paused: begin(stream, at: place, fade: fade)
         case .pausing:
-            begin(stream, at: place)
+            begin(stream, at: place, fade: fade)
             rest(&context, at: frame, port)
         }
         if seekKeepsPlace { voice.isLate = false }
+        if let passes {
+            // Another tempo goes on in the same pass.
+            voice.passesBefore = passes &- stream.geometry.passesEnded(at: place &- 1)
+        }
     }
 
     /// Returns the frame of another region's stream that goes on with the present sound; -1 if that is of another file.
@@ -176,7 +187,7 @@ extension FilePlayback {
 
     /// Puts a stream in the place of the one that is heard, which fades out where it is to.
     @_noLocks @_noAllocation
-    mutating func begin(_ stream: StreamReference, at frame: Int64) {
+    mutating func begin(_ stream: StreamReference, at frame: Int64, fade: Int) {
         let wasSounding = isSounding
         leaving.letGo()
         if wasSounding && fade > 0 && stream.id != voice.stream?.id {

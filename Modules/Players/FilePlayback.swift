@@ -71,6 +71,8 @@ struct FilePlayback: Sendable {
     var seekStream: StreamReference?
     /// Indicates whether the seek is to the frame that is heard, in another region.
     var seekKeepsPlace = false
+    /// Frames of the fade to a stream with another tempo or pitch; 0 for any other seek.
+    var seekFade = 0
     /// Indicates whether the disk has not brought the frames for such a seek, which is then made in a later slice.
     var isSeekDeferred = false
     /// The greatest number of a start that was seen.

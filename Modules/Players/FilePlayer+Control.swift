@@ -44,6 +44,13 @@ extension FilePlayer {
         /// The stream of the last seek to a frame, and whether it was made in a transaction.
         var lastSeek = (stream: 0, isStaged: false)
         var loops = Loops.off
+        /// The tempo and the pitch that are wanted, and when they were changed last in the streams; whether they are to
+        /// be changed again since then.
+        var stretch = StreamStretch()
+        var lastStretch = Int64.min
+        var isStretchPending = false
+        /// The stream of the last start.
+        var startStream = 0
 
         /// Returns the number of the stream whose loop a stream goes round; of any other stream its own.
         func firstPass(of stream: DiskStream) -> Int { begunBy[stream.id] ?? stream.id }
@@ -67,6 +74,7 @@ extension FilePlayer {
             )
             let stream = prepared ?? makeStream(file, from: control.region.lowerBound, control)
             control.prepared = nil
+            control.startStream = stream.id
             let number = nextNumber()
             control.lastStart = number
             // A seek before this start is overruled by it.
@@ -198,7 +206,7 @@ extension FilePlayer {
     }
 
     /// Returns the frame of a seek of which the render thread has not learnt yet; nothing may come in between.
-    private func pendingSeek(_ control: Control) -> Int64? {
+    func pendingSeek(_ control: Control) -> Int64? {
         let (id, isStaged) = control.lastSeek
         guard isStaged == OpenTransaction.exists, heard(control)?.file === file,
             let stream = control.streams.first(where: { $0.id == id && $0.isInUse && !$0.wasBegun })
@@ -208,9 +216,11 @@ extension FilePlayer {
 
     /// Has another stream of the file take the place of the one that is heard, on whichever frame that then is.
     private func goOn(from now: Playhead.State, _ control: inout Control) {
-        // A converter needs some frames from before, as its filter has heard them in the other stream.
-        let runUp = now.geometry.isAtRate ? 0 : Int64(control.sampleRate / 20)
-        var place = now.geometry.place(before: now.frame, by: runUp)
+        // A converter needs some frames from before, as its filter has heard them in the other stream; so does a
+        // stretched sound.
+        let isPlain = now.geometry.isAtRate && control.stretch.isNone
+        let seconds = control.stretch.isNone ? 0.05 : StreamStretch.runUp
+        var place = now.geometry.place(before: now.frame, by: isPlain ? 0 : Int64(control.sampleRate * seconds))
         let (region, step) = (control.region, now.geometry.down)
         if OpenTransaction.exists && place < region.lowerBound {
             // By the time it is heard it may be inside: there the frames of both streams have to meet.
@@ -220,7 +230,9 @@ extension FilePlayer {
         let stream = makeStream(file, from: place, control)
         adopt(stream, &control)
         control.lastSeek = (0, false)
-        tell(StreamCue(stream, number: nextNumber(), keepsPlace: true), through: seeks)
+        // The waves of two stretched streams do not meet on a frame.
+        let fade = control.stretch.isNone ? 0 : max(1, Int(control.sampleRate / 50))
+        tell(StreamCue(stream, number: nextNumber(), keepsPlace: true, fade: fade), through: seeks)
     }
 
     /// The beginning of the region, in seconds. The region keeps its length, as far as the file goes.

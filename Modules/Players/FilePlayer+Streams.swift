@@ -76,16 +76,19 @@ extension FilePlayer {
         let control = control ?? self.control.withLock { $0 }
         let region = file === self.file ? control.region : 0..<file.frameCount
         let start = max(region.lowerBound, min(frame, region.upperBound))
-        return makeStream(file, region, start, control.loops.passes, control.sampleRate)
+        return makeStream(file, region, start, control.loops.passes, control.sampleRate, control.stretch)
     }
 
     private func makeStream(
-        _ file: StreamFile, _ region: Range<Int64>, _ start: Int64, _ passes: Int64, _ rate: Double
+        _ file: StreamFile, _ region: Range<Int64>, _ start: Int64, _ passes: Int64, _ rate: Double,
+        _ wanted: StreamStretch
     ) -> DiskStream {
+        let stretch = rate < StreamStretch.lowestSampleRate ? StreamStretch() : wanted
         let geometry = StreamGeometry(
             lower: region.lowerBound, upper: region.upperBound, start: start, passes: passes,
-            fileRate: file.sampleRate, outputRate: rate)
-        let stream = DiskStream(file, geometry, channels: channelCount, sampleRate: rate, seconds: seconds)
+            fileRate: file.sampleRate, outputRate: rate, tempo: stretch.rate)
+        let stream = DiskStream(
+            file, geometry, channels: channelCount, sampleRate: rate, seconds: seconds, stretch: stretch)
         // A tenth of a second or more: the disk thread goes on from there.
         stream.fill(frames: Int(rate / 10))
         return stream
@@ -133,9 +136,8 @@ extension FilePlayer {
             guard geometry.passes < control.loops.passes, geometry.length > 0,
                 control.looping.insert(stream.id).inserted
             else { continue }
-            let rate = Double(geometry.up) / Double(geometry.down) * stream.file.sampleRate
             let again = makeStream(
-                stream.file, geometry.lower..<geometry.upper, geometry.lower, .max, rate)
+                stream.file, geometry.lower..<geometry.upper, geometry.lower, .max, stream.sampleRate, stream.stretch)
             control.streams.append(again)
             control.looping.insert(again.id)
             control.begunBy[again.id] = stream.id
@@ -207,10 +209,13 @@ extension FilePlayer: DiskClient {
             prepareLoops(&control)
             return control.streams
         }
+        catchUpStretch()
         var need = isQuiet ? DiskNeed.none : .soon
         let isDriven = isDriven()
+        let stretched = isDriven ? [] : streams.filter { !$0.stretch.isNone }
+        if !stretched.isEmpty { StretchThreads.shared.fill(stretched) }
         for stream in streams {
-            if !isDriven && stream.fill(frames: 8_192) >= 8_192 { need = .more }
+            if !isDriven && stream.stretch.isNone && stream.fill(frames: 8_192) >= 8_192 { need = .more }
             tellFailure(of: stream)
         }
         tell(streams)

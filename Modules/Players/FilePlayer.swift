@@ -238,6 +238,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
             if playback.seek.take(cue.number, cue.time) {
                 playback.seekStream = cue.reference
                 playback.seekKeepsPlace = cue.keepsPlace
+                playback.seekFade = cue.fade
             }
         }
         starts.with(&context) { cue, _ in

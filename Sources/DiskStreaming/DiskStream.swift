@@ -10,6 +10,11 @@ internal import Synchronization
     private let filler: Lock<StreamFiller>
     /// The file that the stream reads.
     package let file: StreamFile
+    /// Frames per second of the ring.
+    package let sampleRate: Double
+    /// The change of tempo and pitch on the way.
+    package let stretch: StreamStretch
+    private let isQueued = Atomic<Bool>(false)
     private static let ids = Atomic<Int>(0)
     private static let mostSamples = 1 << 26
 
@@ -21,14 +26,18 @@ internal import Synchronization
     ///   - channels: Channels of the ring; the file's meet them by the rule of `AudioBlock`.
     ///   - sampleRate: Frames per second of the ring.
     ///   - seconds: The length of the ring in seconds.
+    ///   - stretch: The change of tempo and pitch; the geometry has the tempo too.
     package init(
-        _ file: StreamFile, _ geometry: StreamGeometry, channels: Int, sampleRate: Double, seconds: Double
+        _ file: StreamFile, _ geometry: StreamGeometry, channels: Int, sampleRate: Double, seconds: Double,
+        stretch: StreamStretch = StreamStretch()
     ) {
         self.file = file
+        self.sampleRate = sampleRate
+        self.stretch = stretch
         // A quarter of a gigabyte is enough for any: 64 channels at 1 MHz would take sixty times as much in a minute.
         let room = Int64(DiskStream.mostSamples / channels)
         let frames = min(Int64((seconds * sampleRate).rounded(.up)), max(1, geometry.end), room)
-        let isPairs = file.hasPairs && channels == 2 && geometry.isAtRate
+        let isPairs = file.hasPairs && channels == 2 && geometry.isAtRate && stretch.isNone
         unsafe core = .allocate(capacity: 1)
         unsafe core.initialize(
             to: StreamCore(
@@ -36,7 +45,7 @@ internal import Synchronization
                 file: UInt(bitPattern: ObjectIdentifier(file)), geometry: geometry,
                 ring: AudioRing(frames: max(1, Int(frames)), channels: isPairs ? 1 : channels, sampleRate: sampleRate),
                 isPairs: isPairs))
-        filler = Lock(StreamFiller(file, geometry, outputRate: sampleRate, isPairs: isPairs), .stream)
+        filler = Lock(StreamFiller(file, geometry, outputRate: sampleRate, isPairs: isPairs, stretch), .stream)
     }
 
     deinit {
@@ -70,11 +79,27 @@ internal import Synchronization
         filler.withLock { unsafe $0.fill(core.pointee, frames: frames) }
     }
 
+    /// Frames in the ring, or about to be, beyond the one that is wanted.
+    var ahead: Int64 {
+        unsafe core.pointee.written.load(ordering: .relaxed) &- core.pointee.wanted.load(ordering: .relaxed)
+    }
+
+    /// Marks the stream as one that waits for a thread to fill it, if there is something to do and it does not wait yet.
+    func enqueue() -> Bool {
+        let isOver = unsafe core.pointee.written.load(ordering: .relaxed) >= core.pointee.end.load(ordering: .relaxed)
+        let room = unsafe Int64(core.pointee.ring.capacity) &- ahead
+        if isOver || room < min(2_048, unsafe Int64(core.pointee.ring.capacity / 2)) { return false }
+        return !isQueued.exchange(true, ordering: .relaxed)
+    }
+
+    func dequeue() { isQueued.store(false, ordering: .relaxed) }
+
     /// Reads until the ring has so many frames from the one that is wanted on, or all that there are.
     package func fill(atLeast frames: Int) {
         filler.withLock { filler in
             let last = unsafe core.pointee.wanted.load(ordering: .acquiring) &+ Int64(frames)
-            let chunk = StreamFiller.chunk
+            // What is stretched costs more than what a disk reads ahead.
+            let chunk = stretch.isNone ? StreamFiller.chunk : 1_024
             while !filler.isDone && filler.written < last, unsafe filler.fill(core.pointee, frames: chunk) > 0 {}
         }
     }

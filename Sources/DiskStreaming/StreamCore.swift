@@ -187,15 +187,20 @@ package struct StreamCue: ~Copyable, Sendable {
     /// Indicates whether the stream goes on at the frame of the file that is heard when it takes over, and not at its
     /// first.
     package let keepsPlace: Bool
+    /// The number of frames in which one stream fades over to the other, which then goes on in the same pass; 0 if the
+    /// player decides.
+    package let fade: Int
     private let stream: DiskStream?
 
     /// Creates a cue that leads to a stream.
     package init(
-        _ stream: DiskStream, number: Int = 0, time: RenderTime = .immediately, keepsPlace: Bool = false
+        _ stream: DiskStream, number: Int = 0, time: RenderTime = .immediately, keepsPlace: Bool = false,
+        fade: Int = 0
     ) {
         self.number = number
         self.time = time
         self.keepsPlace = keepsPlace
+        self.fade = fade
         self.stream = stream
         reference = stream.reference
         stream.countCue(1)
@@ -205,6 +210,7 @@ package struct StreamCue: ~Copyable, Sendable {
         number = 0
         time = .immediately
         keepsPlace = false
+        fade = 0
         stream = nil
         reference = nil
     }

@@ -5,7 +5,13 @@ internal import Synchronization
 /// The disk's side of a stream: reads, loops, converts, and writes into the ring. One thread at a time.
 final class StreamFiller {
     private let file: StreamFile
+    /// The frames of the stream, and those before they are stretched: the same where nothing is.
+    private let heard: StreamGeometry
     private let geometry: StreamGeometry
+    private let stretch: StreamStretch
+    private var stretcher: StreamStretcher?
+    /// The next frame at the renderer's rate, before it is stretched.
+    private var unstretched: Int64 = 0
     private let outputRate: Double
     /// Indicates whether a frame is a pair of integers in the place of one sample.
     private let isPairs: Bool
@@ -46,10 +52,19 @@ final class StreamFiller {
         }
     }
 
-    init(_ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool) {
+    init(
+        _ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool, _ stretch: StreamStretch
+    ) {
         self.isPairs = isPairs
         self.file = file
-        self.geometry = geometry
+        heard = geometry
+        self.geometry =
+            stretch.isNone
+            ? geometry
+            : StreamGeometry(
+                lower: geometry.lower, upper: geometry.upper, start: geometry.start, passes: geometry.passes,
+                fileRate: file.sampleRate, outputRate: outputRate)
+        self.stretch = stretch
         self.outputRate = outputRate
         block = AudioBlock(channels: isPairs ? 1 : file.channelCount, frames: Self.chunk)
     }
@@ -68,13 +83,13 @@ final class StreamFiller {
         while !isDone && moved < limit {
             let wanted = core.wanted.load(ordering: .acquiring)
             // Reading on is cheaper than a seek, up to a point.
-            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, geometry.end)) }
+            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, heard.end)) }
             let room = min(core.ring.freeFrames, Self.chunk, limit - moved)
-            let count = Int(min(Int64(room), geometry.end &- written))
+            let count = Int(min(Int64(room), heard.end &- written))
             if room > 0 && count == 0 { finish() }
             if count == 0 { break }
             do throws(AudioFileError) {
-                let made = try produce(count)
+                let made = try make(count)
                 let late = Int(max(0, min(wanted &- written, Int64(made))))
                 if made > late {
                     core.ring.write(block, from: late, frames: made - late, time: .sample(written &+ Int64(late)))
@@ -83,7 +98,7 @@ final class StreamFiller {
                 core.written.store(written, ordering: .releasing)
                 moved += max(1, made)
                 if made < count { stopShort(core) }
-                if written == geometry.end { finish() }
+                if written == heard.end { finish() }
             } catch {
                 failure = error
                 stopShort(core)
@@ -102,6 +117,7 @@ final class StreamFiller {
         if let source { file.put(source) }
         source = nil
         conversion = nil
+        stretcher = nil
         loop = nil
     }
 
@@ -120,7 +136,28 @@ final class StreamFiller {
     }
 
     /// Frames of the stream into the block, in the file's channels. Fewer: the file has ended early.
-    private func produce(_ count: Int) throws(AudioFileError) -> Int {
+    private func make(_ count: Int) throws(AudioFileError) -> Int {
+        if stretch.isNone { return try produce(count, into: &block) }
+        let stretcher = stretcher ?? makeStretcher()
+        return try stretcher.produce(count, into: &block) { (count, input) throws(AudioFileError) in
+            let left = min(Int64(count), geometry.end &- unstretched)
+            if left <= 0 { return 0 }
+            let made = try produce(Int(left), into: &input)
+            unstretched &+= Int64(made)
+            return made < Int(left) ? -1 : made
+        }
+    }
+
+    private func makeStretcher() -> StreamStretcher {
+        // Exactly the tempo of the stream's geometry, which is rounded.
+        let ratio = Double(heard.down) / Double(heard.up) * Double(geometry.up) / Double(geometry.down)
+        let new = StreamStretcher(stretch, ratio: ratio, channels: file.channelCount, sampleRate: outputRate)
+        stretcher = new
+        return new
+    }
+
+    /// Frames at the renderer's rate, before they are stretched.
+    private func produce(_ count: Int, into block: inout AudioBlock) throws(AudioFileError) -> Int {
         if geometry.isAtRate {
             let made = try read(into: &block, count)
             return made
@@ -237,6 +274,16 @@ final class StreamFiller {
     /// of the file's, so that its filter has heard the frames before and the frames lie where they would have.
     private func jump(to frame: Int64) {
         written = frame
+        if stretch.isNone {
+            begin(at: frame)
+        } else {
+            unstretched = (stretcher ?? makeStretcher()).jump(to: frame)
+            begin(at: min(unstretched, geometry.end))
+        }
+    }
+
+    /// Has a frame at the renderer's rate be the next that is produced.
+    private func begin(at frame: Int64) {
         if geometry.isAtRate {
             input = frame
             return

@@ -4,7 +4,7 @@ internal import AudioFiles
 ///
 /// A *pass* is one time through the region; the first begins at `start`, the others at the region's beginning. Frames of
 /// the stream count from 0 at the renderer's rate, and frame *n* is the file at the time *n* × `down` / `up`, counted in
-/// frames of the file that were heard.
+/// frames of the file that were heard. A stream that plays at another tempo is one of a file with another rate.
 package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
     /// The region's first frame, and the one behind its last.
     package let lower, upper: Int64
@@ -17,9 +17,11 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
     /// Frames of the stream; `.max` if it never ends.
     package let end: Int64
 
-    /// Creates the geometry of the frames `lower..<upper` of a file, from `start` on, `passes` times.
+    /// Creates the geometry of the frames `lower..<upper` of a file, from `start` on, `passes` times, so many times as
+    /// fast.
     package init(
-        lower: Int64, upper: Int64, start: Int64, passes: Int64, fileRate: Double, outputRate: Double
+        lower: Int64, upper: Int64, start: Int64, passes: Int64, fileRate: Double, outputRate: Double,
+        tempo: Double = 1
     ) {
         self.lower = max(0, lower)
         self.upper = max(self.lower, upper)
@@ -28,7 +30,7 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
         self.start = inside == self.upper && passes > 1 ? self.lower : inside
         self.passes = self.upper == self.lower ? 1 : max(1, passes)
         // Thousandths of a hertz: sample rates need not be whole numbers.
-        let (to, from) = (Int64((outputRate * 1000).rounded()), Int64((fileRate * 1000).rounded()))
+        let (to, from) = (Int64((outputRate * 1000).rounded()), Int64((fileRate * tempo * 1000).rounded()))
         let common = StreamGeometry.commonDivisor(to, from)
         (up, down) = (to / common, from / common)
         let (rest, tooLong) = (self.upper - self.lower).multipliedReportingOverflow(by: self.passes - 1)
@@ -107,7 +109,7 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
             return StreamGeometry.scaled(firstLength, by: up, over: down, roundedUp: true)
         }
         // The position between two frames of the file, in parts of one.
-        let part = other.up == up ? frame % up &* down % up : 0
+        let part = other.up == up ? frame % up &* other.down % up : 0
         let (whole, rest) = (heard / down, heard % down)
         return whole &* up &+ (rest &* up &+ part) / down
     }

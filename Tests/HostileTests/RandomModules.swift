@@ -31,6 +31,8 @@ enum Makers {
         { world, dice in world.census.count(LevelMeter(mixing: dice.hits(oneIn: 2), isLazy: dice.hits(oneIn: 2))) },
         { world, dice in world.census.count(LoudnessMeter(channels: 1 + dice.below(2))) },
         { world, dice in world.census.count(SpectrumTap(size: 256)) },
+        { world, dice in world.census.count(PitchTracker(range: 200...1_000)) },
+        { world, dice in world.census.count(OnsetTap()) },
         { world, dice in world.census.count(BufferTap(frames: 1 + dice.below(600), channels: 2, seconds: 0.1)) },
         { world, dice in try world.census.count(FilePlayer(path: dice.pick(world.files)!)) },
         { world, dice in try world.census.count(FilePlayer(path: world.tone, readAhead: 0.25)) },

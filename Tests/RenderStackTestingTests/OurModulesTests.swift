@@ -126,6 +126,8 @@ import Testing
         Candidate(ModuleContract { LoudnessMeter() }.transparent { _ in }),
         Candidate(ModuleContract { BufferTap() }.transparent { _ in }),
         Candidate(ModuleContract { SpectrumTap() }.transparent { _ in }),
+        Candidate(ModuleContract { PitchTracker() }.transparent { _ in }),
+        Candidate(ModuleContract { OnsetTap() }.transparent { _ in }),
     ]
 
     @Test(arguments: taps) func tap(_ candidate: Candidate) { #expect(candidate.violations() == []) }

@@ -51,6 +51,7 @@ def check(example):
     assert abs(left[0] + 23) < 0.1 and abs(right[3] + 23) < 0.1, "the others stay"
     text, (left, _) = live("4s")
     assert abs(left[3] + 23) < 0.1 and max(left[:3]) < -100, f"only the fourth: {left}"
+    tempo_and_tape(example, names)
     changes_are_smooth(example)
     is_seen(example, names)
     is_turned_through_jack(example, names)
@@ -59,6 +60,24 @@ def check(example):
         (folder / "wrong.txt").write_text(f"# four numbers\n{line}\n")
         example.run("--midi", "wrong.txt", "--seconds", 1, status=1, says="line 2: it must be")
     example.run("--midi", "none.txt", "--seconds", 1, status=1, says="none.txt cannot be read")
+
+
+def tempo_and_tape(example, names):
+    """All four faster with their pitch kept, or as a tape plays them, on the frame; then keys do it live."""
+    (example.folder / "tempo.txt").write_text("0.5 1 20 127\n2.5 1 20 64\n2.5 1 21 127\n")
+    left, _ = example.offline(5, "--midi", "tempo.txt", *names)
+
+    def heard(second):
+        part = left[int(second * RATE):int((second + 0.5) * RATE)]
+        return [level(part, frequency) for frequency in TONES], [level(part, 2 * frequency) for frequency in TONES]
+
+    same, octave = heard(1.5)
+    assert min(same) > -23.8 and max(octave) < -60, (same, octave)
+    # The first's octave is no other's tone.
+    same, octave = heard(4)
+    assert min(octave) > -23.8 and same[0] < -60 and same[1] < -60, (same, octave)
+    text = example.run("--output", "clock", "--seconds", 2, "--save", "live.wav", *names, stdin="ttyy")
+    assert "tempo 104 %" in text and "tape 106 %, 100 cents" in text, text
 
 
 def changes_are_smooth(example):

@@ -1,6 +1,10 @@
 """Two loops through their effects, recorded, and played back."""
 
-from listening import RATE, Typist, level, read, same_frames
+import math
+
+import numpy
+
+from listening import RATE, Typist, level, read, same_frames, write
 
 
 def check(example):
@@ -25,19 +29,38 @@ def check(example):
     example.run("--output", "clock", "--seconds", 2, "--save", "down.wav", stdin="c" * 20 + "v" * 20)
     quiet = read(folder / "down.wav")[0][48_000:]
     assert max(map(abs, quiet)) < 1e-6, "both faders are down, and something is heard"
+    is_faster(example, folder)
     is_seen(example)
     is_cut_whole(example)
     example.run("one.wav", status=2, says="it takes 2")
     example.run("one.wav", "two.wav", status=1, says="one.wav")
 
 
+def is_faster(example, folder):
+    """A tempo of 125 %: clicks come as much sooner, on both tracks at once, and a tone keeps its pitch."""
+    clicks = [0.0] * RATE
+    clicks[12_000:12_100] = [0.9] * 100
+    write(folder / "clicks.wav", clicks)
+    write(folder / "tone.wav", [0.2 * math.sin(2 * math.pi * 440 * i / RATE) for i in range(RATE)])
+    example.run("--output", "file:fast.wav", "--seconds", 3, "--tempo", 125, "--save", "fast-take.wav", "clicks.wav",
+                "tone.wav")
+    sound = read(folder / "fast-take.wav")[0]
+    assert level(sound[RATE:2 * RATE], 440) > -24 and level(sound[RATE:2 * RATE], 550) < -60
+    # The clicks stand out of the tone: 0.8 s from one to the next.
+    steps = numpy.abs(numpy.diff(sound, 2))
+    places = [int(0.8 * RATE * k + 9_600) for k in range(3)]
+    for place in places:
+        assert steps[place - 480:place + 960].max() > 3 * numpy.median(steps), place
+    example.run("--tempo", 10, status=2, says="25")
+
+
 def is_seen(example):
     """The knobs on a screen."""
     typist = Typist(example.path, "--output=clock", "--save=seen.wav", "--seconds=60", cwd=example.folder)
-    typist.waits_for(lambda screen: "800 Hz" in screen[2] and "-3.0 dB" in screen[3], "the knobs")
-    typist.type("aaac")
+    typist.waits_for(lambda screen: "800 Hz" in screen[2] and "-3.0 dB" in screen[3] and "100 %" in screen[6], "the knobs")
+    typist.type("aaacgg")
     # 800 Hz, three times a fifth more.
-    typist.waits_for(lambda screen: "1382 Hz" in screen[2] and "-3.0 dB" not in screen[3], "the knobs, turned")
+    typist.waits_for(lambda screen: "1382 Hz" in screen[2] and "-3.0 dB" not in screen[3] and "104 %" in screen[6], "the knobs, turned")
     typist.type("\x03")
     # The first Ctrl-C ended the performance. The second one ends the recording that is played back.
     typist.waits_for_text("And once more:.*missed")

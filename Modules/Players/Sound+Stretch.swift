@@ -1,0 +1,39 @@
+internal import RenderCore
+
+extension Sound {
+    /// Returns the sound at another tempo, and at another pitch: for a ``BufferPlayer``, a ``SamplePlayer`` or a file.
+    ///
+    /// It is made at once, on this thread, some hundred times as fast as it sounds. Players of sounds have no rate of their
+    /// own that keeps the pitch: they begin at once and anywhere, and stretched sound needs to be heard ahead. A
+    /// ``FilePlayer`` has one.
+    ///
+    /// - Parameters:
+    ///   - rate: The tempo, ¼…4: 2 is twice as fast. A number outside becomes the nearest inside.
+    ///   - pitch: The pitch in cents, -2,400…2,400, likewise.
+    ///   - keepsFormants: Indicates whether formants stay where they are, so that a voice keeps its character.
+    /// - Returns: The sound, 1 / `rate` times as long; this one if nothing changes, or below 1,000 frames a second.
+    public func stretched(rate: Double = 1, pitch: Double = 0, keepsFormants: Bool = false) -> Sound {
+        let tempo = rate.isNaN ? 1 : max(0.25, min(rate, 4))
+        let cents = pitch.isNaN ? 0 : max(-2_400, min(pitch, 2_400))
+        if tempo == 1 && cents == 0 || sampleRate < 1_000 || frameCount == 0 || channelCount > 64 { return self }
+        var engine = TimeStretch(sampleRate: sampleRate, channels: channelCount)
+        let settings = TimeStretch.Settings(rate: tempo, cents: cents, keepsFormants: keepsFormants)
+        let frames = Int((Double(frameCount) / tempo).rounded(.up))
+        var result = AudioBlock(channels: channelCount, frames: frames)
+        var (played, made) = (0, 0)
+        while made < frames {
+            var needed = engine.framesNeeded(settings)
+            while needed > 0 {
+                let left = min(needed, frameCount - played)
+                let pushed = left > 0 ? engine.push(block, from: played, frames: left) : engine.pushSilence(needed)
+                if pushed == 0 { break }
+                if left > 0 { played += pushed }
+                needed -= pushed
+            }
+            let pulled = engine.pull(frames - made, settings, into: &result, from: made)
+            if pulled == 0 && needed > 0 { break }
+            made += pulled
+        }
+        return Sound(result, sampleRate: sampleRate)
+    }
+}
