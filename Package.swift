@@ -157,7 +157,8 @@ let package = Package(
         .testTarget(
             name: "JACKBackendTests", dependencies: ["CJACK", "JACKBackend", "RenderStack", "TestSupport"],
             exclude: ["Peers"]),
-        .testTarget(name: "TempoAndPitchTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(
+            name: "TempoAndPitchTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(
             name: "TapsTests", dependencies: ["DiskStreaming", "RenderStack", "RenderStackTesting", "TestSupport"]),
         // Written as a user would, with the public interface alone.

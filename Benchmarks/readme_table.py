@@ -24,11 +24,13 @@ ROWS = [
     ("W6-chorus", "", "chorus of three voices a side"),
     ("W7-reverb", "", "reverb of 16 lines"),
     ("W7-convolution", "64", "convolution with 2 s of stereo, in cycles of 64"),
+    ("W8-stretch", "", "1.25 times the tempo"),
 ]
 UNITS = {"W1": "× real time", "W1-44": "× real time", "W2": "ns a voice and sample", "W2-bank": "ns a voice and sample",
          "W3-gains": "ns a module and cycle of 64", "W3-sources": "ns a module and cycle of 64", "W5": "ns a stereo frame", "W6-limiter": "ns a stereo frame",
          "W6-compressor": "ns a channel and sample", "W6-clip": "ns a sample", "W6-chorus": "ns a stereo frame",
-         "W7-reverb": "ns a stereo frame", "W7-convolution": "ns a stereo frame, all threads"}
+         "W7-reverb": "ns a stereo frame", "W7-convolution": "ns a stereo frame, all threads",
+         "W8-stretch": "ns a stereo frame of output"}
 # Of the resamplers, those count as peers whose noise is as low as C's, and which a render thread can use: soxr cannot
 # change its ratio there.
 LOWEST_QUALITY, NO_PEERS = {"W5": 110}, ("C,", "soxr", "RenderStack,")

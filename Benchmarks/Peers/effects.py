@@ -1,4 +1,5 @@
-"""W6 and W7: effects and rooms on a stereo sound. What they are fed with, and whether what comes out has been worked on.
+"""W6, W7 and W8: effects, rooms and another tempo for a stereo sound. What they are fed with, and whether what comes out has been
+worked on.
 
 A check is a sentence when the work is not done (then the row has no figure), else a note and whether the same work is done.
 """
@@ -9,13 +10,14 @@ from peer import Failure, RATE
 
 #: What a time is divided by besides the frames: channels, where the figure is of one sample.
 CHANNELS = {"W6-limiter": 1, "W6-compressor": 2, "W6-compressor-rms": 2, "W6-clip": 2, "W6-chorus": 1,
-            "W7-reverb": 1, "W7-reverb-light": 1, "W7-convolution": 1}
+            "W7-reverb": 1, "W7-reverb-light": 1, "W7-convolution": 1, "W8-stretch": 1}
 #: The settings, which all have as far as they can.
 CEILING, RELEASE, LOOK_AHEAD = -1.0, 0.05, 0.005
 THRESHOLD, RATIO, KNEE, ATTACK, RECOVERY = -18.0, 4.0, 6.0, 0.01, 0.15
 DRIVE = 26.0
 VOICES, TURNS, DELAY, DEPTH = 3, 0.5, 0.012, 0.002
 SECONDS, MIX = 2, 0.5
+TEMPO = 1.25
 
 
 def amplitude(decibels):
@@ -61,6 +63,8 @@ def checked_sound(workload):
     if workload.startswith("W7"):
         burst = numpy.random.default_rng(8).uniform(-0.5, 0.5, (RATE // 2, 2))
         return numpy.concatenate([burst, numpy.zeros((3 * RATE, 2))])
+    if workload == "W8-stretch":
+        return both(0.5 * numpy.sin(2 * numpy.pi * 440 / RATE * numpy.arange(8 * RATE)))
     if workload == "W6-clip":
         return both(numpy.sin(2 * numpy.pi * 5000 / RATE * numpy.arange(RATE)))
     return both(0.5 * numpy.sin(2 * numpy.pi * 1000 / RATE * numpy.arange(8 * RATE)))
@@ -74,7 +78,7 @@ def response():
 
 def check(workload, output):
     """A note on an output, and whether it is the same work; a `Failure` if the work is not done."""
-    wanted = len(checked_sound(workload))
+    wanted = len(checked_sound(workload)) / (TEMPO if workload == "W8-stretch" else 1)
     if len(output) < 0.98 * wanted or not numpy.isfinite(output).all():
         raise Failure("its output is not a sound as long as the input")
     if workload == "W6-limiter":
@@ -85,6 +89,8 @@ def check(workload, output):
         return sings(output)
     if workload == "W7-convolution":
         return convolves(output)
+    if workload == "W8-stretch":
+        return stretches(output)
     if workload.startswith("W7"):
         return rings(output)
     return compresses(output)
@@ -168,3 +174,13 @@ def sings(output):
         raise Failure(f"does not sing: only {min(shares):.0f} dB of a tone are moved")
     wide = level(part[:, 0] - part[:, 1]) > 0.01 * level(part)
     return f"moves {min(shares):.0f} dB of a tone" + ("" if wide else ", both sides alike"), True
+
+
+def stretches(output):
+    """A sine keeps its frequency, and is still a sine."""
+    powers = numpy.abs(numpy.fft.rfft(output[2 * RATE:3 * RATE, 0] * numpy.blackman(RATE))) ** 2
+    tone = powers[430:451].sum()
+    purity = 10 * numpy.log10(tone / max(powers.sum() - tone, 1e-30))
+    if abs(int(powers.argmax()) - 440) > 2 or purity < 10:
+        raise Failure(f"does not keep a sine of 440 Hz: {powers.argmax()} Hz, {purity:.0f} dB above the rest")
+    return f"a sine is {purity:.0f} dB above the rest", True

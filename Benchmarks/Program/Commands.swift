@@ -145,15 +145,23 @@ func run() async throws {
         tell("stalls", stalls.count)
         tell("longest stall", stalls.last ?? 0)
         tell("stalled", stalls.reduce(0, +))
-    case "rooms-tail":
-        let tail = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")
+    case "cycle-tail":
+        let tail: CycleTail
+        if words[1] == "W8-stretch" {
+            let sound = [noise(48_000, seed: 1), noise(48_000, seed: 2)]
+            let renderers = try Effects.stretchers(sound)
+            tail = CycleTail(of: renderers[0].renderer, seconds: options.seconds(10))
+        } else {
+            let rooms = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")
+            tell("late", rooms.lateCount)
+            tail = rooms.tail
+        }
         for (name, times) in [("cycle", tail.cycles), ("reference", tail.reference)] {
             let sorted = times.sorted()
             tell(
                 name, [0.5, 0.9, 0.99, 0.999].map { "\(percentile($0, sorted))" }.joined(separator: "\t"),
                 sorted.last ?? .nan)
         }
-        tell("late", tail.lateCount)
         tell("realtime", tail.isRealtime ? 1 : 0)
     case "start":
         let start = try await Live.start()

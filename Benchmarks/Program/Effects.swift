@@ -1,6 +1,6 @@
 import RenderStack
 
-/// W6 and W7: effects and rooms on a stereo sound, one each, at the settings that the peers have too.
+/// W6, W7 and W8: effects, rooms and another tempo for a stereo sound, one each, at the settings that the peers have too.
 enum Effects {
     /// Returns our renderers for a workload, and what their time is divided by: the frames of a cycle, or its samples. The
     /// first has one effect, the second nine, so that the time of eight is known without that of the engine around them.
@@ -17,7 +17,36 @@ enum Effects {
             return (try lines(input, chorus), frames)
         case "W7-reverb": return (try lines(input) { Reverb(room, mix: 0.5) }, frames)
         case "W7-reverb-light": return (try lines(input) { Reverb(room, mix: 0.5, quality: .light) }, frames)
+        case "W8-stretch": return (try stretchers(input), frames)
         default: return nil
+        }
+    }
+
+    /// Returns renderers in which a sound is a quarter faster at its own pitch: with one `TimePitch`, and with nine.
+    static func stretchers(_ input: [[Float]]) throws -> [RendererLine] {
+        try [1, 9].map { (count: Int) -> RendererLine in
+            let modules = try (0..<count).map { _ -> TimePitch in
+                let source = Around(input)
+                let module = TimePitch(
+                    try Renderer(layout: StackLayout(slots: 2, channels: 2, frames: 4_096)) { context in
+                        context.run(source)
+                        context.output()
+                    })
+                module.rate.value = 1.25
+                return module
+            }
+            let (first, others) = (modules[0], Array(modules.dropFirst()))
+            let layout = StackLayout(slots: 4, channels: 2, frames: 4_096)
+            return RendererLine(
+                count == 1 ? "RenderStack" : "RenderStack, nine",
+                try Renderer(layout: layout) { context in
+                    context.run(first)
+                    context.output()
+                    context.forEach(others) { context, other in
+                        context.run(other)
+                        context.pop()
+                    }
+                })
         }
     }
 

@@ -42,61 +42,11 @@ enum Rooms {
         }
     }
 
-    /// The times of cycles of 64 frames, each begun when it is due, and beside each one that of a reference: sums of products
-    /// that take as long as the median, without a job or a branch. The two take turns at being first.
-    struct Tail {
-        var cycles: [Double] = []
-        var reference: [Double] = []
-        var lateCount = 0
-        var isRealtime = false
-    }
-
-    static func tail(seconds: Double, isSpread: Bool) throws -> Tail {
+    /// The cycles of noise through that reverb, and the number of parts that were late.
+    static func tail(seconds: Double, isSpread: Bool) throws -> (tail: CycleTail, lateCount: Int) {
         let reverb = try reverb(response(), isSpread)
         let renderer = try renderer([noise(48_000, seed: 1), noise(48_000, seed: 2)], reverb)
-        var block = AudioBlock(channels: 2, frames: Score.cycle)
-        var tail = Tail()
-        tail.isRealtime = bench_realtime(60) == 0
-        var reference = Reference()
-        let period = Double(Score.cycle) * 1e9 / Score.sampleRate
-        // Before the measurement the reference finds its length, three times.
-        let trials = [750, 1_500, 2_250]
-        let (first, start) = (3_000, HostClock.now)
-        for cycle in 0..<(first + Int(seconds * 1e9 / period)) {
-            let due = start + Int64(Double(cycle) * period)
-            bench_sleep(due)
-            if cycle % 2 == 1 { tail.reference.append(time { reference.run() }) }
-            tail.cycles.append(time { renderer.render(into: &block, hostTime: due) })
-            if cycle % 2 == 0 { tail.reference.append(time { reference.run() }) }
-            if trials.contains(cycle) { reference.scale(median(tail.cycles) / max(1, median(tail.reference))) }
-            if trials.contains(cycle) || cycle == first - 1 { (tail.cycles, tail.reference) = ([], []) }
-        }
-        if reference.sum.isNaN { stop("the reference has lost its sum") }
-        tail.lateCount = reverb.lateCount
-        return tail
-    }
-
-    private static func time(_ work: () -> Void) -> Double {
-        let begin = HostClock.now
-        work()
-        return Double(HostClock.now - begin)
-    }
-
-    /// Sums of products over as much memory as the render thread's part of a response has.
-    private struct Reference {
-        private let numbers = noise(32_768, seed: 3)
-        private var place = 0
-        private var length = 1_000
-        private(set) var sum: Float = 0
-
-        mutating func run() {
-            for _ in 0..<length {
-                sum += numbers[place] * numbers[32_767 - place]
-                place = (place + 1) & 32_767
-            }
-        }
-
-        mutating func scale(_ ratio: Double) { length = max(16, Int(Double(length) * ratio)) }
+        return (CycleTail(of: renderer, seconds: seconds), reverb.lateCount)
     }
 
     private static func cost(_ renderer: Renderer, _ cycle: Int, seconds: Int) -> Double {

@@ -7,7 +7,7 @@ extension KernelTests {
     @Test("Magnitudes and mean squares of a key have the bits of plain Swift, and what is no number is silence")
     func levels() {
         var (left, right) = (Self.noise(513, seed: 50), Self.noise(513, seed: 51))
-        (left[3], left[17], right[20], right[40], left[41]) = (.nan, .infinity, -.infinity, 3e38, 1e-40)
+        (left[3], left[17], right[20], right[40], left[41]) = (.nan, .infinity, -.infinity, 3e38, 0x1p-140)
         func magnitude(_ x: Float) -> Float { x.isNaN ? 0 : min(abs(x), 1e10) }
         let share = 0.002
         for count in Self.lengths {

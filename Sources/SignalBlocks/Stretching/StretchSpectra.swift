@@ -31,10 +31,13 @@ struct StretchSpectra: ~Copyable, Sendable {
     /// Indicates whether no bin is turned.
     private var isInPhase = true
     /// The work on a block: how far the middle is from that of the block before, the ratio of the pitches if formants stay,
-    /// and the steps that are done.
+    /// the steps that are done, and the steps of its three parts.
     private var advance = 0
     private var step: Float = 1
     private var done = 0
+    private var analysisSteps = 0
+    private var turnSteps = 0
+    private var synthesisSteps = 0
     private var isUnderWay = false
 
     init(channels: Int, size: Int) {
@@ -129,68 +132,78 @@ struct StretchSpectra: ~Copyable, Sendable {
         }
         nowIsFirst = !nowIsFirst
         for i in 0..<5 &* stride { sums[i] = 0 }
+        if !isSteady { isInPhase = false }
+        analysisSteps = channelCount &* (isSteady ? 1 : 2) &* fft.stepCount
+        turnSteps = isInPhase ? 1 : StretchSpectra.lockSteps &+ 2
+        synthesisSteps = isInPhase && step == 1 ? 0 : channelCount &* fft.stepCount
         done = 0
         isUnderWay = true
     }
+
+    /// Indicates whether the block before is a hop away, as that of the sound is.
+    private var isSteady: Bool { @_noLocks @_noAllocation get { !hasBefore || advance == hop } }
 
     /// Does a share of the work: the steps up to `part` / `parts` of all.
     @_noLocks @_noAllocation
     mutating func work(_ part: Int, of parts: Int) {
         if !isUnderWay { return }
-        let locks = StretchSpectra.lockParts
-        let last = (2 &* channelCount &+ 1 &+ locks) &* part / parts
+        let last = (analysisSteps &+ turnSteps &+ synthesisSteps) &* part / parts
         while done < last {
-            if done < channelCount {
+            let turning = done &- analysisSteps
+            if turning < 0 {
                 analyse(done)
-            } else if done == channelCount {
-                makeTurns()
-            } else if done <= channelCount &+ locks {
-                lock(done &- channelCount &- 1)
+            } else if turning < turnSteps &- 1 {
+                turn(turning)
+            } else if turning == turnSteps &- 1 {
+                remember()
             } else {
-                synthesise(done &- channelCount &- locks &- 1)
+                synthesise(turning &- turnSteps)
             }
             done &+= 1
         }
     }
 
+    /// Does a step of the analysis: of each channel, that of the block and, where the tempo is not the sound's, that of the
+    /// block a hop before.
     @_noLocks @_noAllocation
-    private mutating func analyse(_ channel: Int) {
-        let isSteady = !hasBefore || advance == hop
-        let block = unsafe Samples(at: blocks.base + 2 &* channel &* size, count: size)
-        fft.analyse(block, from: 0, count: size)
-        unsafe fft.copySpectrum(to: planes(channel, isNow: true), stride: stride)
-        if !isSteady {
-            let earlier = unsafe Samples(at: blocks.base + (2 &* channel &+ 1) &* size, count: size)
-            fft.analyse(earlier, from: 0, count: size)
-            unsafe fft.copySpectrum(to: scratch.base + StretchSpectra.margin, stride: stride)
-        }
+    private mutating func analyse(_ number: Int) {
+        let steps = fft.stepCount
+        let (transform, part) = (number / steps, number % steps)
+        let isEarlier = !isSteady && transform & 1 == 1
+        let channel = isSteady ? transform : transform / 2
+        let row = 2 &* channel &+ (isEarlier ? 1 : 0)
+        let block = unsafe Samples(at: blocks.base + row &* size, count: size)
+        fft.analyse(block, from: 0, count: size, step: part)
+        if part < steps &- 1 { return }
+        let target = unsafe isEarlier ? scratch.base + StretchSpectra.margin : planes(channel, isNow: true)
+        unsafe fft.copySpectrum(to: target, stride: stride)
+        if !isSteady && !isEarlier { return }
         let before = unsafe planes(channel, isNow: !hasBefore)
         unsafe kernel_stretch_products(
-            before, isSteady ? before : scratch.base + StretchSpectra.margin, planes(channel, isNow: true), sums.base,
-            stride, bins)
+            before, isSteady ? before : target, planes(channel, isNow: true), sums.base, stride, bins)
     }
 
-    @_noLocks @_noAllocation
-    private mutating func makeTurns() {
-        if hasBefore && advance != hop { isInPhase = false }
-        if isInPhase { return }
-        let excess = advance > 0 ? Float(hop) / Float(advance) - 1 : 0
-        unsafe kernel_stretch_turns(sums.base, turns.base, excess, stride, bins)
-    }
+    /// The steps in which the bins are gone through from the loudest to the softest, which take longest.
+    private static var lockSteps: Int { @_noLocks @_noAllocation get { 12 } }
 
-    /// The steps in which the turns are found, which take longest.
-    private static var lockParts: Int { @_noLocks @_noAllocation get { 10 } }
-
+    /// Does a step of finding how bins turn: first how each would by itself, then which follow their neighbours.
     @_noLocks @_noAllocation
-    private mutating func lock(_ part: Int) {
-        let isLast = part == StretchSpectra.lockParts &- 1
-        if !isInPhase {
-            // Each bin is looked at twice at most.
-            let most = isLast ? 4 &* bins : 2 &* bins / StretchSpectra.lockParts
-            unsafe kernel_stretch_lock(
-                powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins, part == 0, most)
+    private mutating func turn(_ number: Int) {
+        if number == 0 {
+            let excess = advance > 0 ? Float(hop) / Float(advance) - 1 : 0
+            unsafe kernel_stretch_turns(sums.base, turns.base, excess, stride, bins)
+            return
         }
-        if !isLast { return }
+        // Each bin is looked at twice at most; the first of these steps sorts them.
+        let share = 2 &* bins / (StretchSpectra.lockSteps &- 1)
+        let most = number == 1 ? 0 : number == StretchSpectra.lockSteps ? 4 &* bins : share
+        unsafe kernel_stretch_lock(
+            powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins, number == 1, most)
+    }
+
+    /// Keeps what the next block needs of this one.
+    @_noLocks @_noAllocation
+    private mutating func remember() {
         var total: Float = 0
         for bin in 0..<bins {
             powerBefore[bin] = sums[bin]
@@ -202,14 +215,18 @@ struct StretchSpectra: ~Copyable, Sendable {
         if step != 1 { envelope.measure(sums, step: step) }
     }
 
+    /// Does a step of the way back, one channel after the other.
     @_noLocks @_noAllocation
-    private mutating func synthesise(_ channel: Int) {
+    private mutating func synthesise(_ number: Int) {
         // The block is as it was.
         if isInPhase && step == 1 { return }
+        let (channel, part) = (number / fft.stepCount, number % fft.stepCount)
         let turned = unsafe scratch.base + StretchSpectra.margin
-        unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
-        if step != 1 { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
-        unsafe fft.synthesise(from: turned, stride: stride, into: blocks.base + 2 &* channel &* size)
+        if part == 0 {
+            unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
+            if step != 1 { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
+        }
+        unsafe fft.synthesise(from: turned, stride: stride, into: blocks.base + 2 &* channel &* size, step: part)
     }
 
     /// Adds the block of output to a ring of a block's length, in which it begins at `start`.

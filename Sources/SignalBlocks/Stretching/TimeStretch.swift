@@ -320,7 +320,9 @@ extension TimeStretch {
             if !spreads { spectra.finish(into: &sum, at: sumStart) }
         }
         chunkOfHop &+= 1
-        if spreads { spectra.work(chunkOfHop, of: hop / TimeStretch.chunk) }
+        // The first chunk of a hop has the windows, and no more to do where there are others.
+        let chunks = hop / TimeStretch.chunk
+        if spreads { spectra.work(chunks > 1 ? chunkOfHop &- 1 : 1, of: chunks > 1 ? chunks &- 1 : 1) }
         given = 0
         position += rate * Double(TimeStretch.chunk)
         return true

@@ -8,7 +8,8 @@ internal import Glibc
 /// neighbours go through all further passes as one vector. `count` is f * 2^n with n >= 3 and f one of 1, 3, 5, 15.
 struct ComplexFFT: ~Copyable, Sendable {
     let count: Int
-    private let passCount: Int
+    /// The number of passes, the first among them.
+    let passCount: Int
     private let firstTwiddles: SampleMemory
     private let twiddles: SampleMemory
 
@@ -60,25 +61,50 @@ struct ComplexFFT: ~Copyable, Sendable {
         return length % 3 == 0 ? 3 : 5
     }
 
+    /// How far a transform is that is made pass by pass.
+    struct Progress: Sendable {
+        fileprivate var length = 1
+        fileprivate var stride = 4
+        fileprivate var table = 0
+        fileprivate var inB = true
+    }
+
     /// Transforms the planes `a`, with `b` to work in. The result is in `a` when ``endsWhereItBegan``, else in `b`.
     @_noLocks @_noAllocation
     borrowing func transform(
         _ aRe: inout SampleMemory, _ aIm: inout SampleMemory, _ bRe: inout SampleMemory, _ bIm: inout SampleMemory
     ) {
+        var progress = begin(aRe, aIm, &bRe, &bIm)
+        while progress.length > 1 { goOn(&progress, &aRe, &aIm, &bRe, &bIm) }
+    }
+
+    /// Makes the first of the ``passCount`` passes of a transform.
+    @_noLocks @_noAllocation
+    borrowing func begin(
+        _ aRe: borrowing SampleMemory, _ aIm: borrowing SampleMemory,
+        _ bRe: inout SampleMemory, _ bIm: inout SampleMemory
+    ) -> Progress {
         firstPass(aRe, aIm, &bRe, &bIm)
-        var (length, stride, table, inB) = (count / 4, 4, 0, true)
-        while length > 1 {
-            let radix = ComplexFFT.radix(for: length)
-            if inB {
-                pass(radix, length, stride, table, bRe, bIm, &aRe, &aIm)
-            } else {
-                pass(radix, length, stride, table, aRe, aIm, &bRe, &bIm)
-            }
-            table &+= length / radix &* (radix &- 1) &* 2
-            length /= radix
-            stride &*= radix
-            inB = !inB
+        return Progress(length: count / 4)
+    }
+
+    /// Makes the next pass.
+    @_noLocks @_noAllocation
+    borrowing func goOn(
+        _ progress: inout Progress,
+        _ aRe: inout SampleMemory, _ aIm: inout SampleMemory, _ bRe: inout SampleMemory, _ bIm: inout SampleMemory
+    ) {
+        let (length, stride) = (progress.length, progress.stride)
+        let radix = ComplexFFT.radix(for: length)
+        if progress.inB {
+            pass(radix, length, stride, progress.table, bRe, bIm, &aRe, &aIm)
+        } else {
+            pass(radix, length, stride, progress.table, aRe, aIm, &bRe, &bIm)
         }
+        progress.table &+= length / radix &* (radix &- 1) &* 2
+        progress.length = length / radix
+        progress.stride = stride &* radix
+        progress.inB.toggle()
     }
 
     @_noLocks @_noAllocation

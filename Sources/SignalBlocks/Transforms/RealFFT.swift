@@ -18,6 +18,7 @@ public struct RealFFT: ~Copyable, Sendable {
     /// Samples in a block.
     public let size: Int
     private let fft: ComplexFFT
+    private var progress = ComplexFFT.Progress()
     private var aRe: SampleMemory
     private var aIm: SampleMemory
     private var bRe: SampleMemory
@@ -109,17 +110,34 @@ public struct RealFFT: ~Copyable, Sendable {
 // The steps, for those that work on the spectrum where it is. A spectrum and a block are always found in the planes
 // `a`; a transform begins with `a` or with `b`, so that it ends in `a`.
 extension RealFFT {
+    /// The number of steps of a transform that is made step by step, each in about the same time.
+    var stepCount: Int { @_noLocks @_noAllocation get { fft.passCount } }
+
     /// Transforms a part of a signal to its spectrum in `a`.
     @_noLocks @_noAllocation
     mutating func analyse(_ signal: borrowing Samples, from start: Int, count: Int) {
+        for step in 0..<stepCount { analyse(signal, from: start, count: count, step: step) }
+    }
+
+    /// Does one of the ``stepCount`` steps of an analysis. Until the last one the transform must serve for nothing else.
+    @_noLocks @_noAllocation
+    mutating func analyse(_ signal: borrowing Samples, from start: Int, count: Int, step: Int) {
         if fft.endsWhereItBegan {
-            RealFFT.unzip(signal, from: start, count: min(count, size), into: &aRe, &aIm)
-            fft.transform(&aRe, &aIm, &bRe, &bIm)
+            if step == 0 {
+                RealFFT.unzip(signal, from: start, count: min(count, size), into: &aRe, &aIm)
+                progress = fft.begin(aRe, aIm, &bRe, &bIm)
+            } else {
+                fft.goOn(&progress, &aRe, &aIm, &bRe, &bIm)
+            }
         } else {
-            RealFFT.unzip(signal, from: start, count: min(count, size), into: &bRe, &bIm)
-            fft.transform(&bRe, &bIm, &aRe, &aIm)
+            if step == 0 {
+                RealFFT.unzip(signal, from: start, count: min(count, size), into: &bRe, &bIm)
+                progress = fft.begin(bRe, bIm, &aRe, &aIm)
+            } else {
+                fft.goOn(&progress, &bRe, &bIm, &aRe, &aIm)
+            }
         }
-        RealFFT.split(&aRe, &aIm, turnRe, turnIm, half: size / 2)
+        if step == stepCount &- 1 { RealFFT.split(&aRe, &aIm, turnRe, turnIm, half: size / 2) }
     }
 
     /// Transforms the first `count` samples of a memory to their spectrum in `a`.
@@ -131,13 +149,27 @@ extension RealFFT {
     /// Transforms the spectrum in the planes that a transform begins with to a block in `a`.
     @_noLocks @_noAllocation
     private mutating func synthesise() {
+        for step in 0..<stepCount { synthesise(step: step) }
+    }
+
+    /// Does one of the steps of that.
+    @_noLocks @_noAllocation
+    private mutating func synthesise(step: Int) {
         // Planes exchanged, the same transform is the inverse one.
         if fft.endsWhereItBegan {
-            RealFFT.merge(&aRe, &aIm, turnRe, turnIm, half: size / 2)
-            fft.transform(&aIm, &aRe, &bIm, &bRe)
+            if step == 0 {
+                RealFFT.merge(&aRe, &aIm, turnRe, turnIm, half: size / 2)
+                progress = fft.begin(aIm, aRe, &bIm, &bRe)
+            } else {
+                fft.goOn(&progress, &aIm, &aRe, &bIm, &bRe)
+            }
         } else {
-            RealFFT.merge(&bRe, &bIm, turnRe, turnIm, half: size / 2)
-            fft.transform(&bIm, &bRe, &aIm, &aRe)
+            if step == 0 {
+                RealFFT.merge(&bRe, &bIm, turnRe, turnIm, half: size / 2)
+                progress = fft.begin(bIm, bRe, &aIm, &aRe)
+            } else {
+                fft.goOn(&progress, &bIm, &bRe, &aIm, &aRe)
+            }
         }
     }
 
@@ -174,19 +206,23 @@ extension RealFFT {
         unsafe (planes + stride).copySamples(from: aIm.base, count: bins)
     }
 
-    /// Makes a block of a spectrum in two planes that lie `stride` floats apart, and copies it to an address.
+    /// Does one of the ``stepCount`` steps from a spectrum in two planes that lie `stride` floats apart to a block at an
+    /// address. Until the last one the transform must serve for nothing else.
     @_noLocks @_noAllocation
     mutating func synthesise(
-        from planes: UnsafePointer<Float>, stride: Int, into block: UnsafeMutablePointer<Float>
+        from planes: UnsafePointer<Float>, stride: Int, into block: UnsafeMutablePointer<Float>, step: Int
     ) {
-        if fft.endsWhereItBegan {
-            unsafe aRe.base.copySamples(from: planes, count: bins)
-            unsafe aIm.base.copySamples(from: planes + stride, count: bins)
-        } else {
-            unsafe bRe.base.copySamples(from: planes, count: bins)
-            unsafe bIm.base.copySamples(from: planes + stride, count: bins)
+        if step == 0 {
+            if fft.endsWhereItBegan {
+                unsafe aRe.base.copySamples(from: planes, count: bins)
+                unsafe aIm.base.copySamples(from: planes + stride, count: bins)
+            } else {
+                unsafe bRe.base.copySamples(from: planes, count: bins)
+                unsafe bIm.base.copySamples(from: planes + stride, count: bins)
+            }
         }
-        synthesise()
+        synthesise(step: step)
+        if step < stepCount &- 1 { return }
         var span = unsafe MutableSpan(_unsafeStart: block, count: size)
         unpack(into: &span)
     }

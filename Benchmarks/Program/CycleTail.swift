@@ -1,0 +1,53 @@
+import CBench
+import RenderStack
+
+/// The times of cycles of 64 frames, each begun when it is due, and beside each one that of a reference: sums of products that
+/// take as long as the median, without a job or a branch. The two take turns at being first.
+struct CycleTail {
+    private(set) var cycles: [Double] = []
+    private(set) var reference: [Double] = []
+    let isRealtime: Bool
+
+    init(of renderer: Renderer, seconds: Double) {
+        var block = AudioBlock(channels: 2, frames: Score.cycle)
+        isRealtime = bench_realtime(60) == 0
+        var work = Reference()
+        let period = Double(Score.cycle) * 1e9 / Score.sampleRate
+        // Before the measurement the reference finds its length, three times.
+        let trials = [750, 1_500, 2_250]
+        let (first, start) = (3_000, HostClock.now)
+        for cycle in 0..<(first + Int(seconds * 1e9 / period)) {
+            let due = start + Int64(Double(cycle) * period)
+            bench_sleep(due)
+            if cycle % 2 == 1 { reference.append(time { work.run() }) }
+            cycles.append(time { renderer.render(into: &block, hostTime: due) })
+            if cycle % 2 == 0 { reference.append(time { work.run() }) }
+            if trials.contains(cycle) { work.scale(median(cycles) / max(1, median(reference))) }
+            if trials.contains(cycle) || cycle == first - 1 { (cycles, reference) = ([], []) }
+        }
+        if work.sum.isNaN { stop("the reference has lost its sum") }
+    }
+
+    /// Sums of products over as much memory as the render thread's part of a response has.
+    private struct Reference {
+        private let numbers = noise(32_768, seed: 3)
+        private var place = 0
+        private var length = 1_000
+        private(set) var sum: Float = 0
+
+        mutating func run() {
+            for _ in 0..<length {
+                sum += numbers[place] * numbers[32_767 - place]
+                place = (place + 1) & 32_767
+            }
+        }
+
+        mutating func scale(_ ratio: Double) { length = max(16, Int(Double(length) * ratio)) }
+    }
+}
+
+private func time(_ work: () -> Void) -> Double {
+    let begin = HostClock.now
+    work()
+    return Double(HostClock.now - begin)
+}
