@@ -131,11 +131,11 @@ struct StretchSpectra: ~Copyable, Sendable {
             }
         }
         nowIsFirst = !nowIsFirst
-        for i in 0..<5 &* stride { sums[i] = 0 }
         if !isSteady { isInPhase = false }
-        analysisSteps = channelCount &* (isSteady ? 1 : 2) &* fft.stepCount
+        // Besides those of a transform, one that hands on what comes of it.
+        analysisSteps = channelCount &* (isSteady ? 1 : 2) &* (fft.analysisSteps &+ 1)
         turnSteps = isInPhase ? 1 : StretchSpectra.lockSteps &+ 2
-        synthesisSteps = isInPhase && step == 1 ? 0 : channelCount &* fft.stepCount
+        synthesisSteps = isInPhase && step == 1 ? 0 : channelCount &* (fft.synthesisSteps &+ 1)
         done = 0
         isUnderWay = true
     }
@@ -167,14 +167,17 @@ struct StretchSpectra: ~Copyable, Sendable {
     /// block a hop before.
     @_noLocks @_noAllocation
     private mutating func analyse(_ number: Int) {
-        let steps = fft.stepCount
+        let steps = fft.analysisSteps &+ 1
         let (transform, part) = (number / steps, number % steps)
         let isEarlier = !isSteady && transform & 1 == 1
         let channel = isSteady ? transform : transform / 2
-        let row = 2 &* channel &+ (isEarlier ? 1 : 0)
-        let block = unsafe Samples(at: blocks.base + row &* size, count: size)
-        fft.analyse(block, from: 0, count: size, step: part)
-        if part < steps &- 1 { return }
+        if number == 0 { for i in 0..<5 &* stride { sums[i] = 0 } }
+        if part < steps &- 1 {
+            let row = 2 &* channel &+ (isEarlier ? 1 : 0)
+            let block = unsafe Samples(at: blocks.base + row &* size, count: size)
+            fft.analyse(block, from: 0, count: size, step: part)
+            return
+        }
         let target = unsafe isEarlier ? scratch.base + StretchSpectra.margin : planes(channel, isNow: true)
         unsafe fft.copySpectrum(to: target, stride: stride)
         if !isSteady && !isEarlier { return }
@@ -184,7 +187,7 @@ struct StretchSpectra: ~Copyable, Sendable {
     }
 
     /// The steps in which the bins are gone through from the loudest to the softest, which take longest.
-    private static var lockSteps: Int { @_noLocks @_noAllocation get { 12 } }
+    private static var lockSteps: Int { @_noLocks @_noAllocation get { 24 } }
 
     /// Does a step of finding how bins turn: first how each would by itself, then which follow their neighbours.
     @_noLocks @_noAllocation
@@ -220,13 +223,16 @@ struct StretchSpectra: ~Copyable, Sendable {
     private mutating func synthesise(_ number: Int) {
         // The block is as it was.
         if isInPhase && step == 1 { return }
-        let (channel, part) = (number / fft.stepCount, number % fft.stepCount)
+        let steps = fft.synthesisSteps &+ 1
+        let (channel, part) = (number / steps, number % steps)
         let turned = unsafe scratch.base + StretchSpectra.margin
-        if part == 0 {
-            unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
-            if step != 1 { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
+        if part > 0 {
+            unsafe fft.synthesise(
+                from: turned, stride: stride, into: blocks.base + 2 &* channel &* size, step: part &- 1)
+            return
         }
-        unsafe fft.synthesise(from: turned, stride: stride, into: blocks.base + 2 &* channel &* size, step: part)
+        unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
+        if step != 1 { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
     }
 
     /// Adds the block of output to a ring of a block's length, in which it begins at `start`.

@@ -110,19 +110,21 @@ public struct RealFFT: ~Copyable, Sendable {
 // The steps, for those that work on the spectrum where it is. A spectrum and a block are always found in the planes
 // `a`; a transform begins with `a` or with `b`, so that it ends in `a`.
 extension RealFFT {
-    /// The number of steps of a transform that is made step by step, each in about the same time.
-    var stepCount: Int { @_noLocks @_noAllocation get { fft.passCount } }
+    /// The number of steps of an analysis that is made step by step, each in about the same time.
+    var analysisSteps: Int { @_noLocks @_noAllocation get { fft.passCount &+ 1 } }
 
     /// Transforms a part of a signal to its spectrum in `a`.
     @_noLocks @_noAllocation
     mutating func analyse(_ signal: borrowing Samples, from start: Int, count: Int) {
-        for step in 0..<stepCount { analyse(signal, from: start, count: count, step: step) }
+        for step in 0..<analysisSteps { analyse(signal, from: start, count: count, step: step) }
     }
 
-    /// Does one of the ``stepCount`` steps of an analysis. Until the last one the transform must serve for nothing else.
+    /// Does one of the ``analysisSteps``. Until the last one the transform must serve for nothing else.
     @_noLocks @_noAllocation
     mutating func analyse(_ signal: borrowing Samples, from start: Int, count: Int, step: Int) {
-        if fft.endsWhereItBegan {
+        if step == fft.passCount {
+            RealFFT.split(&aRe, &aIm, turnRe, turnIm, half: size / 2)
+        } else if fft.endsWhereItBegan {
             if step == 0 {
                 RealFFT.unzip(signal, from: start, count: min(count, size), into: &aRe, &aIm)
                 progress = fft.begin(aRe, aIm, &bRe, &bIm)
@@ -137,7 +139,6 @@ extension RealFFT {
                 fft.goOn(&progress, &bRe, &bIm, &aRe, &aIm)
             }
         }
-        if step == stepCount &- 1 { RealFFT.split(&aRe, &aIm, turnRe, turnIm, half: size / 2) }
     }
 
     /// Transforms the first `count` samples of a memory to their spectrum in `a`.
@@ -149,26 +150,24 @@ extension RealFFT {
     /// Transforms the spectrum in the planes that a transform begins with to a block in `a`.
     @_noLocks @_noAllocation
     private mutating func synthesise() {
-        for step in 0..<stepCount { synthesise(step: step) }
+        for step in 0...fft.passCount { synthesise(step: step) }
     }
 
-    /// Does one of the steps of that.
+    /// Does one of the steps of that: before the passes it turns the spectrum to that of pairs.
     @_noLocks @_noAllocation
     private mutating func synthesise(step: Int) {
         // Planes exchanged, the same transform is the inverse one.
         if fft.endsWhereItBegan {
-            if step == 0 {
-                RealFFT.merge(&aRe, &aIm, turnRe, turnIm, half: size / 2)
-                progress = fft.begin(aIm, aRe, &bIm, &bRe)
-            } else {
-                fft.goOn(&progress, &aIm, &aRe, &bIm, &bRe)
+            switch step {
+            case 0: RealFFT.merge(&aRe, &aIm, turnRe, turnIm, half: size / 2)
+            case 1: progress = fft.begin(aIm, aRe, &bIm, &bRe)
+            default: fft.goOn(&progress, &aIm, &aRe, &bIm, &bRe)
             }
         } else {
-            if step == 0 {
-                RealFFT.merge(&bRe, &bIm, turnRe, turnIm, half: size / 2)
-                progress = fft.begin(bIm, bRe, &aIm, &aRe)
-            } else {
-                fft.goOn(&progress, &bIm, &bRe, &aIm, &aRe)
+            switch step {
+            case 0: RealFFT.merge(&bRe, &bIm, turnRe, turnIm, half: size / 2)
+            case 1: progress = fft.begin(bIm, bRe, &aIm, &aRe)
+            default: fft.goOn(&progress, &bIm, &bRe, &aIm, &aRe)
             }
         }
     }
@@ -206,12 +205,20 @@ extension RealFFT {
         unsafe (planes + stride).copySamples(from: aIm.base, count: bins)
     }
 
-    /// Does one of the ``stepCount`` steps from a spectrum in two planes that lie `stride` floats apart to a block at an
+    /// The number of steps of a synthesis that is made step by step.
+    var synthesisSteps: Int { @_noLocks @_noAllocation get { fft.passCount &+ 2 } }
+
+    /// Does one of the ``synthesisSteps`` from a spectrum in two planes that lie `stride` floats apart to a block at an
     /// address. Until the last one the transform must serve for nothing else.
     @_noLocks @_noAllocation
     mutating func synthesise(
         from planes: UnsafePointer<Float>, stride: Int, into block: UnsafeMutablePointer<Float>, step: Int
     ) {
+        if step > fft.passCount {
+            var span = unsafe MutableSpan(_unsafeStart: block, count: size)
+            unpack(into: &span)
+            return
+        }
         if step == 0 {
             if fft.endsWhereItBegan {
                 unsafe aRe.base.copySamples(from: planes, count: bins)
@@ -222,9 +229,6 @@ extension RealFFT {
             }
         }
         synthesise(step: step)
-        if step < stepCount &- 1 { return }
-        var span = unsafe MutableSpan(_unsafeStart: block, count: size)
-        unpack(into: &span)
     }
 
     /// The number of floats that ``copySpectrum(into:_:)`` needs.
