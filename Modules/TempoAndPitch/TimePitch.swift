@@ -15,7 +15,7 @@ public import RenderCore
 ///
 /// The channels stay in phase with each other: equal ones stay equal, bit for bit. The work on a block is spread over the
 /// cycles. At a rate of 1 and a pitch of 0 the sound is the inner renderer's, delayed; see `TimeStretch` for what is done
-/// else, and <doc:TempoAndPitch> for how good it is.
+/// else, and <doc:ChangingTempoAndPitch> for how good it is.
 ///
 /// The inner renderer has the outer one's sample rate, its own stack, sample clock, messages and events. It is called for
 /// as many frames as the rate needs, and can be exchanged while it runs.
