@@ -4,14 +4,16 @@
 BACKENDS = "JACKBackendTests|ALSABackendTests"
 
 # The debug build is that of AddressSanitizer. What is not in it runs in the release build alone: the filters, tones, dynamics,
-# distortion and modulation, which are safe code and whose figures take long; the figures of Reverb, of measured responses and of
-# loudness, and the contract of tones, which take minutes; the fuzzer's processes, which have so little memory that no sanitizer
+# distortion and modulation, which are safe code and whose figures take long; the figures of Reverb, of measured responses, of
+# loudness, of heard pitches and attacks and of stretched files, and the contract of tones, which take minutes; the fuzzer's processes, which have so little memory that no sanitizer
 # starts in them; the extreme rates, forged headers and pitches, which take minutes too.
 ADDRESS_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
                    "ReverberationTests RenderStackTestingTests RealtimeWatchTests JACKBackendTests ALSABackendTests duplex")
 NOT_ADDRESS = ("FuzzTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests|"
                "[.]ReverbTests/(?!hostile|channels)|ConvolutionChangeTests/pinkNoise|"
-               "ImpulseResponseTests/(anEvenDecay|noiseBehind|aSweepFinds)|LoudnessMeterTests/(gates|range)|OurModulesTests/tone")
+               "ImpulseResponseTests/(anEvenDecay|noiseBehind|aSweepFinds)|LoudnessMeterTests/(gates|range)|OurModulesTests/tone|"
+               "FilePlayerStretchTests/(change|engine|knob)|RoomFigureTests/modulation|"
+               "PitchTrackerTests/(clarity|tones|voices)|OnsetTapTests/(change|drums|strings|tempo)")
 
 THREAD = "StressTests|HostileTests"
 NOT_THREAD = "ExtremeModuleTests"
