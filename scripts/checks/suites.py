@@ -4,9 +4,10 @@
 BACKENDS = "JACKBackendTests|ALSABackendTests"
 
 # The debug build is that of AddressSanitizer. What is not in it runs in the release build alone: the filters, tones, dynamics,
-# distortion and modulation, which are safe code and whose figures take long; the figures of Reverb, of measured responses, of
-# loudness, of heard pitches and attacks and of stretched files, and the contract of tones, which take minutes; the fuzzer's processes, which have so little memory that no sanitizer
-# starts in them; the extreme rates, forged headers and pitches, which take minutes too.
+# distortion, modulation, tempo and pitch, which are safe code and whose figures take long; the figures of Reverb, of measured
+# responses, of loudness, of heard pitches and attacks and of stretched files, and the contract of tones, which take minutes; the
+# fuzzer's processes, which have so little memory that no sanitizer starts in them; the extreme rates, forged headers and
+# pitches, which take minutes too.
 ADDRESS_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
                    "ReverberationTests RenderStackTestingTests RealtimeWatchTests JACKBackendTests ALSABackendTests duplex")
 NOT_ADDRESS = ("FuzzTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests|"
