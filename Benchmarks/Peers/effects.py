@@ -1,5 +1,5 @@
-"""W6, W7 and W8: effects, rooms and another tempo for a stereo sound. What they are fed with, and whether what comes out has been
-worked on.
+"""W6, W7 and W8: effects, rooms and another tempo for a stereo sound. This module makes the sounds that they get, and checks
+that they have worked on them.
 
 A check is a sentence when the work is not done (then the row has no figure), else a note and whether the same work is done.
 """

@@ -152,7 +152,7 @@ static void clear_atoms(void) {
     }
 }
 
-// What a plug-in hands to a worker is done at once.
+// The worker does at once what a plug-in schedules.
 static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size, const void *data) {
     LilvInstance *instance = *(LilvInstance **)handle;
     const LV2_Worker_Interface *worker = lilv_instance_get_extension_data(instance, LV2_WORKER__interface);

@@ -149,7 +149,7 @@ func run() async throws {
         let tail: CycleTail
         if words[1] == "W8-stretch" {
             let sound = [noise(48_000, seed: 1), noise(48_000, seed: 2)]
-            let renderers = try Effects.stretchers(sound)
+            let renderers = try Effects.stretchers(sound, counts: [1])
             tail = CycleTail(of: renderers[0].renderer, seconds: options.seconds(10))
         } else {
             let rooms = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")

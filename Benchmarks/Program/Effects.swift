@@ -22,9 +22,9 @@ enum Effects {
         }
     }
 
-    /// Returns renderers in which a sound is a quarter faster at its own pitch: with one `TimePitch`, and with nine.
-    static func stretchers(_ input: [[Float]]) throws -> [RendererLine] {
-        try [1, 9].map { (count: Int) -> RendererLine in
+    /// Returns renderers in which a sound is a quarter faster at its own pitch, with so many `TimePitch` each.
+    static func stretchers(_ input: [[Float]], counts: [Int] = [1, 9]) throws -> [RendererLine] {
+        try counts.map { (count: Int) -> RendererLine in
             let modules = try (0..<count).map { _ -> TimePitch in
                 let source = Around(input)
                 let module = TimePitch(

@@ -21,15 +21,8 @@ public final class Varispeed: Generator {
     /// Channels that are pushed, unless the stack has fewer.
     public let channelCount: Int
 
-    private let inner: ManagedValue<InnerRenderer>
+    private let inner: ExchangeableRenderer
     private let resampler: RenderState<Resampler>
-    private let pendingReset = PendingReset()
-    private let newest: Lock<Newest>
-
-    private struct Newest {
-        var renderer: Renderer
-        var sampleRate: Double?
-    }
 
     private static let speeds = 0.25...4.0
     /// Frames of the filter's delay at a speed of 1.
@@ -41,8 +34,7 @@ public final class Varispeed: Generator {
     public init(_ renderer: Renderer) {
         let count = renderer.channelCount
         channelCount = count
-        newest = Lock(Newest(renderer: renderer))
-        inner = ManagedValue(InnerRenderer(renderer))
+        inner = ExchangeableRenderer(renderer, channels: count)
         resampler = RenderState(Resampler(channels: count, steps: 1...1))
         lookAhead = Resampler.lookAhead(for: Varispeed.speeds)
     }
@@ -55,16 +47,8 @@ public final class Varispeed: Generator {
 
     /// The inner renderer. A new one is heard from the next slice on.
     public var renderer: Renderer {
-        get { newest.withLock { $0.renderer } }
-        set {
-            let rate = newest.withLock { newest in
-                newest.renderer = newValue
-                return newest.sampleRate
-            }
-            // This runs without the lock: the renderer may be the one that this module is in.
-            newValue.configure(sampleRate: rate, channels: channelCount)
-            inner.set(InnerRenderer(newValue))
-        }
+        get { inner.renderer }
+        set { inner.renderer = newValue }
     }
 
     /// Returns the delay of the filter in frames of the outer renderer, and the latency of the inner renderer, as a
@@ -73,11 +57,7 @@ public final class Varispeed: Generator {
 
     /// Gives the inner renderer the sample rate of the outer one.
     public func prepare(_ preparation: Preparation) {
-        let renderer = newest.withLock { newest in
-            newest.sampleRate = preparation.sampleRate
-            return newest.renderer
-        }
-        renderer.configure(sampleRate: preparation.sampleRate)
+        inner.prepare(preparation)
         var new = Resampler(
             channels: min(channelCount, preparation.maximumChannelCount), steps: Varispeed.speeds, room: 4_096)
         new.reset(latency: lookAhead)
@@ -93,19 +73,18 @@ public final class Varispeed: Generator {
         guard resampler.belongs(to: context) else { return }
         let speed = speed.glide(context)
         let rate = context.sampleRate * Double(speed.end)
-        var inner = InnerRenderer.Reference()
-        self.inner.with(&context) { value, _ in inner = value.reference }
-        var resets = pendingReset.take()
+        let inner = inner.reference(&context)
+        var resets = self.inner.takeReset()
         resampler.with(&context) { resampler, context in
             inner.push(through: &resampler, at: Resampler.Step(speed, times: 1), rate: rate, resets: &resets, &context)
         }
-        if resets { pendingReset.ask() }
+        if resets { self.inner.reset() }
     }
 
     /// Empties the filter, and resets the modules of the inner renderer before it renders next. Its clock goes on.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
-        pendingReset.ask()
+        inner.reset()
         let lookAhead = lookAhead
         resampler.with(&context) { resampler, _ in resampler.reset(latency: lookAhead) }
     }

@@ -6,7 +6,7 @@ import Tones
 /// A column is one of these waves. Where the course leaps (other beats, a transport that is moved, from beats to a rate), the
 /// values go from the old course to the new one while both run on: so nothing clicks, and nothing has a corner. It takes 40 ms, or
 /// half a second where the wave moves a delay, whose change is a change of the pitch.
-/// What changes in that time is followed afterwards.
+/// The wave follows changes in that time afterwards.
 struct SlowWave: ~Copyable, Sendable {
     /// The course of the waves in a slice.
     struct Course: Sendable, BitwiseCopyable {

@@ -19,21 +19,6 @@ extension Sound {
         var engine = TimeStretch(sampleRate: sampleRate, channels: channelCount)
         let settings = TimeStretch.Settings(rate: tempo, cents: cents, keepsFormants: keepsFormants)
         let frames = Int((Double(frameCount) / tempo).rounded(.up))
-        var result = AudioBlock(channels: channelCount, frames: frames)
-        var (played, made) = (0, 0)
-        while made < frames {
-            var needed = engine.framesNeeded(settings)
-            while needed > 0 {
-                let left = min(needed, frameCount - played)
-                let pushed = left > 0 ? engine.push(block, from: played, frames: left) : engine.pushSilence(needed)
-                if pushed == 0 { break }
-                if left > 0 { played += pushed }
-                needed -= pushed
-            }
-            let pulled = engine.pull(frames - made, settings, into: &result, from: made)
-            if pulled == 0 && needed > 0 { break }
-            made += pulled
-        }
-        return Sound(result, sampleRate: sampleRate)
+        return Sound(engine.stretched(block, settings, frames: frames), sampleRate: sampleRate)
     }
 }

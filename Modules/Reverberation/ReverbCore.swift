@@ -25,7 +25,7 @@ struct ReverbCore: ~Copyable, Sendable {
     private let shortestStage: Int
     /// The early reflections of each channel against the mean path, and before each channel's what goes into the network.
     private let places: RenderMemory<Float>
-    /// The same as taps, at present and at the end of a fade.
+    /// Those places as taps, at present and at the end of a fade.
     private var taps: DelayTaps
     private var nextTaps: DelayTaps
 

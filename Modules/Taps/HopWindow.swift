@@ -26,7 +26,7 @@ struct HopWindow: ~Copyable {
         frames.reserveCapacity(4 * size)
     }
 
-    /// What came of an attempt to move on.
+    /// The outcome of an attempt to fill the window.
     enum Progress {
         /// There are not enough frames.
         case waits

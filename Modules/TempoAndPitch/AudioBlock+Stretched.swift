@@ -27,18 +27,11 @@ extension AudioBlock {
         let settings = TimeStretch.Settings(rate: rate, cents: cents, keepsFormants: keepsFormants)
         let frames = Int((Double(frameCount) / rate).rounded())
         var stretch = TimeStretch(sampleRate: sampleRate, channels: channelCount)
-        var result = AudioBlock(channels: channelCount, frames: frames)
-        var (done, played, shown) = (0, 0, 0)
-        while done < frames {
-            let needed = stretch.framesNeeded(settings)
-            let count = stretch.push(self, from: played, frames: needed)
-            played += count
-            if count < needed { stretch.pushSilence(needed - count) }
-            done += stretch.pull(min(TimeStretch.chunk, frames - done), settings, into: &result, from: done)
-            if let progress, done - shown >= 1 << 16 {
-                shown = done
-                progress(Double(done) / Double(frames))
-            }
+        var shown = 0
+        let result = stretch.stretched(self, settings, frames: frames) { done in
+            guard let progress, done - shown >= 1 << 16 else { return }
+            shown = done
+            progress(Double(done) / Double(frames))
         }
         progress?(1)
         return result

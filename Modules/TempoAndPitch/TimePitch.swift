@@ -29,15 +29,8 @@ public final class TimePitch: Generator {
     /// Channels that are pushed, unless the stack has fewer.
     public let channelCount: Int
 
-    private let inner: ManagedValue<InnerRenderer>
+    private let inner: ExchangeableRenderer
     private let stretch: RenderState<TimeStretch>
-    private let pendingReset = PendingReset()
-    private let newest: Lock<Newest>
-
-    private struct Newest {
-        var renderer: Renderer
-        var sampleRate: Double?
-    }
 
     /// Creates a module that renders with another renderer.
     ///
@@ -45,24 +38,15 @@ public final class TimePitch: Generator {
     public init(_ renderer: Renderer) {
         let count = renderer.channelCount
         channelCount = count
-        newest = Lock(Newest(renderer: renderer))
-        inner = ManagedValue(InnerRenderer(renderer))
+        inner = ExchangeableRenderer(renderer, channels: count)
         // A small one, until the rate is known.
         stretch = RenderState(TimeStretch(sampleRate: 1_000, channels: count))
     }
 
     /// The inner renderer. A new one is heard from the next slice on.
     public var renderer: Renderer {
-        get { newest.withLock { $0.renderer } }
-        set {
-            let rate = newest.withLock { newest in
-                newest.renderer = newValue
-                return newest.sampleRate
-            }
-            // This runs without the lock: the renderer may be the one that this module is in.
-            newValue.configure(sampleRate: rate, channels: channelCount)
-            inner.set(InnerRenderer(newValue))
-        }
+        get { inner.renderer }
+        set { inner.renderer = newValue }
     }
 
     /// Returns the delay at a rate of 1 and a pitch of 0, and the latency of the inner renderer, as a sum.
@@ -74,11 +58,7 @@ public final class TimePitch: Generator {
 
     /// Gives the inner renderer the sample rate of the outer one.
     public func prepare(_ preparation: Preparation) {
-        let renderer = newest.withLock { newest in
-            newest.sampleRate = preparation.sampleRate
-            return newest.renderer
-        }
-        renderer.configure(sampleRate: preparation.sampleRate)
+        inner.prepare(preparation)
         var new = TimeStretch(
             sampleRate: TimePitch.inRange(preparation.sampleRate),
             channels: min(channelCount, preparation.maximumChannelCount), spreads: true)
@@ -97,19 +77,18 @@ public final class TimePitch: Generator {
         guard stretch.belongs(to: context) else { return }
         let settings = TimeStretch.Settings(
             rate: rate.glide(context), cents: pitch.glide(context), keepsFormants: keepsFormants.isOn(context))
-        var inner = InnerRenderer.Reference()
-        self.inner.with(&context) { value, _ in inner = value.reference }
-        var resets = pendingReset.take()
+        let inner = inner.reference(&context)
+        var resets = self.inner.takeReset()
         stretch.with(&context) { stretch, context in
             inner.push(through: &stretch, with: settings, resets: &resets, &context)
         }
-        if resets { pendingReset.ask() }
+        if resets { self.inner.reset() }
     }
 
     /// Forgets the sound, and resets the modules of the inner renderer before it renders next. Its clock goes on.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
-        pendingReset.ask()
+        inner.reset()
         stretch.with(&context) { stretch, _ in stretch.reset(inputDelay: stretch.inputDelay()) }
     }
 }

@@ -114,7 +114,7 @@ INLINE f16 goals(const kernel_gain_settings *s, f16 levels) {
     return s->sign * less16(reduction, spread16(s->range));
 }
 
-// What 16 goals add to the state: by the attack, and by the release.
+// Sums up the pulls of 16 goals on the state: with the attack, and with the release.
 INLINE void pulls(const kernel_gain_settings *s, const float *levels, double *rising, double *falling) {
     f16 goal = goals(s, load16(levels));
     d8 low = first8(goal), high = last8(goal);

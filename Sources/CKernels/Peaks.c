@@ -6,7 +6,7 @@
 // that takes a long filter, which is the same to both sides. With these samples the rate is doubled, there is nothing in
 // the upper half, and eight taps are enough for all other places.
 
-// `halves[i]` lies between `behind[i - 1]` and `behind[i]`. What is 16 frames further on is needed again 16 taps later: so taps
+// `halves[i]` lies between `behind[i - 1]` and `behind[i]`. A sample 16 frames further on is needed again 16 taps later: so taps
 // are taken in steps of 16, and samples stay in registers, because loading them would take longer than the sums. All forms add up
 // in this order.
 enum { half_taps = 128, half_step = 16, half_rounds = half_taps / half_step };

@@ -231,7 +231,7 @@ INLINE f8 times_from(int32_t first) {
     return __builtin_convertvector(steps + first, f8);
 }
 
-// What is older than the ring counts as zero.
+// A sample older than the ring counts as zero.
 INLINE f8 since(f8 x, int32_t age, int32_t delay) {
     const i8 steps = {0, 1, 2, 3, 4, 5, 6, 7};
     return (f8)((i8)x & (steps + age >= delay));

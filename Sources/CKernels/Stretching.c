@@ -72,7 +72,7 @@ INLINE void stretch_turns_body(float *sums, const float *turns, float excess, si
         // A block's middle is where its window is highest: there the phases of neighbours are alike, while those of a
         // transform that begins at the block's first sample are half a turn apart.
         f8 angle = angle8(-load8(lowRe + i), -load8(lowIm + i));
-        // What seems to be at the ends of the window is a lobe beside a sine's, which turns as the sine does.
+        // A bin that seems to be at an end of the window is a lobe beside a sine's, and turns as the sine does.
         f8 share = (0.485f - magnitude8(angle)) * 8.0f;
         share = choose8(share > 1.0f, spread8(1), choose8(share > 0.0f, share, spread8(0)));
         f8 turn = angle * share * excess;
@@ -114,7 +114,7 @@ static inline int32_t level_of(float power) {
     return (int32_t)(bits >> 21) & (levels - 1);
 }
 
-// What is still to be looked at waits in a list for each level. Numbers below `count` are bins of the block before, those from
+// Each level has a list of the bins that are still to be looked at. Numbers below `count` are bins of the block before, those from
 // `count` on are bins of this block, whose neighbours may turn as they do.
 void kernel_stretch_lock(
     const float *before, const float *sums, float *turns, int32_t *links, int32_t *heads, size_t stride, size_t count,

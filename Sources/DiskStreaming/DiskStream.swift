@@ -98,7 +98,7 @@ internal import Synchronization
     package func fill(atLeast frames: Int) {
         filler.withLock { filler in
             let last = unsafe core.pointee.wanted.load(ordering: .acquiring) &+ Int64(frames)
-            // What is stretched costs more than what a disk reads ahead.
+            // Stretched frames take longer than read ones, so that fewer are made at once.
             let chunk = stretch.isNone ? StreamFiller.chunk : 1_024
             while !filler.isDone && filler.written < last, unsafe filler.fill(core.pointee, frames: chunk) > 0 {}
         }

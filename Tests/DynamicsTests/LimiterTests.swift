@@ -41,7 +41,7 @@ import Testing
     func renderer(
         _ limiter: Limiter, _ input: [[Float]], sampleRate: Double = 48_000, tracks: [[[Float]]] = []
     ) throws -> Renderer {
-        let sources = (tracks.isEmpty ? [input] : tracks).map { Source($0) }
+        let sources = (tracks.isEmpty ? [input] : tracks).map { Playback($0) }
         let layout = StackLayout(slots: 8, channels: 64, frames: 512)
         return try Renderer(
             sampleRate: sampleRate, channels: input.count, auxiliaryOutputs: tracks.map(\.count), layout: layout
@@ -254,45 +254,6 @@ import Testing
     func contractOfTracks() {
         let contract = ModuleContract { Limiter(ceiling: -20, release: 0.02, tracks: 2) }
         #expect(contract.violations() == [])
-    }
-}
-
-/// Plays samples once, then silence.
-private final class Source: Generator {
-    private struct Line: ~Copyable, Sendable {
-        var samples: RenderMemory<Float>
-        let frames: Int
-        var position = 0
-
-        init(_ input: [[Float]]) {
-            frames = input[0].count
-            samples = RenderMemory(repeating: 0, count: input.count * frames)
-            var all = samples.span
-            for (i, sample) in input.joined().enumerated() { all[i] = sample }
-        }
-    }
-    private let line: RenderState<Line>
-    private let channels: Int
-
-    init(_ input: [[Float]]) {
-        line = RenderState(Line(input))
-        channels = input.count
-    }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        let channels = channels
-        context.push(channels: channels)
-        line.with(&context) { line, context in
-            let (frames, position) = (line.frames, line.position)
-            let count = min(frames - position, context.frameCount)
-            line.position += count
-            var top = context.top
-            for channel in 0..<channels {
-                var samples = top[channel]
-                for i in 0..<count { samples[i] = line.samples[channel * frames + position + i] }
-            }
-        }
     }
 }
 

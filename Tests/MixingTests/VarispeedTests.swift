@@ -3,31 +3,6 @@ import RenderStack
 import TestSupport
 import Testing
 
-/// A sine that is a function of the sample clock.
-private final class ClockSine: Generator {
-    let frequency: Double
-    init(_ frequency: Double) { self.frequency = frequency }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.pushUninitialized(channels: 1)
-        let (start, rate) = (context.sampleTime, context.sampleRate)
-        var top = context.top
-        var samples = top[0]
-        for i in samples.indices {
-            let turns = frequency / rate * Double(start + Int64(i))
-            samples[i] = Float(0.5 * RenderMath.sin(2 * Double.pi * (turns - Double(Int64(turns)))))
-        }
-    }
-}
-
-private func renderer(_ module: some Generator, rate: Double = 48_000) throws -> Renderer {
-    try Renderer(sampleRate: rate, channels: 1, layout: StackLayout(slots: 4, channels: 2, frames: 64)) { context in
-        context.run(module)
-        context.output()
-    }
-}
-
 /// Keeps the filters, which would be computed anew for each test.
 private let filters = Resampler(channels: 1, steps: 0.25...4)
 
@@ -35,11 +10,11 @@ private let filters = Resampler(channels: 1, steps: 0.25...4)
 struct VarispeedTests {
     @Test("A speed multiplies every frequency", arguments: [0.25, 0.5, 0.9, 1, 1.5, 4])
     func speed(_ speed: Double) throws {
-        let machine = Varispeed(try renderer(ClockSine(1_000)))
+        let machine = Varispeed(try monoRenderer(ClockSine(1_000)))
         machine.speed.value = Float(speed)
         let exact = Double(machine.speed.value)
         let inner = machine.renderer
-        let outer = try renderer(machine)
+        let outer = try monoRenderer(machine)
         let result = render(outer, frames: 4_000)[0]
         let fit = SineFit(result[2_000...], frequency: exact * 1_000 / 48_000, from: 2_000)
         #expect(fit.signalToNoise >= 120 && abs(fit.gain(over: 0.5)) < 0.01)
@@ -49,8 +24,8 @@ struct VarispeedTests {
 
     @Test("At a speed of 1 it is as late as it says")
     func latency() throws {
-        let machine = Varispeed(try renderer(ClockSine(1_000)))
-        let result = render(try renderer(machine), frames: 2_000)[0]
+        let machine = Varispeed(try monoRenderer(ClockSine(1_000)))
+        let result = render(try monoRenderer(machine), frames: 2_000)[0]
         #expect(machine.latency(at: 48_000) == 224)
         let fit = SineFit(result[1_000...], frequency: 1_000 / 48_000, from: 1_000 - 224)
         #expect(abs(fit.turns) < 1e-6)
@@ -74,8 +49,8 @@ struct VarispeedTests {
     func cycles(lengths: [Int]) throws {
         _ = filters.lookAhead
         func run(_ lengths: [Int]) throws -> [Float] {
-            let machine = Varispeed(try renderer(ClockSine(1_234)))
-            let outer = try renderer(machine)
+            let machine = Varispeed(try monoRenderer(ClockSine(1_234)))
+            let outer = try monoRenderer(machine)
             try outer.transaction(at: .sample(100)) { machine.speed.value = 1.7 }
             try outer.transaction(at: .sample(1_000)) { machine.speed.value = 0.6 }
             return render(outer, frames: 2_000, cycles: lengths)[0]
@@ -85,8 +60,8 @@ struct VarispeedTests {
 
     @Test("A change of speed glides: no step, no click")
     func glide() throws {
-        let machine = Varispeed(try renderer(ClockSine(1_000)))
-        let outer = try renderer(machine)
+        let machine = Varispeed(try monoRenderer(ClockSine(1_000)))
+        let outer = try monoRenderer(machine)
         _ = render(outer, frames: 1_000)
         machine.speed.value = 2
         let result = render(outer, frames: 3_000)[0]
@@ -103,7 +78,7 @@ struct VarispeedTests {
     func exchange() throws {
         let (first, second) = (Renderer(channels: 1), Renderer(channels: 2))
         let machine = Varispeed(first)
-        let outer = try renderer(machine, rate: 44_100)
+        let outer = try monoRenderer(machine, rate: 44_100)
         #expect(first.sampleRate == 44_100)
         outer.configure(sampleRate: 96_000)
         #expect(first.sampleRate == 96_000)
@@ -114,13 +89,13 @@ struct VarispeedTests {
 
     @Test("Reset repeats, bit for bit; silence stays silent")
     func reset() throws {
-        let machine = Varispeed(try renderer(Constant(0.5)))
+        let machine = Varispeed(try monoRenderer(Constant(0.5)))
         machine.speed.value = 1.3
-        let outer = try renderer(machine)
+        let outer = try monoRenderer(machine)
         let first = render(outer, frames: 600)[0]
         #expect(first[0] == 0 && abs(first[599] - 0.5) < 1e-5)
         try outer.messages.send { context in context.reset(machine) }
         #expect(render(outer, frames: 600)[0] == first)
-        #expect(render(try renderer(Varispeed(Renderer())), frames: 300)[0].allSatisfy { $0 == 0 })
+        #expect(render(try monoRenderer(Varispeed(Renderer())), frames: 300)[0].allSatisfy { $0 == 0 })
     }
 }

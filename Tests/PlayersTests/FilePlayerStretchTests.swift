@@ -7,24 +7,11 @@ import Testing
         (0..<count).map { Float(0.5 * RenderMath.sin(2 * .pi * (frequency / 48_000 * Double($0)))) }
     }
 
-    /// What the engine by itself makes of samples, silent behind the end.
+    /// Returns samples as the engine by itself stretches them, silent behind the end.
     private func stretched(_ samples: [Float], rate: Double, cents: Double = 0, frames: Int) -> [Float] {
         var engine = TimeStretch(sampleRate: 48_000, channels: 1)
         let settings = TimeStretch.Settings(rate: rate, cents: cents)
-        let input = AudioBlock([samples])
-        var output = AudioBlock(channels: 1, frames: frames)
-        var (read, made) = (0, 0)
-        while made < frames {
-            var needed = engine.framesNeeded(settings)
-            while needed > 0 {
-                let count = min(needed, samples.count - read)
-                let pushed = count > 0 ? engine.push(input, from: read, frames: count) : engine.pushSilence(needed)
-                if count > 0 { read += pushed }
-                needed -= pushed
-            }
-            made += engine.pull(frames - made, settings, into: &output, from: made)
-        }
-        return output.array(0)
+        return engine.stretched(AudioBlock([samples]), settings, frames: frames).array(0)
     }
 
     @Test("At rate 1 and pitch 0 the samples are the file's, whatever was set before") func plain() throws {

@@ -59,23 +59,7 @@ private struct Drums {
     private func onsets(
         _ samples: [Float], rate: Double = 48_000, cycles: [Int] = [512], _ tap: OnsetTap
     ) throws -> [OnsetTap.Onset] {
-        let player = BufferPlayer(channels: 1)
-        player.schedule(Sound(AudioBlock([samples]), sampleRate: rate))
-        let renderer = try Renderer(sampleRate: rate, channels: 1) { context in
-            context.run(player)
-            context.run(tap)
-            context.output()
-        }
-        player.play()
-        var found: [OnsetTap.Onset] = []
-        var done = 0
-        while done < samples.count {
-            let count = min(max(64, min(96_000, Int(rate))), samples.count - done)
-            _ = render(renderer, frames: count, cycles: cycles)
-            done += count
-            found += tap.read()
-        }
-        return found
+        try play(samples, rate: rate, cycles: cycles, through: tap, lookingEvery: Int(rate)) { tap.read() }
     }
 
     /// Returns the frames that were found, those that should have been and were not, and the largest distance.

@@ -61,22 +61,9 @@ enum SyntheticVoice {
     private func readings(
         _ samples: [Float], rate: Double = 48_000, cycles: [Int] = [512], _ tracker: PitchTracker
     ) throws -> [PitchTracker.Reading] {
-        let player = BufferPlayer(channels: 1)
-        player.schedule(Sound(AudioBlock([samples]), sampleRate: rate))
-        let renderer = try Renderer(sampleRate: rate, channels: 1) { context in
-            context.run(player)
-            context.run(tracker)
-            context.output()
-        }
-        player.play()
-        var found: [PitchTracker.Reading] = []
-        var done = 0
-        while done < samples.count {
-            let count = min(max(64, min(96_000, Int(rate / 2))), samples.count - done)
-            _ = render(renderer, frames: count, cycles: cycles)
-            done += count
-            found += tracker.read()
-        }
+        let found = try play(
+            samples, rate: rate, cycles: cycles, through: tracker, lookingEvery: Int(rate / 2)
+        ) { tracker.read() }
         #expect(tracker.lostFrameCount == 0)
         return found
     }

@@ -42,17 +42,6 @@ import Testing
     /// Plays the first channel's sound; a reset without a delay makes up for the latency of both ways.
     private func play(_ rate: Double, spreads: Bool) -> [Float] {
         var stretch = TimeStretch(sampleRate: 48_000, channels: 2, spreads: spreads)
-        let settings = TimeStretch.Settings(rate: rate, cents: 100)
-        let frames = 12_000
-        var result = AudioBlock(channels: 2, frames: frames)
-        var (done, played) = (0, 0)
-        while done < frames {
-            let needed = stretch.framesNeeded(settings)
-            let count = stretch.push(Self.sound, from: played, frames: needed)
-            played += count
-            if count < needed { stretch.pushSilence(needed - count) }
-            done += stretch.pull(64, settings, into: &result, from: done)
-        }
-        return result.array(0)
+        return stretch.stretched(Self.sound, TimeStretch.Settings(rate: rate, cents: 100), frames: 12_000).array(0)
     }
 }

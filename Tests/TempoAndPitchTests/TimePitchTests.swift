@@ -4,41 +4,16 @@ import RenderStackTesting
 import TestSupport
 import Testing
 
-/// A sine that is a function of the sample clock.
-private final class ClockSine: Generator {
-    let frequency: Double
-    init(_ frequency: Double) { self.frequency = frequency }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.pushUninitialized(channels: 1)
-        let (start, rate) = (context.sampleTime, context.sampleRate)
-        var top = context.top
-        var samples = top[0]
-        for i in samples.indices {
-            let turns = frequency / rate * Double(start + Int64(i))
-            samples[i] = Float(0.5 * RenderMath.sin(2 * Double.pi * (turns - Double(Int64(turns)))))
-        }
-    }
-}
-
-private func renderer(_ module: some Generator, rate: Double = 48_000) throws -> Renderer {
-    try Renderer(sampleRate: rate, channels: 1, layout: StackLayout(slots: 4, channels: 2, frames: 64)) { context in
-        context.run(module)
-        context.output()
-    }
-}
-
 @Suite("TimePitch")
 struct TimePitchTests {
     @Test("The rate changes the tempo alone, the pitch the frequencies alone")
     func eachByItself() throws {
         for (rate, cents) in [(1.25, 0.0), (0.8, 0), (1, 300), (1.5, -700)] {
-            let machine = TimePitch(try renderer(ClockSine(1_000)))
+            let machine = TimePitch(try monoRenderer(ClockSine(1_000)))
             machine.rate.value = Float(rate)
             machine.pitch.value = Float(cents)
             let inner = machine.renderer
-            let outer = try renderer(machine)
+            let outer = try monoRenderer(machine)
             let result = render(outer, frames: 60_000)[0]
             let fit = SineFit(result[30_000...], frequency: exp2(cents / 1_200) * 1_000 / 48_000, from: 30_000)
             #expect(fit.signalToNoise >= 90 && abs(fit.gain(over: 0.5)) < 0.01)
@@ -49,8 +24,8 @@ struct TimePitchTests {
 
     @Test("At rest it is as late as it says, and the sound itself")
     func latency() throws {
-        let machine = TimePitch(try renderer(ClockSine(1_000)))
-        let outer = try renderer(machine)
+        let machine = TimePitch(try monoRenderer(ClockSine(1_000)))
+        let outer = try monoRenderer(machine)
         let late = machine.latency(at: 48_000)
         let result = render(outer, frames: late + 9_000)[0]
         for n in 1..<9_000 {
@@ -63,8 +38,8 @@ struct TimePitchTests {
     @Test("Cycles of any length give the same bits, also while both glide", arguments: cycleLengths)
     func cycles(lengths: [Int]) throws {
         func run(_ lengths: [Int]) throws -> [Float] {
-            let machine = TimePitch(try renderer(ClockSine(1_234)))
-            let outer = try renderer(machine)
+            let machine = TimePitch(try monoRenderer(ClockSine(1_234)))
+            let outer = try monoRenderer(machine)
             try outer.transaction(at: .sample(100)) { machine.rate.value = 1.7 }
             try outer.transaction(at: .sample(1_000)) { machine.pitch.value = -500 }
             return render(outer, frames: 16_000, cycles: lengths)[0]
@@ -74,8 +49,8 @@ struct TimePitchTests {
 
     @Test("A change of rate or pitch makes no click")
     func sweeps() throws {
-        let machine = TimePitch(try renderer(ClockSine(500)))
-        let outer = try renderer(machine)
+        let machine = TimePitch(try monoRenderer(ClockSine(500)))
+        let outer = try monoRenderer(machine)
         var result = render(outer, frames: 16_000)[0]
         for value in [1.5, 0.6, 2, 1] as [Float] {
             machine.rate.value = value
@@ -93,7 +68,7 @@ struct TimePitchTests {
     @Test("It keeps the contract of modules")
     func contract() throws {
         let contract = ModuleContract(channels: 1) {
-            let machine = TimePitch(try renderer(Noise(.white, seed: 3)))
+            let machine = TimePitch(try monoRenderer(Noise(.white, seed: 3)))
             machine.rate.value = 1.25
             return machine
         }

@@ -17,7 +17,7 @@ typedef struct {
     double attack, release;
 } kernel_gain_settings;
 
-/// Computes magnitudes, at most 1e10: those of one channel, or the higher ones of two. What is no number is 0.
+/// Computes magnitudes, at most 1e10: those of one channel, or the higher ones of two. A sample that is no number counts as 0.
 ///
 /// @param second The second channel; `NULL` if there is none.
 /// @param lifts `true`: where a level is higher already it stays.

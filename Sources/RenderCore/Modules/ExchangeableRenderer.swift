@@ -1,18 +1,21 @@
 internal import Synchronization
 
 /// A renderer inside of a module that renders with it, at the outer one's sample rate: it can be exchanged while it runs.
-struct ExchangeableRenderer: ~Copyable, Sendable {
+package struct ExchangeableRenderer: ~Copyable, Sendable {
+    /// The channels that a new renderer gets; `nil`: it keeps its own.
+    private let channels: Int?
     private let inner: ManagedValue<InnerRenderer>
     private let newest: Lock<(renderer: Renderer, preparation: Preparation?)>
     private let pendingReset = PendingReset()
 
-    init(_ renderer: Renderer) {
+    package init(_ renderer: Renderer, channels: Int? = nil) {
+        self.channels = channels
         inner = ManagedValue(InnerRenderer(renderer))
         newest = Lock((renderer, nil), .module)
     }
 
     /// The inner renderer. A new one is heard from the next slice on.
-    var renderer: Renderer {
+    package var renderer: Renderer {
         get { newest.withLock { $0.renderer } }
         nonmutating set {
             let (old, preparation, version) = newest.withLock { newest in
@@ -21,7 +24,9 @@ struct ExchangeableRenderer: ~Copyable, Sendable {
                 return (old, newest.preparation, inner.makeVersion())
             }
             // This runs without the lock: the renderer may be the one that this module is in.
-            if let preparation { newValue.configure(sampleRate: preparation.sampleRate) }
+            if preparation != nil || channels != nil {
+                newValue.configure(sampleRate: preparation?.sampleRate, channels: channels)
+            }
             inner.exchange(InnerRenderer(newValue), version: version, whenOldIsFreed: nil, undo: nil)
             // Here it may end, with no lock held.
             withExtendedLifetime(old) {}
@@ -29,7 +34,7 @@ struct ExchangeableRenderer: ~Copyable, Sendable {
     }
 
     /// Gives the inner renderer the sample rate of the outer one.
-    func prepare(_ preparation: Preparation) {
+    package func prepare(_ preparation: Preparation) {
         let renderer = newest.withLock { newest in
             newest.preparation = preparation
             return newest.renderer
@@ -39,16 +44,24 @@ struct ExchangeableRenderer: ~Copyable, Sendable {
 
     /// Resets the modules of the inner renderer, before it renders next.
     @_noLocks @_noAllocation
-    func reset() { pendingReset.ask() }
+    package func reset() { pendingReset.ask() }
 
     /// Returns whether the modules are to be reset in this slice.
     @_noLocks @_noAllocation
-    func takeReset() -> Bool { pendingReset.take() }
+    package func takeReset() -> Bool { pendingReset.take() }
 
     /// Calls `body` with the renderer of this slice. On the render thread.
     @inline(__always)
     func with(_ context: inout RenderContext, _ body: (borrowing InnerRenderer, inout RenderContext) -> Void) {
         inner.with(&context, body)
+    }
+
+    /// Returns a reference to the renderer of this slice. On the render thread.
+    @_noLocks @_noAllocation
+    package func reference(_ context: inout RenderContext) -> InnerRenderer.Reference {
+        var reference = InnerRenderer.Reference()
+        inner.with(&context) { inner, _ in reference = inner.reference }
+        return reference
     }
 }
 

@@ -150,7 +150,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         grow(to: delay(longestLine, mean: mean), position: position)
     }
 
-    /// Uses more of the lines, if a delay needs it. What is in them stays in its place in time.
+    /// Uses more of the lines, if a delay needs it. Their sound stays in its place in time.
     @_noLocks @_noAllocation
     private mutating func grow(to delay: Int32, position: Int) {
         var longer = length

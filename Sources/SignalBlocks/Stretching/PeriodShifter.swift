@@ -8,7 +8,7 @@
 /// same places. The samples do not depend on how the blocks are cut, bit for bit.
 ///
 /// Latency: 20 ms at a pitch of 0; around that on the way, by half a jump and the fade. The pitch is meant to be -1,200…1,200
-/// cents. What is lifted above half of the rate is not removed.
+/// cents. Frequencies that it lifts above half of the rate are not removed.
 public struct PeriodShifter: ~Copyable, Sendable {
     /// The number of channels.
     public let channelCount: Int
@@ -134,7 +134,7 @@ public struct PeriodShifter: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private static func ratio(_ cents: Float) -> Double {
-        // What is not a number compares as false.
+        // A pitch that is not a number compares as false.
         cents >= -2_400 && cents <= 2_400 && cents != 0 ? RenderMath.exp2(Double(cents) / 1_200) : 1
     }
 

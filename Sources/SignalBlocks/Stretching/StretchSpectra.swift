@@ -212,7 +212,7 @@ struct StretchSpectra: ~Copyable, Sendable {
             powerBefore[bin] = sums[bin]
             total += sums[bin]
         }
-        // What begins after silence is in phase.
+        // A sound that begins after silence is in phase.
         if total == 0 && !isInPhase { putInPhase() }
         hasBefore = true
         if step != 1 { envelope.measure(sums, step: step) }
