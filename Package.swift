@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What every library target is built with. Nothing here is an unsafe flag, so that the package can be a dependency.
+/// The settings of every library target. None of them is an unsafe flag, so that the package can be a dependency.
 let library: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
     .strictMemorySafety(),
@@ -10,14 +10,15 @@ let library: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// What an example is built with: nothing that a user would not have.
+/// The settings of an example, which are those of a user's program.
 let program: [SwiftSetting] = [.strictMemorySafety()]
 
 /// Each has its folder in Examples.
 let examples = [
-    "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "jack-synth", "karaoke",
-    "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture", "rooms", "siren",
-    "stream", "stretch", "symmetric-clipper", "three-players",
+    "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "game", "jack-synth", "karaoke",
+    "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture", "play-midi",
+    "plugins", "rooms",
+    "siren", "stream", "stretch", "symmetric-clipper", "three-players",
 ]
 
 func example(_ name: String) -> Target {
@@ -29,13 +30,15 @@ let package = Package(
     name: "RenderStack",
     products: [
         .library(name: "RenderStack", targets: ["RenderStack"]),
+        .library(name: "RenderStackPlugin", targets: ["RenderStackPlugin"]),
         .library(name: "RealtimeWatch", targets: ["RealtimeWatch"]),
         .library(name: "RenderStackTesting", targets: ["RenderStackTesting"]),
     ],
     traits: [
-        .default(enabledTraits: ["JACK", "ALSA"]),
+        .default(enabledTraits: ["JACK", "ALSA", "LV2"]),
         .trait(name: "ALSA", description: "Play and record straight on sound cards (needs libasound)."),
         .trait(name: "JACK", description: "Play and record through the JACK sound server (needs libjack)."),
+        .trait(name: "LV2", description: "Play LV2 plug-ins (needs lilv)."),
     ],
     targets: [
         .target(name: "CKernels"),
@@ -57,19 +60,26 @@ let package = Package(
         .systemLibrary(
             name: "CEBUR128", path: "Sources/System/CEBUR128", pkgConfig: "libebur128",
             providers: [.apt(["libebur128-dev"])]),
+        .systemLibrary(
+            name: "CMySOFA", path: "Sources/System/CMySOFA", pkgConfig: "libmysofa",
+            providers: [.apt(["libmysofa-dev"])]),
 
         .systemLibrary(
             name: "CJACK", path: "Sources/System/CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
         .systemLibrary(
             name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(
+            name: "CLilv", path: "Sources/System/CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev"])]),
 
         .target(name: "AudioFiles", dependencies: ["RenderCore", "CSndFile", "CSoxr"], swiftSettings: library),
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
+        .target(name: "SOFAFiles", dependencies: ["SignalBlocks", "AudioFiles", "CMySOFA"], swiftSettings: library),
         .target(name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles"], swiftSettings: library),
         .target(
             name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], path: "Modules/Players",
             swiftSettings: library),
-        .target(name: "Tones", dependencies: ["RenderCore"], path: "Modules/Tones", swiftSettings: library),
+        .target(
+            name: "Tones", dependencies: ["MIDIFiles", "RenderCore"], path: "Modules/Tones", swiftSettings: library),
         .target(name: "Mixing", dependencies: ["RenderCore"], path: "Modules/Mixing", swiftSettings: library),
         .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
         .target(name: "Dynamics", dependencies: ["RenderCore"], path: "Modules/Dynamics", swiftSettings: library),
@@ -79,6 +89,16 @@ let package = Package(
         .target(name: "Distortion", dependencies: ["RenderCore"], path: "Modules/Distortion", swiftSettings: library),
         .target(
             name: "Reverberation", dependencies: ["RenderCore", "AudioFiles"], path: "Modules/Reverberation",
+            swiftSettings: library),
+        .target(name: "MIDIFiles", dependencies: ["LinuxRealtime", "RenderCore"], swiftSettings: library),
+        .target(
+            name: "InstrumentFiles", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], swiftSettings: library
+        ),
+        .target(
+            name: "Instruments", dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles"],
+            path: "Modules/Instruments", swiftSettings: library),
+        .target(
+            name: "Space", dependencies: ["RenderCore", "Mixing", "SOFAFiles"], path: "Modules/Space",
             swiftSettings: library),
         .target(
             name: "TempoAndPitch", dependencies: ["RenderCore"], path: "Modules/TempoAndPitch", swiftSettings: library),
@@ -91,14 +111,24 @@ let package = Package(
         .target(
             name: "JACKBackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK"],
             swiftSettings: library),
+        .target(name: "CPluginHost", dependencies: ["CLilv"]),
+        .target(
+            name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "RenderCore"], swiftSettings: library),
         .target(
             name: "RenderStack",
             dependencies: [
-                "RenderCore", "AudioFiles", "Distortion", "Dynamics", "Loudness", "Mixing", "Modulation",
-                "Players", "Processors", "Reverberation", "Taps", "TempoAndPitch", "Tones",
+                "RenderCore", "AudioFiles", "Distortion", "Dynamics", "InstrumentFiles", "Instruments", "Loudness",
+                "MIDIFiles", "Mixing", "Modulation", "Players", "Processors", "Reverberation", "SOFAFiles", "Space",
+                "Taps", "TempoAndPitch", "Tones",
                 .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
+                .target(name: "LV2Hosting", condition: .when(traits: ["LV2"])),
             ],
+            swiftSettings: library),
+        // A package that is to be a plug-in itself imports this one.
+        .target(name: "CPluginGuest"),
+        .target(
+            name: "RenderStackPlugin", dependencies: ["CPluginGuest", "RenderCore", "RenderStack", "SignalBlocks"],
             swiftSettings: library),
         .target(name: "CRealtimeWatch"),
         .target(name: "RealtimeWatch", dependencies: ["CRealtimeWatch"], swiftSettings: library),
@@ -106,6 +136,13 @@ let package = Package(
         .target(name: "CAllocationCounter"),
         .target(
             name: "RenderStackTesting", dependencies: ["CAllocationCounter", "RealtimeWatch", "RenderCore"],
+            swiftSettings: library),
+        // A loop that is edited while it plays: scripts/live builds the program and gives it the flag that it needs.
+        .target(
+            name: "RenderStackLive", dependencies: ["RenderStack"], path: "Live/RenderStackLive",
+            swiftSettings: library),
+        .executableTarget(
+            name: "live", dependencies: ["RenderStackLive", "RenderStack"], path: "Live/Program",
             swiftSettings: library),
         .target(
             name: "ExampleSupport", dependencies: ["RealtimeWatch", "RenderStack"], path: "Examples/Support",
@@ -146,6 +183,9 @@ let package = Package(
         .testTarget(name: "DistortionTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(
             name: "ReverberationTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(
+            name: "SpaceTests",
+            dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "SOFAFiles", "Space", "TestSupport"]),
         .testTarget(name: "RealtimeWatchTests", dependencies: ["RealtimeWatch", "RenderStack"]),
         .testTarget(
             name: "RenderStackTestingTests",
@@ -158,9 +198,20 @@ let package = Package(
             name: "JACKBackendTests", dependencies: ["CJACK", "JACKBackend", "RenderStack", "TestSupport"],
             exclude: ["Peers"]),
         .testTarget(
+            name: "InstrumentsTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(
+            name: "LV2HostingTests",
+            dependencies: ["CPluginHost", "LV2Hosting", "RenderStack", "RenderStackTesting", "TestSupport"],
+            exclude: ["Plugins"]),
+        .testTarget(
+            name: "RenderStackPluginTests",
+            dependencies: ["CPluginGuest", "RenderStack", "RenderStackPlugin", "TestSupport"]),
+        .testTarget(name: "MIDIFilesTests", dependencies: ["RenderStack", "TestSupport"]),
+        .testTarget(
             name: "TempoAndPitchTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(
             name: "TapsTests", dependencies: ["DiskStreaming", "RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "LiveTests", dependencies: ["RenderCore", "RenderStackLive", "TestSupport"]),
         // Written as a user would, with the public interface alone.
         .testTarget(name: "HostileTests", dependencies: ["RenderStack", "TestSupport"]),
     ] + examples.map(example),

@@ -15,6 +15,7 @@ ROWS = [
     ("W1-44", "", "the same from 44.1 kHz"),
     ("W2", "1024", "1,024 voices of three modules"),
     ("W2-bank", "1024", "1,024 voices in one module"),
+    ("W2-lanes", "1024", "1,024 voices that a user writes for lanes"),
     ("W3-gains", "1000", "1,000 gains in a row"),
     ("W3-sources", "1000", "1,000 constants mixed"),
     ("W5", "", "live resampling, 44.1 to 48 kHz"),
@@ -26,7 +27,7 @@ ROWS = [
     ("W7-convolution", "64", "convolution with 2 s of stereo, in cycles of 64"),
     ("W8-stretch", "", "1.25 times the tempo"),
 ]
-UNITS = {"W1": "× real time", "W1-44": "× real time", "W2": "ns a voice and sample", "W2-bank": "ns a voice and sample",
+UNITS = {"W1": "× real time", "W1-44": "× real time", "W2": "ns a voice and sample", "W2-bank": "ns a voice and sample", "W2-lanes": "ns a voice and sample",
          "W3-gains": "ns a module and cycle of 64", "W3-sources": "ns a module and cycle of 64", "W5": "ns a stereo frame", "W6-limiter": "ns a stereo frame",
          "W6-compressor": "ns a channel and sample", "W6-clip": "ns a sample", "W6-chorus": "ns a stereo frame",
          "W7-reverb": "ns a stereo frame", "W7-convolution": "ns a stereo frame, all threads",

@@ -11,6 +11,11 @@ private func lines(_ workload: String, _ size: Int) throws -> (lines: [any Line]
     case "W2-bank":
         let all = Voices.contestants(size, inLanes: true, ours: try Voices.bank(size))
         return (all, frames * Double(size))
+    case "W2-lanes":
+        let all = Voices.contestants(size, inLanes: true, ours: try Voices.lanes(size))
+        return (all, frames * Double(size))
+    case "W2-full":
+        return ([RendererLine("RenderStack", try Voices.full(size))], frames * Double(size))
     case "W3-gains":
         let all: [any Line] = [RendererLine("RenderStack", try Chains.gains(size))]
         return (all + Tuned.all.map { Chains.TunedLine($0, count: size, sums: false) }, Double(size))
@@ -38,6 +43,12 @@ private func measure(_ workload: String, _ size: Int) throws {
                 input, response, cycle: size, isSpread: isSpread, rounds: options.number("rounds", 3))
             tell(workload, name, median(costs))
         }
+        return
+    }
+    if workload.hasPrefix("W9") {
+        let rounds = options.number("rounds", 3)
+        let costs = try Sources.measure(workload, sources: size, cycle: options.number("cycle", 64), rounds: rounds)
+        tell(workload, "RenderStack", costs.min() ?? .nan)
         return
     }
     let milliseconds = Double(options.number("milliseconds", 20))
@@ -99,6 +110,13 @@ func run() async throws {
             let renderer = try Rooms.renderer(input, try Rooms.reverb(response, false))
             let heard = renderer.renderOffline(frames: options.number("frames", 4_800), cycle: size)
             try write([heard.array(0), heard.array(1)], to: "\(options.text("folder") ?? ".")/RenderStack.f32")
+            return
+        }
+        if words[1].hasPrefix("W9") {
+            let renderer = try Sources.renderer(words[1], sources: size)
+            let heard = renderer.renderOffline(
+                frames: options.number("frames", 4_800), cycle: options.number("cycle", 64))
+            try write([heard.array(0), heard.array(1)], to: "\(folder)/RenderStack.f32")
             return
         }
         for line in try lines(words[1], size).lines {
@@ -163,6 +181,13 @@ func run() async throws {
                 sorted.last ?? .nan)
         }
         tell("realtime", tail.isRealtime ? 1 : 0)
+        if words[1] == "W8-stretch" {
+            // A hop of 1,536 frames is 24 cycles.
+            let places = tail.places(24)
+            for (name, times) in [("cycle by place", places.cycles), ("reference by place", places.reference)] {
+                tell(name, times.map { "\(Int($0))" }.joined(separator: "\t"))
+            }
+        }
     case "start":
         let start = try await Live.start()
         tell("first sample", start.firstSample)

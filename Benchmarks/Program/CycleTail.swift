@@ -8,6 +8,16 @@ struct CycleTail {
     private(set) var reference: [Double] = []
     let isRealtime: Bool
 
+    /// Returns the medians of the cycles by their place among so many that repeat, and those of the reference.
+    func places(_ count: Int) -> (cycles: [Double], reference: [Double]) {
+        func medians(_ times: [Double]) -> [Double] {
+            (0..<count).map { place in
+                median(times.indices.filter { $0 % count == place }.map { times[$0] })
+            }
+        }
+        return (medians(cycles), medians(reference))
+    }
+
     init(of renderer: Renderer, seconds: Double) {
         var block = AudioBlock(channels: 2, frames: Score.cycle)
         isRealtime = bench_realtime(60) == 0

@@ -1,4 +1,5 @@
 import CBench
+import Foundation
 import RenderStack
 
 /// The costs of the render thread's own work, as a share of W2: measured alone, in the same run.
@@ -39,6 +40,7 @@ enum Features {
         measurement.measure(rounds: rounds)
         let times = Dictionary(uniqueKeysWithValues: measurement.medians.map { ($0.name, $0.nanoseconds) })
         let time = { (name: String) in times[name] ?? .nan }
+        let players = try players(rounds: rounds)
         return (
             time(full.name),
             [
@@ -50,8 +52,45 @@ enum Features {
                     name: "statistics: two looks at the clock, and every 256th slice two a module",
                     nanoseconds: time("clock") * (2 + Double(voices * 3) * 2 / 256)),
                 Cost(name: "\(voices * 8) parameters at rest", nanoseconds: time("gliding") - time("still")),
+                Cost(name: "a stereo FilePlayer and its renderer", nanoseconds: players.plain),
+                Cost(name: "the same at a rate of 1.25", nanoseconds: players.stretched),
             ]
         )
+    }
+
+    /// Measures cycles of a player at its file's tempo and at another one, in turn; in between, threads fill their rings.
+    private static func players(rounds: Int) throws -> (plain: Double, stretched: Double) {
+        let path = FileManager.default.temporaryDirectory.path + "/renderstack-bench-\(getpid()).wav"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var writer = try AudioFileWriter(path: path, sampleRate: 48_000, channels: 2)
+        try writer.write(AudioBlock([noise(480_000, seed: 1), noise(480_000, seed: 2)]))
+        try writer.finish()
+        let sides = try [1, 1.25].map { rate in
+            let player = try FilePlayer(path: path)
+            player.rate = rate
+            player.loops = .forever
+            let renderer = try Renderer { context in
+                context.run(player)
+                context.output()
+            }
+            player.play()
+            return (player: player, renderer: renderer)
+        }
+        var block = AudioBlock(channels: 2, frames: 64)
+        var times: [[Double]] = [[], []]
+        for round in 0..<(8 * rounds + 2) {
+            // Time for the threads, which fill up the rings.
+            bench_sleep(HostClock.now + 25_000_000)
+            for side in round % 2 == 0 ? [0, 1] : [1, 0] {
+                let begin = HostClock.now
+                for _ in 0..<100 {
+                    sides[side].renderer.render(into: &block, hostTime: HostClock.now, isOffline: false)
+                }
+                if round > 1 { times[side].append(Double(HostClock.now - begin) / 100) }
+            }
+        }
+        if sides.contains(where: { $0.player.underrunCount > 0 }) { stop("a player of the benchmark lacks frames") }
+        return (median(times[0]), median(times[1]))
     }
 }
 

@@ -42,7 +42,8 @@ public struct Axis: Sendable {
         let steps = [1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1_000, 10_000, 1e5].flatMap { [$0, 2 * $0, 5 * $0] }
         let step = steps.first { $0 >= rough * 0.999 } ?? rough
         let first = (range.lowerBound / step).rounded(.up)
-        return (0...2 * count).map { (first + Double($0)) * step }.filter { $0 <= range.upperBound + step * 1e-6 }
+        let last: Double = range.upperBound + step * 1e-6
+        return (0...2 * count).map { (i: Int) -> Double in (first + Double(i)) * step }.filter { $0 <= last }
     }
 
     /// A number without needless digits: 0.25, 5, 2 k.

@@ -90,12 +90,12 @@ public struct Options: Sendable {
     /// program.
     public static func read(
         about: String, seconds: Double? = nil, files: String = "", extras: [Extra] = [], offline: String? = nil,
-        save: String? = nil
+        save: String? = nil, length: String? = nil
     ) -> Options {
         do throws(Stop) {
             return try Options(
                 CommandLine.arguments.dropFirst(), about: about, seconds: seconds, files: files, extras: extras,
-                offline: offline, save: save)
+                offline: offline, save: save, length: length)
         } catch {
             Terminal.stop(error.text, status: error.status)
         }
@@ -110,10 +110,11 @@ public struct Options: Sendable {
     ///   - names: The files that may be named, for `--help`; all or none.
     ///   - extras: The program's own options.
     ///   - save: The file for the played sound, by default.
+    ///   - length: A text that says how long the program plays by itself, if it knows that.
     ///   - offline: A text about the files that it writes, if it writes files only, and knows how long they are to be.
     public init(
         _ arguments: ArraySlice<String>, about: String, seconds: Double? = nil, files names: String = "",
-        extras: [Extra] = [], offline: String? = nil, save defaultSave: String? = nil
+        extras: [Extra] = [], offline: String? = nil, save defaultSave: String? = nil, length: String? = nil
     ) throws(Stop) {
         let isOffline = offline != nil
         self.seconds = seconds
@@ -123,7 +124,7 @@ public struct Options: Sendable {
             \(about)
 
             Usage: \(name) [options]\(names.isEmpty ? "" : " [\(names)]")\(Self.describe(extras))
-              --seconds N        how long to play, more than 0\(seconds.map { " (\($0) s if not given)" } ?? "")
+              --seconds N        how long to play, more than 0\(seconds.map { " (\($0) s if not given)" } ?? length.map { " (\($0) if not given)" } ?? "")
               \(offline.map { "--output file:PATH \($0)" } ?? Self.liveUsage)\(defaultSave.map { "; live, \($0) if not given" } ?? "")
               --help             this text
             \(names.isEmpty ? "" : "Without files it makes its own. ")Ctrl-C ends it.
@@ -186,7 +187,7 @@ public struct Options: Sendable {
         }
         if output.isLive && !isOffline { save = save ?? defaultSave }
         if case .file = output {
-            if self.seconds == nil && !isOffline {
+            if self.seconds == nil && length == nil && !isOffline {
                 throw Stop(text: "\(name): --output file:PATH needs --seconds", status: 2)
             }
         } else if skip > 0 {

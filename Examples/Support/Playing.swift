@@ -8,6 +8,7 @@ extension Options {
     ///   - renderer: The renderer to be heard.
     ///   - meter: The meter that a terminal shows while the renderer plays.
     ///   - midiInputs: The MIDI inputs, live.
+    ///   - midiOutputs: The MIDI outputs, live.
     ///   - keys: The closure for a key that is pressed while the renderer plays live.
     ///   - keysAreElsewhere: `true` if the standard input is for something else than keys.
     ///   - status: The text to show in the place of the meter.
@@ -17,7 +18,7 @@ extension Options {
     ///     sound.
     ///   - encore: The sound to play when it is over, in the same file if it goes into one.
     public func play(
-        _ renderer: Renderer, _ meter: LevelMeter, midiInputs: [MIDIInput] = [],
+        _ renderer: Renderer, _ meter: LevelMeter, midiInputs: [MIDIInput] = [], midiOutputs: [MIDIOutput] = [],
         keys: (@Sendable (Character) -> Void)? = nil, keysAreElsewhere: Bool = false,
         status: (@Sendable () -> String)? = nil, screen: (@Sendable () -> [String])? = nil,
         begun: (@Sendable (any RenderOutput) -> Void)? = nil, listening: (@Sendable () -> Void)? = nil,
@@ -27,7 +28,8 @@ extension Options {
             output.isLive ? Task { await Terminal.readKeys(isElsewhere: keysAreElsewhere, keys) } : nil
         }
         let session = Session(
-            meter: meter, midiInputs: midiInputs, status: status, screen: screen, begun: begun, listening: listening,
+            meter: meter, midiInputs: midiInputs, midiOutputs: midiOutputs, status: status, screen: screen,
+            begun: begun, listening: listening,
             encore: encore)
         do {
             try await play(renderer, session)
@@ -64,6 +66,7 @@ extension Options {
     private struct Session: Sendable {
         let meter: LevelMeter
         let midiInputs: [MIDIInput]
+        let midiOutputs: [MIDIOutput]
         let status: (@Sendable () -> String)?
         let screen: (@Sendable () -> [String])?
         let begun: (@Sendable (any RenderOutput) -> Void)?
@@ -74,20 +77,21 @@ extension Options {
     private func play(_ renderer: Renderer, _ session: Session) async throws {
         let faults = renderer.by({ $0() }) { event in Terminal.note("\(event)") }
         defer { faults.cancel() }
-        let (name, midi) = (Terminal.programName, session.midiInputs)
+        let (name, midi, sent) = (Terminal.programName, session.midiInputs, session.midiOutputs)
         switch output {
         case .file(let path): try await write(renderer, path, session)
-        case .any: try await play(AudioOutput(renderer, name: name, midiInputs: midi), session)
+        case .any: try await play(AudioOutput(renderer, name: name, midiInputs: midi, midiOutputs: sent), session)
         case .clock: try await play(ClockOutput(renderer), session)
         case .jack:
             #if JACK
-                try await play(JACKOutput(renderer, name: name, midiInputs: midi), session)
+                try await play(JACKOutput(renderer, name: name, midiInputs: midi, midiOutputs: sent), session)
             #else
                 throw Missing(trait: "JACK")
             #endif
         case .alsa(let device):
             #if ALSA
-                try await play(ALSAOutput(renderer, device: device, midiInputs: midi, midiName: name), session)
+                try await play(
+                    ALSAOutput(renderer, device: device, midiInputs: midi, midiOutputs: sent, midiName: name), session)
             #else
                 throw Missing(trait: "ALSA")
             #endif

@@ -1,53 +1,38 @@
 import RenderStack
 
-/// The settings of the synthesiser's sound.
-struct Patch: BitwiseCopyable, Sendable {
-    var wave: Waveform
-    /// Cents between the oscillators.
-    var detune: Double
-    /// In hertz.
-    var cutoff: Double
-    /// Decibels at the cutoff.
-    var resonance: Double
-    /// Octaves by which a note of the highest velocity opens the filter.
-    var sweep: Double
-    /// Seconds, as are decay and release.
-    var attack: Float
-    var decay: Float
-    /// An amplitude factor.
-    var sustain: Float
-    var release: Float
-    /// The amplitude of a note of the highest velocity.
-    var level: Float
+/// The parameters of the synthesiser's sound.
+enum Patch: Int, VoiceParameters {
+    case wave, detune, cutoff, resonance, sweep, attack, decay, sustain, release
 
-    static let waves: [String: Waveform] = ["saw": .saw, "square": .square, "triangle": .triangle, "sine": .sine]
-}
+    static let waves = ["saw": 0, "square": 1, "triangle": 2, "sine": 3]
+    /// The options of the program that set them.
+    static let options: [(Patch, String)] = [
+        (.detune, "detune"), (.cutoff, "cutoff"), (.resonance, "resonance"), (.sweep, "sweep"), (.attack, "attack"),
+        (.decay, "decay"), (.sustain, "sustain"), (.release, "release"),
+    ]
 
-/// The values that all voices share in a cell of frames: the controllers, on their way to where they were set.
-struct Controls: BitwiseCopyable, Sendable {
-    /// Cutoff as octaves above 1 Hz, and decibels at it: the present values, and the targets.
-    private(set) var octaves: Double
-    private(set) var resonance: Double
-    var octavesAimed: Double
-    var resonanceAimed: Double
-    /// The quality that the resonance stands for.
-    private(set) var q: Double
-
-    @_noLocks @_noAllocation
-    init(_ patch: Patch) {
-        octaves = RenderMath.log2(patch.cutoff)
-        resonance = patch.resonance
-        (octavesAimed, resonanceAimed) = (octaves, resonance)
-        q = FilterCoefficients.q(resonance: resonance)
+    func makeParameter() -> Parameter {
+        switch self {
+        case .wave: Parameter(0, in: 0...3, glide: .none)
+        // Cents between the oscillators.
+        case .detune: Parameter(8, in: 0...100)
+        case .cutoff: Parameter(1_200, in: 50...20_000, unit: .hertz)
+        case .resonance: Parameter(3, in: -3...24, unit: .decibels)
+        // Octaves by which a note of the highest velocity opens the filter.
+        case .sweep: Parameter(2, in: 0...8)
+        case .attack: Parameter(0.003, in: 0.001...5, unit: .seconds, glide: .none)
+        case .decay: Parameter(0.4, in: 0.005...10, unit: .seconds, glide: .none)
+        case .sustain: Parameter(0.6, in: 0...1, glide: .none)
+        case .release: Parameter(0.3, in: 0.005...10, unit: .seconds, glide: .none)
+        }
     }
 
-    /// A step of the way, in every cell.
-    ///
-    /// - Parameter part: The part of the remaining way.
-    @_noLocks @_noAllocation
-    mutating func advance(by part: Double) {
-        octaves += (octavesAimed - octaves) * part
-        resonance += (resonanceAimed - resonance) * part
-        q = FilterCoefficients.q(resonance: resonance)
-    }
+    /// The controllers that MIDI knows for them.
+    static let controllers: [VoiceController<Patch>] = [
+        VoiceController(71, .resonance),
+        VoiceController(72, .release, 0.005...5, isExponential: true),
+        VoiceController(73, .attack, 0.005...5, isExponential: true),
+        VoiceController(74, .cutoff, isExponential: true),
+        VoiceController(75, .decay, 0.005...5, isExponential: true),
+    ]
 }

@@ -34,15 +34,15 @@ do {
     guard let wave = Patch.waves[options.text("wave") ?? "saw"] else {
         Terminal.stop("jack-synth: --wave may be \(Patch.waves.keys.sorted().joined(separator: ", "))", status: 2)
     }
-    let patch = Patch(
-        wave: wave, detune: options["detune"], cutoff: options["cutoff"], resonance: options["resonance"],
-        sweep: options["sweep"], attack: Float(options["attack"]), decay: Float(options["decay"]),
-        sustain: Float(options["sustain"]), release: Float(options["release"]), level: Float(options["level"]))
     let keys = MIDIInput(name: "keys")
     // A program with JACK has a source of notes.
     let isPlayed = options.output == .jack || options.output == .any && JACKOutput.isServerRunning()
-    let entries = try options.text("play").map { path in try Score.read(path: path) } ?? (isPlayed ? [] : Score.phrase)
-    let synth = Synth(voices: Int(options["voices"]), patch, keys: keys, score: Score(entries))
+    let messages = try options.text("play").map { try MIDIFile(path: $0).messages } ?? (isPlayed ? [] : Phrase.messages)
+    let synth = Polyphony<Voice>(
+        voices: Int(options["voices"]), keys: keys, score: MIDIScore(messages), controllers: Patch.controllers)
+    synth[.wave].value = Float(wave)
+    for (parameter, option) in Patch.options { synth[parameter].value = Float(options[option]) }
+    synth.level.value = Float(options["level"])
     let meter = LevelMeter()
     let recorder = try options.save.map { path in try FileRecorder(path: path) }
 

@@ -17,6 +17,7 @@ let options = Options.read(
         .number("rate", 1, in: 0.25...4, "the tempo, as a multiple of the file's"),
         .number("pitch", 0, in: -24...24, "the pitch, in semitones"),
         .flag("formants", "keeps the formants where they are: a voice keeps its character"),
+        .flag("speech", "short blocks, of 40 ms: better for speech, worse for chords"),
         .number("bpm-from", 0, in: 0...1_000, "the beats per minute that the file has"),
         .number("bpm-to", 0, in: 0...1_000, "the beats per minute that it is to have"),
         .number("bars", 0, in: 0...100_000, "the bars of four beats that the file has"),
@@ -59,7 +60,9 @@ func rate(of info: AudioFileInfo) throws -> Double {
     let rate = try rate(of: info)
     let settings = TimeStretch.Settings(
         rate: rate, cents: options["pitch"] * 100, keepsFormants: options.has("formants"))
-    var stretch = TimeStretch(sampleRate: info.sampleRate, channels: info.channelCount)
+    var stretch = TimeStretch(
+        sampleRate: info.sampleRate, channels: info.channelCount,
+        block: options.has("speech") ? 0.04 : TimeStretch.block(cents: options["pitch"] * 100))
     let draft = Draft(of: target)
     do {
         var writer = try AudioFileWriter(

@@ -16,7 +16,7 @@ public import RenderCore
 /// in dB: in ``attack`` seconds, or in ``release`` seconds, it goes 1 - 1/e (63 %) of the way to where the curve wants it.
 /// <doc:DynamicsAndColour> has the formulas.
 ///
-/// Where the ratio is 1 and the make-up 0 the sound stays as it is, bit for bit. Up to 64 channels.
+/// At a ratio of 1 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the compressed one.
 public final class Compressor: Module {
     /// The level from which on the sound is made softer, in dB of full scale: -80…12.

@@ -11,7 +11,7 @@ public import RenderCore
 /// way up to where the curve wants it, in ``release`` seconds as much of the way down. The first frame after a reset begins
 /// where the curve wants it. <doc:DynamicsAndColour> has the formulas.
 ///
-/// Where the ratio is 1 or the range is 0, and the make-up 0, the sound stays as it is, bit for bit. Up to 64 channels.
+/// At a ratio of 1 or a range of 0, and a make-up of 0, the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the expanded one.
 public final class Expander: Module {
     /// The level below which the sound is made softer, in dB of full scale: -80…12.

@@ -12,7 +12,7 @@ public import RenderCore
 /// The gain moves in dB: in ``attack`` seconds it goes 1 - 1/e (63 %) of the way up, in ``release`` seconds as much of the way
 /// down, and leaves and arrives without a corner. The first frame after a reset is open or closed at once.
 ///
-/// Where the range is 0 and the make-up 0 the sound stays as it is, bit for bit. Up to 64 channels.
+/// At a range of 0 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the gated one.
 public final class Gate: Module {
     /// The level of the key at which the gate opens, in dB of full scale: -80…12.

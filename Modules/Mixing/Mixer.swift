@@ -37,6 +37,8 @@ public final class Mixer: Generator {
     private let control: Lock<Control>
     /// The lock is held from a change until the render thread can see it, so that the last change is heard.
     private let changing = Lock(0, .module)
+    private let owned = Lock(Owner(), .leaf)
+    private struct Owner { weak var module: (any Module)? }
     /// The settings for which the mixer was prepared last.
     private let prepared = Lock(Preparation?.none, .part)
     private let number = Mixer.numbers.wrappingAdd(1, ordering: .relaxed).newValue
@@ -86,6 +88,12 @@ public final class Mixer: Generator {
 
     /// The sources, in order. Those that are leaving are not counted.
     public var sources: [MixerSource] { control.withLock { $0.sources } }
+
+    /// The module that has this mixer as a part of itself, which keeps it alive.
+    package var owner: (any Module)? {
+        get { owned.withLock { $0.module } }
+        set { owned.withLock { $0.module = newValue } }
+    }
 
     /// The parameters by name: that of the first source begins with `source 1`.
     public var parameters: [ParameterReference] {

@@ -26,6 +26,8 @@ public final class MixerSource: Sendable {
     public let pan: Parameter
     /// The way in which ``pan`` works.
     public let panning: Panning
+    /// `false` if ``pan`` does nothing, because the generator gives itself a place.
+    let hasPan: Bool
 
     let mute = Switch()
     let solo = Switch()
@@ -69,6 +71,16 @@ public final class MixerSource: Sendable {
         self.volume = Parameter(volume, in: 0...16)
         self.pan = Parameter(pan, in: -1...1)
         self.panning = panning
+        hasPan = true
+    }
+
+    /// Creates a strip whose pan does nothing, for a generator that gives itself a place.
+    package init(placed generator: any Module) {
+        self.generator = generator
+        volume = Parameter(1, in: 0...16)
+        pan = Parameter(0, in: -1...1)
+        panning = .balance
+        hasPan = false
     }
 
     /// Indicates whether the source is silent, whatever its volume. It goes on playing.
@@ -107,7 +119,7 @@ public final class MixerSource: Sendable {
     var hasMoved: Bool { home.withLock { $0.hasMoved } }
 
     /// Returns whether the source is in this mixer, or is leaving it.
-    func isIn(_ mixer: Mixer) -> Bool { home.withLock { $0.mixer === mixer } }
+    package func isIn(_ mixer: Mixer) -> Bool { home.withLock { $0.mixer === mixer } }
 
     /// Leaves its mixer, if that is this one.
     func leaveHome(_ mixer: Mixer) {
@@ -139,6 +151,7 @@ struct MixerStrip: ~Copyable, Sendable {
     private let solo: Switch
     private let presence: Switch
     private let hasEqualPower: Bool
+    private let hasPan: Bool
     private let hasMoved: Bool
     private let notes: SharedWords
     private let delay: LatencyDelay
@@ -160,6 +173,7 @@ struct MixerStrip: ~Copyable, Sendable {
         solo = Switch(sharing: source.solo)
         presence = Switch(sharing: source.presence)
         hasEqualPower = source.panning == .equalPower
+        hasPan = source.hasPan
         hasMoved = source.hasMoved
         notes = SharedWords(sharing: source.notes)
     }
@@ -260,11 +274,11 @@ struct MixerStrip: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private borrowing func add(_ context: inout RenderContext, _ volume: Glide, _ pan: Glide, _ channels: Int) {
         let hasSides = channels == 2 ? context.channelCount() <= 2 : false
-        if !hasSides {
+        if hasSides && volume.isFlat && (pan.isFlat || !hasPan) {
+            addAtRest(&context, volume.end, hasPan ? pan.end : 0)
+        } else if !hasSides || !hasPan {
             context.gain(volume)
             context.addTopToNext()
-        } else if volume.isFlat && pan.isFlat {
-            addAtRest(&context, volume.end, pan.end)
         } else {
             if hasEqualPower {
                 context.gain(volume)

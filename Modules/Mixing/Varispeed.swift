@@ -73,7 +73,8 @@ public final class Varispeed: Generator {
         guard resampler.belongs(to: context) else { return }
         let speed = speed.glide(context)
         let rate = context.sampleRate * Double(speed.end)
-        let inner = inner.reference(&context)
+        var inner = InnerRenderer.Reference()
+        self.inner.current.with(&context) { value, _ in inner = value.reference }
         var resets = self.inner.takeReset()
         resampler.with(&context) { resampler, context in
             inner.push(through: &resampler, at: Resampler.Step(speed, times: 1), rate: rate, resets: &resets, &context)

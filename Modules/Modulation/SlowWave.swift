@@ -152,7 +152,7 @@ struct SlowWave: ~Copyable, Sendable {
         leapLength = Int(course.sampleRate * leapTime)
     }
 
-    /// Goes on by frames whose values nobody needs.
+    /// Goes on by frames whose values no caller needs.
     @_noLocks @_noAllocation
     mutating func skip(_ course: Course, from first: Int, count: Int) {
         if leapPassed < leapLength {

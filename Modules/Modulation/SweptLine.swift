@@ -63,7 +63,7 @@ struct SweptLine: ~Copyable, Sendable {
         opened = opening
     }
 
-    /// Forgets everything while nobody listens. The sound that comes next fades in, so that its beginning in the middle of
+    /// Forgets everything while its output is not heard. The sound that comes next fades in, so that its beginning in the middle of
     /// a wave is no click when it is heard.
     @_noLocks @_noAllocation
     mutating func close() {

@@ -1,3 +1,4 @@
+internal import DiskStreaming
 internal import RenderCore
 
 /// The render thread's side of a ``BufferPlayer``: the playing sound, and its position.
@@ -56,14 +57,31 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     var tail = Place()
     var tailLeft = 0
     var tailLength = 0
+    /// The streams of both, where they are stretched: frames count in them.
+    var stream: StreamReference?
+    var tailStream: StreamReference?
+    /// Frames that were not stretched in time.
+    var missing = 0
 
     @_noLocks @_noAllocation
     init() {}
+
+    /// Indicates whether the sound that fades out is the one that rests, so that they have one stream together.
+    var isTailShared: Bool {
+        @_noLocks @_noAllocation get { tailStream != nil && tailStream?.id == stream?.id }
+    }
 
     @_noLocks @_noAllocation
     mutating func start() {
         if isPlaying { return }
         isPlaying = true
+        if isTailShared {
+            // It comes back while it fades out.
+            fadeIn = fade &- fade &* tailLeft / tailLength
+            fadeInLength = fade
+            endTail()
+            return
+        }
         // A loop that rests at its end begins again: there is nothing to fade in.
         if current.number != 0 && current.frame > 0 {
             fadeIn = fade
@@ -83,16 +101,119 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
         isPlaying = false
         if current.number > done { done = current.number }
         if number > done { done = number }
-        current = Place()
+        end()
     }
 
     /// Cuts off the current sound: it fades out, if it is to.
     @_noLocks @_noAllocation
     mutating func leave() {
         if current.number == 0 || fade == 0 || fadeIn > 0 { return }
+        beginTail(fade)
+    }
+
+    /// Has the current sound fade out, beside what is current then.
+    @_noLocks @_noAllocation
+    private mutating func beginTail(_ frames: Int) {
+        endTail()
         tail = current
-        tailLeft = fade
-        tailLength = fade
+        tailStream = stream
+        tailLeft = frames
+        tailLength = frames
+    }
+
+    /// Ends the sound that fades out.
+    @_noLocks @_noAllocation
+    mutating func endTail() {
+        if let tailStream, !isTailShared { tailStream.release() }
+        tail = Place()
+        tailStream = nil
+    }
+
+    /// Ends the current sound; what fades out of it goes on.
+    @_noLocks @_noAllocation
+    mutating func end() {
+        if let stream, !isTailShared { stream.release() }
+        stream = nil
+        current = Place()
+    }
+
+    /// Begins the sound of an entry.
+    @_noLocks @_noAllocation
+    mutating func begin(_ entry: borrowing BufferEntry) {
+        length = entry.frameCount
+        loops = entry.loops
+        guard let next = entry.cue.reference, !next.wasBegun else { return }
+        next.hold()
+        stream = next
+        findLength()
+    }
+
+    /// Goes on at the beginning of a loop.
+    @_noLocks @_noAllocation
+    mutating func goRound() {
+        if stream == nil { current.frame = 0 } else { findLength() }
+    }
+
+    /// Finds the end of the pass in which the current frame of the stream is.
+    @_noLocks @_noAllocation
+    private mutating func findLength() {
+        guard let geometry = stream?.geometry else { return }
+        length = Int(geometry.end(ofPass: geometry.passesEnded(at: Int64(current.frame)) &+ 1))
+    }
+
+    /// Indicates whether the stream of the current sound can be exchanged: nothing fades.
+    var isSettled: Bool { @_noLocks @_noAllocation get { current.number != 0 && tail.number == 0 && fadeIn == 0 } }
+
+    /// Goes on with the current sound at another tempo or pitch, if the frames for it have come.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry of the current sound.
+    ///   - frames: The frames that are to be there.
+    ///   - fade: The frames in which one fades over to the other.
+    @_noLocks @_noAllocation
+    mutating func follow(_ entry: borrowing BufferEntry, frames: Int, fade: Int) {
+        let next = entry.cue.reference
+        if next?.id == stream?.id { return }
+        let old = stream?.geometry ?? entry.geometry, new = next?.geometry ?? entry.geometry
+        let frame = new.frame(like: Int64(current.frame), of: old)
+        if let next {
+            if next.wasBegun { return }
+            next.jump(to: frame)
+            if !next.has(frame, frames &+ 1_024) { return }
+        }
+        if isPlaying {
+            beginTail(fade)
+            fadeIn = fade
+            fadeInLength = fade
+        } else if let stream {
+            stream.release()
+        }
+        if let next { next.hold() }
+        stream = next
+        current.frame = Int(frame)
+        length = entry.frameCount
+        findLength()
+    }
+
+    /// A sound and its frame as control code sees them, in one word.
+    struct ShownPlace {
+        let number: Int64
+        let frame: Int64
+
+        init(_ word: Int64) {
+            number = word >> 43
+            frame = word & (1 << 43 - 1)
+        }
+
+        /// Returns whether it is in the sound with a number.
+        func isIn(_ number: Int) -> Bool { number != 0 && Int64(number & 0xFFFFF) == self.number }
+    }
+
+    /// The word of the present place.
+    @_noLocks @_noAllocation
+    func shownPlace(_ geometry: StreamGeometry?) -> Int64 {
+        let frame = geometry?.position(at: Int64(current.frame)) ?? Int64(current.frame)
+        return Int64(current.number & 0xFFFFF) &<< 43 | frame & (1 &<< 43 &- 1)
     }
 }
 
@@ -108,8 +229,16 @@ struct BufferEntry: ~Copyable, Sendable {
     let interruption: Interruption
     /// The host time at which the last frame is over; 0 if it has not been taken.
     let end: SharedWords
+    /// The cue that leads to the stream of the sound, if it is stretched.
+    let cue: StreamCue
+    /// The frames of the sound as it is.
+    let geometry: StreamGeometry
 
-    init(_ number: Int, _ sound: Sound, _ ticket: ScheduledSound) {
+    init(_ number: Int, _ sound: Sound, _ ticket: ScheduledSound, _ stream: DiskStream? = nil) {
+        cue = stream.map { StreamCue($0) } ?? .none
+        geometry = StreamGeometry(
+            lower: 0, upper: Int64(sound.frameCount), start: 0, passes: ticket.options.contains(.loops) ? .max : 1,
+            fileRate: sound.sampleRate, outputRate: sound.sampleRate)
         self.number = number
         self.sound = sound
         frameCount = sound.frameCount
@@ -130,6 +259,8 @@ struct BufferEntry: ~Copyable, Sendable {
         loops = false
         interruption = .none
         end = SharedWords()
+        cue = .none
+        geometry = StreamGeometry(lower: 0, upper: 0, start: 0, passes: 1, fileRate: 1, outputRate: 1)
     }
 
     /// Returns the frame of the slice at which the sound may begin.

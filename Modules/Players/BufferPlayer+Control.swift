@@ -1,4 +1,5 @@
 public import AudioFiles
+internal import DiskStreaming
 public import RenderCore
 internal import Synchronization
 
@@ -34,6 +35,17 @@ extension BufferPlayer {
         var pruned = 0
         /// The last number that was given.
         var lastNumber = 0
+        /// The tempo and the pitch that are wanted, and when streams were made for a change last; whether they are to be
+        /// made again since then, and whether another thread makes them.
+        var stretch = StreamStretch()
+        var lastStretch = Int64.min
+        var isStretchPending = false
+        var isStretchUnderWay = false
+        /// Changes in transactions that have neither been shown nor called off.
+        var staged = 0
+        /// The newest stream of each sound that has one, and all that may still be heard.
+        var streams: [Int: DiskStream] = [:]
+        var allStreams: [DiskStream] = []
     }
 
     // MARK: Scheduling
@@ -49,26 +61,34 @@ extension BufferPlayer {
     public func schedule(
         _ sound: Sound, _ options: Options = [], at time: RenderTime = .immediately
     ) -> ScheduledSound {
-        let rate = control.withLock { $0.sampleRate }
+        let (rate, stretch) = control.withLock { ($0.sampleRate, $0.wantedStretch) }
         _ = rate.map(sound.at)  // takes long: not under the lock
+        let stream = rate.flatMap { rate in stretch.flatMap { firstStream(of: sound, options, at: rate, $0) } }
+        let isStaged = OpenTransaction.exists
         let ticket = control.withLock { control in
             control.lastNumber += 1
             let number = control.lastNumber
             let ticket = ScheduledSound(number: number, sound, options, time)
             control.tickets.append(ticket)
             control.openChanges += 1
+            if isStaged { control.staged += 1 }
             let converted = control.sampleRate.map(sound.at) ?? sound
+            let first = control.sampleRate == rate && control.wantedStretch == stretch ? stream : nil
+            control.keep(first, of: number)
             entries.exchange(
                 entries.keys.filter { $0 > done.load(ordering: .acquiring) } + [number],
-                whenOldIsReleased: { [weak self] in self?.changeIsSeen() },
+                whenOldIsReleased: { [weak self] in self?.endChange(wasStaged: isStaged) },
                 undo: { [weak self] in self?.takeBack(ticket) },
-                make: { key, _ in key == number ? BufferEntry(number, converted, ticket) : BufferEntry(gone: key) })
+                make: { key, _ in
+                    key == number ? BufferEntry(number, converted, ticket, first) : BufferEntry(gone: key)
+                })
             if !options.isDisjoint(with: [.interrupts, .interruptsAtLoop]) {
                 newestInterruption.store(number, ordering: .relaxed)
             }
             newest.store(number, ordering: .releasing)
             return ticket
         }
+        provide()
         Collector.shared.add(self)
         return ticket
     }
@@ -131,12 +151,18 @@ extension BufferPlayer {
 
     // MARK: Lists
 
-    private func changeIsSeen() { control.withLock { $0.openChanges -= 1 } }
+    private func endChange(wasStaged: Bool) {
+        control.withLock { control in
+            control.openChanges -= 1
+            if wasStaged { control.staged -= 1 }
+        }
+    }
 
     /// Takes back a sound of a transaction that has been called off.
     private func takeBack(_ ticket: ScheduledSound) {
         control.withLock { control in
             control.openChanges -= 1
+            control.staged -= 1
             control.tickets.removeAll { $0 === ticket }
             newest.store(control.tickets.last?.number ?? done.load(ordering: .acquiring), ordering: .releasing)
         }
@@ -148,12 +174,14 @@ extension BufferPlayer {
         let tickets: [ScheduledSound] = control.withLock { control in
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
+            control.streams = [:]
             return control.tickets
         }
         for ticket in tickets {
             let sound = ticket.sound.at(preparation.sampleRate)
             entries.replace(ticket.number, with: BufferEntry(ticket.number, sound, ticket))
         }
+        provide()
     }
 }
 

@@ -1,3 +1,4 @@
+internal import DiskStreaming
 public import RenderCore
 internal import Synchronization
 
@@ -16,8 +17,9 @@ internal import Synchronization
 /// another interrupts it. An interruption drops everything that was scheduled before it.
 ///
 /// Sounds of another sample rate are converted when they are scheduled. Channels meet by the rule of `AudioBlock`. The
-/// samples come out as they are, bit for bit. When nothing is left to play there is silence, and the player goes on
-/// with the sound that is scheduled next; until then it is not active, and costs a mixer nothing.
+/// samples come out as they are, bit for bit, unless ``rate`` or ``pitch`` is set. When nothing is left to play there is
+/// silence, and the player goes on with the sound that is scheduled next; until then it is not active, and costs a mixer
+/// nothing.
 ///
 /// Everything but the parameter may be called from any thread but the render thread, with the engine running or not,
 /// and inside `Renderer.transaction`: players that are started there start on the same frame.
@@ -44,6 +46,13 @@ public final class BufferPlayer: Generator {
     let done = Atomic<Int>(0)
     let shownState = Atomic<Int>(0)
     let outputDelay = Atomic<Int64>(0)
+    /// The sound that is heard and its frame, for a change of the tempo, and whether it is rendered live.
+    let place = Atomic<Int64>(0)
+    let isLive = Atomic<Bool>(false)
+    /// Indicates whether sounds have ever been stretched, the frames that are there offline, and those that were not.
+    let stretches = Atomic<Bool>(false)
+    let supply = Atomic<Int>(0)
+    let missing = Atomic<Int>(0)
     /// Its value means nothing: an old one is freed when the cycles that were under way are over.
     let cycles = ManagedValue<Int>(0)
     private let state = RenderState(BufferPlayback())
@@ -86,6 +95,7 @@ public final class BufferPlayer: Generator {
         guard state.belongs(to: context) else { return }
         var playback = state.read(context)
         playback.fade = Int(microfade.current(context))
+        if stretches.load(ordering: .acquiring) { follow(&playback, &context) }
         var frame = 0
         while let due = commands.next(&context, from: frame) {
             advance(&playback, &context, from: frame, to: due.frame)
@@ -97,15 +107,36 @@ public final class BufferPlayer: Generator {
             }
         }
         advance(&playback, &context, from: frame, to: context.frameCount)
+        if playback.missing > 0 {
+            missing.wrappingAdd(playback.missing, ordering: .relaxed)
+            playback.missing = 0
+        }
+        isLive.store(!context.isOffline, ordering: .relaxed)
         publish(playback)
         state.write(playback, context)
+    }
+
+    /// Has the current sound go on at another tempo or pitch, if there is a change.
+    @_noLocks @_noAllocation
+    private func follow(_ playback: inout BufferPlayback, _ context: inout RenderContext) {
+        supply.store(supply.load(ordering: .relaxed) &- context.frameCount, ordering: .relaxed)
+        if !playback.isSettled { return }
+        let number = playback.current.number
+        entries.search(&context) { entry, context in
+            if entry.number != number { return false }
+            playback.follow(entry, frames: context.frameCount, fade: Int(context.sampleRate / 50))
+            return true
+        }
     }
 
     /// Stops at once, and drops everything that was scheduled.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         guard state.belongs(to: context) else { return }
-        var playback = BufferPlayback()
+        var playback = state.read(context)
+        playback.endTail()
+        playback.end()
+        playback = BufferPlayback()
         playback.done = newest.load(ordering: .acquiring)
         publish(playback)
         state.write(playback, context)
@@ -126,6 +157,7 @@ public final class BufferPlayer: Generator {
         var through = playback.done
         if playback.tail.number != 0 && playback.tail.number <= through { through = playback.tail.number &- 1 }
         done.store(through, ordering: .releasing)
+        place.store(playback.shownPlace(playback.stream?.geometry), ordering: .releasing)
         shownState.store(playback.isPlaying ? playback.current.number != 0 ? 2 : 1 : 0, ordering: .relaxed)
     }
 
@@ -150,7 +182,7 @@ public final class BufferPlayer: Generator {
                 begin(outlook.next, &playback, &context)
             } else if playback.current.number != 0 && playback.current.frame >= playback.length {
                 if playback.length > 0 && playback.loops && !outlook.turn.isDue(at: frame) {
-                    playback.current.frame = 0
+                    playback.goRound()
                     continue
                 }
                 finish(&playback, &context, at: frame)
@@ -202,14 +234,14 @@ public final class BufferPlayer: Generator {
     @_noLocks @_noAllocation
     private func begin(_ cue: BufferPlayback.Cue, _ playback: inout BufferPlayback, _ context: inout RenderContext) {
         playback.done = cue.number &- 1
+        playback.end()
         playback.current = BufferPlayback.Place(number: cue.number)
         playback.fadeIn = 0
         playback.length = 0
         playback.loops = false
         entries.search(&context) { entry, context in
             if entry.number != cue.number { return false }
-            playback.length = entry.frameCount
-            playback.loops = entry.loops
+            playback.begin(entry)
             return true
         }
     }
@@ -225,7 +257,7 @@ public final class BufferPlayer: Generator {
             return true
         }
         playback.done = place.number
-        playback.current = BufferPlayback.Place()
+        playback.end()
     }
 
     @_noLocks @_noAllocation
@@ -233,10 +265,14 @@ public final class BufferPlayer: Generator {
         _ playback: inout BufferPlayback, _ context: inout RenderContext, at frame: Int, frames: Int
     ) {
         let place = playback.current
-        entries.search(&context) { entry, context in
-            if entry.number != place.number { return false }
-            entry.write(place.frame, frames, into: &context, at: frame)
-            return true
+        if let stream = playback.stream {
+            playback.missing &+= stream.read(Int64(place.frame), frames, into: &context, at: frame)
+        } else {
+            entries.search(&context) { entry, context in
+                if entry.number != place.number { return false }
+                entry.write(place.frame, frames, into: &context, at: frame)
+                return true
+            }
         }
         if playback.fadeIn > 0 {
             let faded = playback.fadeIn < frames ? playback.fadeIn : frames
@@ -261,6 +297,7 @@ public final class BufferPlayer: Generator {
     private func addTail(
         _ playback: inout BufferPlayback, _ context: inout RenderContext, at frame: Int, frames: Int
     ) {
+        if playback.tailStream != nil { return addTailStream(&playback, &context, at: frame, frames: frames) }
         var done = 0
         while playback.tail.number != 0 && done < frames {
             var count = frames &- done < playback.tailLeft ? frames &- done : playback.tailLeft
@@ -286,5 +323,33 @@ public final class BufferPlayer: Generator {
                 playback.tail.frame = 0
             }
         }
+    }
+
+    /// Adds a stretched sound that fades out, by way of a buffer of its own.
+    @_noLocks @_noAllocation
+    private func addTailStream(
+        _ playback: inout BufferPlayback, _ context: inout RenderContext, at frame: Int, frames: Int
+    ) {
+        guard let stream = playback.tailStream else { return }
+        let rest = stream.end &- Int64(playback.tail.frame)
+        var count = frames < playback.tailLeft ? frames : playback.tailLeft
+        if rest < Int64(count) { count = rest > 0 ? Int(rest) : 0 }
+        if count > 0 {
+            context.push(channels: channelCount)
+            playback.missing &+= stream.read(Int64(playback.tail.frame), count, into: &context, at: frame)
+            var top = context.top
+            for channel in 0..<top.channelCount {
+                var samples = top[channel]
+                for i in 0..<count {
+                    samples[frame &+ i] *= Float(playback.tailLeft &- i) / Float(playback.tailLength)
+                }
+            }
+            context.mix(2)
+        }
+        // A sound that rests goes on behind its fade: a stream is read once.
+        if playback.isTailShared { playback.current.frame &+= count }
+        playback.tail.frame &+= count
+        playback.tailLeft &-= count
+        if playback.tailLeft <= 0 || count < frames { playback.endTail() }
     }
 }

@@ -142,9 +142,11 @@ extension FilePlayback {
             return
         }
         let place = seekKeepsPlace ? nextFrame(in: stream) : 0
-        if place > 0 && !stream.has(place, context.frameCount &+ 1_024) {
+        // Another change would cut off the fade of the change before.
+        let isFading = seekFade > 0 && leaving.stream != nil
+        if isFading || place > 0 && !stream.has(place, context.frameCount &+ 1_024) {
             // The old region is heard until the disk has brought the frames.
-            stream.jump(to: place)
+            if place > 0 { stream.jump(to: place) }
             isSeekDeferred = true
             return
         }

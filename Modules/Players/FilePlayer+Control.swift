@@ -49,6 +49,8 @@ extension FilePlayer {
         var stretch = StreamStretch()
         var lastStretch = Int64.min
         var isStretchPending = false
+        /// Indicates whether another thread makes the stream for a change.
+        var isStretchUnderWay = false
         /// The stream of the last start.
         var startStream = 0
 
@@ -219,7 +221,7 @@ extension FilePlayer {
         // A converter needs some frames from before, as its filter has heard them in the other stream; so does a
         // stretched sound.
         let isPlain = now.geometry.isAtRate && control.stretch.isNone
-        let seconds = control.stretch.isNone ? 0.05 : StreamStretch.runUp
+        let seconds = control.stretch.isNone ? 0.05 : control.stretch.runUp
         var place = now.geometry.place(before: now.frame, by: isPlain ? 0 : Int64(control.sampleRate * seconds))
         let (region, step) = (control.region, now.geometry.down)
         if OpenTransaction.exists && place < region.lowerBound {

@@ -209,7 +209,7 @@ extension FilePlayer: DiskClient {
             prepareLoops(&control)
             return control.streams
         }
-        catchUpStretch()
+        hurryStretch()
         var need = isQuiet ? DiskNeed.none : .soon
         let isDriven = isDriven()
         let stretched = isDriven ? [] : streams.filter { !$0.stretch.isNone }

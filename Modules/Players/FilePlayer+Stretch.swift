@@ -7,8 +7,10 @@ extension FilePlayer {
     /// The tempo: seconds of the file in a second of sound, ¼…4. 1 is the file's own, and costs nothing. By default 1.
     ///
     /// The pitch stays. The sound is stretched on its way from the disk, so that the render thread has no more to do than
-    /// at 1. Frames and times of the player, its region, its loop and its seeks stay those of the file. A change is heard
-    /// within 50 ms, and the sound before fades over to the one behind in 20 ms; several changes within 25 ms are one.
+    /// at 1. Frames and times of the player, its region, its loop and its seeks stay those of the file. While it plays, a
+    /// change does not wait: another thread makes the first frames, so that the change is heard within 50 ms, and the sound
+    /// before fades over to the one behind in 20 ms; several changes within 25 ms are one. (Inside of a transaction, and
+    /// rendered offline, it makes them itself.)
     /// At sample rates below 1,000 Hz nothing is changed. A number out of range becomes the nearest in it, and what is
     /// none changes nothing.
     public var rate: Double {
@@ -60,26 +62,58 @@ extension FilePlayer {
                 control.stretch = old
                 self?.remakeQueue(&control)
             }
-            // Rendered offline, nobody turns a knob faster than that.
+            // No hand waits at a knob while a renderer works offline.
             let isLive = playhead.load().sliceLength != 0
-            let isSoon = HostClock.now.subtractingSaturated(control.lastStretch) < 25_000_000
-            if isSoon && isLive && !OpenTransaction.exists && heard(control) != nil {
+            if isLive && !OpenTransaction.exists && heard(control) != nil {
                 control.isStretchPending = true
                 return nil
             }
             return restretch(&control)
         }
         if let sought { seek(to: sought) }
+        hurryStretch()
         DiskThread.shared.wake()
     }
 
-    /// Makes a change that came too soon after the one before. From the disk thread.
-    func catchUpStretch() {
-        let sought: Int64? = control.withLock { control in
-            guard control.isStretchPending,
+    /// Has another thread make the change that is pending, unless one was made just before. The disk thread comes by again.
+    func hurryStretch() {
+        let isDue = control.withLock { control in
+            guard control.isStretchPending, !control.isStretchUnderWay,
                 HostClock.now.subtractingSaturated(control.lastStretch) >= 25_000_000
-            else { return nil }
-            return restretch(&control)
+            else { return false }
+            control.isStretchUnderWay = true
+            return true
+        }
+        if isDue { StretchThreads.shared.run { [weak self] in self?.catchUpStretch() } }
+    }
+
+    /// Makes the change that is pending: the stream without the lock, so that no other thread waits.
+    private func catchUpStretch() {
+        var plan: (control: Control, file: StreamFile, item: Int, now: Playhead.State)?
+        var sought: Int64? = control.withLock { control in
+            guard control.isStretchPending else { return nil }
+            guard control.prepared == nil, pendingSeek(control) == nil, let current = heard(control) else {
+                return restretch(&control)
+            }
+            control.isStretchPending = false
+            control.lastStretch = HostClock.now
+            plan = (control, current.file, current.id, playhead.load())
+            return nil
+        }
+        let stream = plan.map { streamThatGoesOn($0.file, from: $0.now, $0.control) }
+        if let next = control.withLock({ control -> Int64? in
+            control.isStretchUnderWay = false
+            guard let plan, let stream else { return nil }
+            // A command that came in between may have made other streams, from the settings of that moment.
+            guard control.region == plan.control.region, control.loops == plan.control.loops,
+                control.sampleRate == plan.control.sampleRate, control.prepared == nil, pendingSeek(control) == nil,
+                heard(control)?.id == plan.item
+            else { return restretch(&control) }
+            remakeQueue(&control)
+            goOn(with: stream, &control)
+            return nil
+        }) {
+            sought = next
         }
         if let sought { seek(to: sought) }
     }
@@ -97,7 +131,7 @@ extension FilePlayer {
         }
         if let seek = pendingSeek(control) { return seek }
         if let current = heard(control) {
-            goOnStretched(current.file, from: playhead.load(), &control)
+            goOn(with: streamThatGoesOn(current.file, from: playhead.load(), control), &control)
             return nil
         }
         guard isStarting(control) else { return nil }
@@ -108,21 +142,28 @@ extension FilePlayer {
         // By the time of the transaction the player plays.
         var start = Playhead.State()
         start.geometry = starting.geometry
-        goOnStretched(starting.file, from: start, &control)
+        goOn(with: streamThatGoesOn(starting.file, from: start, control), &control)
         return nil
     }
 
-    /// Has a stream with the present tempo and pitch take the place of the one that is heard, with a fade.
-    private func goOnStretched(_ file: StreamFile, from now: Playhead.State, _ control: inout Control) {
+    /// Returns a stream with the present tempo and pitch that can take the place of the one that is heard.
+    private func streamThatGoesOn(_ file: StreamFile, from now: Playhead.State, _ control: Control) -> DiskStream {
         let old = Double(now.geometry.down) / Double(now.geometry.up) * control.sampleRate / file.sampleRate
         let faster = max(1, control.stretch.rate / max(0.01, old))
-        let runUp = Int64(control.sampleRate * StreamStretch.runUp * faster)
+        let runUp = Int64(control.sampleRate * control.stretch.runUp * faster)
         let stream = makeStream(file, from: now.geometry.place(before: now.frame, by: runUp), control)
         // The frames from the present one on, so that the render thread finds them.
         stream.reference.jump(to: stream.geometry.frame(like: now.frame, of: now.geometry))
         stream.fill(atLeast: Int(control.sampleRate / 20) + 2_048)
+        return stream
+    }
+
+    /// Has a stream take the place of the one that is heard, with a fade.
+    private func goOn(with stream: DiskStream, _ control: inout Control) {
         adopt(stream, &control)
         control.lastSeek = (0, false)
+        // The next change comes when this one's fade is over.
+        control.lastStretch = HostClock.now
         let fade = max(1, Int(control.sampleRate / 50))
         tell(StreamCue(stream, number: nextNumber(), keepsPlace: true, fade: fade), through: seeks)
     }

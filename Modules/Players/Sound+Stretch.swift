@@ -3,9 +3,9 @@ internal import RenderCore
 extension Sound {
     /// Returns the sound at another tempo, and at another pitch: for a ``BufferPlayer``, a ``SamplePlayer`` or a file.
     ///
-    /// It is made at once, on this thread, some hundred times as fast as it sounds. Players of sounds have no rate of their
-    /// own that keeps the pitch: they begin at once and anywhere, and stretched sound needs to be heard ahead. A
-    /// ``FilePlayer`` has one.
+    /// It is made at once, on this thread, some hundred times as fast as it sounds. A ``BufferPlayer`` and a ``FilePlayer``
+    /// have a rate and a pitch of their own, live. A ``SamplePlayer`` has none that keeps the tempo: its voices begin at once,
+    /// many at a time, and stretched sound has to be made ahead.
     ///
     /// - Parameters:
     ///   - rate: The tempo, ¼…4: 2 is twice as fast. A number outside becomes the nearest inside.
@@ -16,7 +16,8 @@ extension Sound {
         let tempo = rate.isNaN ? 1 : max(0.25, min(rate, 4))
         let cents = pitch.isNaN ? 0 : max(-2_400, min(pitch, 2_400))
         if tempo == 1 && cents == 0 || sampleRate < 1_000 || frameCount == 0 || channelCount > 64 { return self }
-        var engine = TimeStretch(sampleRate: sampleRate, channels: channelCount)
+        var engine = TimeStretch(
+            sampleRate: sampleRate, channels: channelCount, block: TimeStretch.block(cents: cents))
         let settings = TimeStretch.Settings(rate: tempo, cents: cents, keepsFormants: keepsFormants)
         let frames = Int((Double(frameCount) / tempo).rounded(.up))
         return Sound(engine.stretched(block, settings, frames: frames), sampleRate: sampleRate)

@@ -26,7 +26,8 @@ extension AudioBlock {
         let rate = min(max(rate, 0.25), 4)
         let settings = TimeStretch.Settings(rate: rate, cents: cents, keepsFormants: keepsFormants)
         let frames = Int((Double(frameCount) / rate).rounded())
-        var stretch = TimeStretch(sampleRate: sampleRate, channels: channelCount)
+        var stretch = TimeStretch(
+            sampleRate: sampleRate, channels: channelCount, block: TimeStretch.block(cents: cents))
         var shown = 0
         let result = stretch.stretched(self, settings, frames: frames) { done in
             guard let progress, done - shown >= 1 << 16 else { return }

@@ -77,7 +77,8 @@ public final class TimePitch: Generator {
         guard stretch.belongs(to: context) else { return }
         let settings = TimeStretch.Settings(
             rate: rate.glide(context), cents: pitch.glide(context), keepsFormants: keepsFormants.isOn(context))
-        let inner = inner.reference(&context)
+        var inner = InnerRenderer.Reference()
+        self.inner.current.with(&context) { value, _ in inner = value.reference }
         var resets = self.inner.takeReset()
         stretch.with(&context) { stretch, context in
             inner.push(through: &stretch, with: settings, resets: &resets, &context)

@@ -12,9 +12,9 @@ internal import RenderCore
 public struct NoiseCore: Sendable, BitwiseCopyable {
     /// The colors of noise.
     public enum Color: Sendable, Hashable, CaseIterable, BitwiseCopyable {
-        /// The same power in each hertz: evenly distributed between -1 and 1, RMS -4.77 dB (1 / √3).
+        /// Noise with equal power in each hertz: evenly distributed between -1 and 1, RMS -4.77 dB (1 / √3).
         case white
-        /// The same power in each octave: nearly normally distributed, RMS -16 dB; peaks of a day stay within ±1.
+        /// Noise with equal power in each octave: nearly normally distributed, RMS -16 dB; peaks of a day stay within ±1.
         case pink
     }
 

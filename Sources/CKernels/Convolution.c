@@ -1,6 +1,6 @@
 #include "Dispatch.h"
 
-// What a convolution by partitions computes: a complex Fourier transform whose numbers lie in two planes, and the products of
+// The parts of a convolution by partitions: a complex Fourier transform whose numbers lie in two planes, and the products of
 // spectra. Every loop is sixteen numbers wide.
 //
 // Two blocks of real samples that follow each other are one block of complex numbers, the older the real part. Turned by

@@ -75,6 +75,8 @@ INLINE void stretch_turns_body(float *sums, const float *turns, float excess, si
         // A bin that seems to be at an end of the window is a lobe beside a sine's, and turns as the sine does.
         f8 share = (0.485f - magnitude8(angle)) * 8.0f;
         share = choose8(share > 1.0f, spread8(1), choose8(share > 0.0f, share, spread8(0)));
+        f8 there = (0.5f - magnitude8(angle) * (1.0f + excess)) * 8.0f;
+        share *= choose8(there > 1.0f, spread8(1), choose8(there > 0.0f, there, spread8(0)));
         f8 turn = angle * share * excess;
         turn -= (turn + 12582912.0f) - 12582912.0f;
         // A sample that is not a number turns nothing, so that it is forgotten with its block.

@@ -21,8 +21,9 @@ package struct StreamStretch: Sendable, Hashable {
 
     /// The lowest sample rate at which anything is changed.
     package static var lowestSampleRate: Double { 1_000 }
-    /// The run-up that the sound needs until it is what it would have been from further back, in seconds.
-    package static var runUp: Double { 0.15 }
+    /// The run-up that the sound needs until it is what it would have been from further back, in seconds: a block and a
+    /// quarter.
+    package var runUp: Double { 1.25 * TimeStretch.block(cents: cents) }
 }
 
 /// The engine of a stream that is stretched, and the frames on their way into it.
@@ -40,11 +41,12 @@ final class StreamStretcher {
     private let runUp: Int64
 
     init(_ stretch: StreamStretch, ratio: Double, channels: Int, sampleRate: Double) {
-        engine = TimeStretch(sampleRate: sampleRate, channels: channels)
+        engine = TimeStretch(
+            sampleRate: sampleRate, channels: channels, block: TimeStretch.block(cents: stretch.cents))
         settings = TimeStretch.Settings(rate: ratio, cents: stretch.cents, keepsFormants: stretch.keepsFormants)
         input = AudioBlock(channels: channels, frames: 2_048)
         self.ratio = ratio
-        runUp = Int64(StreamStretch.runUp * sampleRate)
+        runUp = Int64(stretch.runUp * sampleRate)
     }
 
     /// Makes frames of the stream.

@@ -10,8 +10,10 @@ package final class StretchThreads: Sendable {
     package static let shared = StretchThreads()
 
     private let waiting = Lock<[DiskStream]>([])
+    /// Work that comes before all filling.
+    private let urgent = Lock<[@Sendable () -> Void]>([])
     private let threads: [ServiceThread]
-    /// The threads' own time for all sound that was made, in nanoseconds, and the length of that sound.
+    /// The threads' own time for the last minute of sound that was made, in nanoseconds, and the length of that sound.
     private let spent = Atomic<Int64>(0)
     private let made = Atomic<Int64>(0)
     /// Frames that are made at once.
@@ -22,6 +24,12 @@ package final class StretchThreads: Sendable {
         threads = (0..<count).map { index in
             ServiceThread(name: "rs-stretch-\(index)") { StretchThreads.shared.run(index) }
         }
+    }
+
+    /// Has something done at once, such as the first frames of a stream for which a caller waits.
+    package func run(_ work: @escaping @Sendable () -> Void) {
+        urgent.withLock { $0.append(work) }
+        for thread in threads { thread.wake() }
     }
 
     /// Has streams filled as far as they have room.
@@ -38,13 +46,20 @@ package final class StretchThreads: Sendable {
     package var capacity: Int? {
         let (spent, made) = (spent.load(ordering: .relaxed), made.load(ordering: .relaxed))
         if made < 1_000_000_000 || spent <= 0 { return nil }
-        return Int(0.75 * Double(threads.count) * Double(made) / Double(spent))
+        let streams: Double = Double(made) / Double(spent)
+        return Int(0.75 * Double(threads.count) * streams)
     }
 
     private func run(_ index: Int) {
         while true {
-            if !fillNext() { threads[index].sleep(milliseconds: 60_000) }
+            if !runNext() && !fillNext() { threads[index].sleep(milliseconds: 60_000) }
         }
+    }
+
+    private func runNext() -> Bool {
+        guard let work = urgent.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
+        work()
+        return true
     }
 
     /// Fills the stream that needs it most. Returns whether there was one. A function of its own, so that none is kept
@@ -57,7 +72,12 @@ package final class StretchThreads: Sendable {
         let begin = Self.threadTime
         let moved = next.fill(frames: Self.chunk)
         spent.wrappingAdd(Self.threadTime &- begin, ordering: .relaxed)
-        made.wrappingAdd(Int64(Double(moved) / next.sampleRate * 1e9), ordering: .relaxed)
+        let length = Int64(Double(moved) / next.sampleRate * 1e9)
+        if made.wrappingAdd(length, ordering: .relaxed).newValue > 60_000_000_000 {
+            // Streams that were made long ago count less and less. If two threads come by at once, both halve.
+            made.store(made.load(ordering: .relaxed) / 2, ordering: .relaxed)
+            spent.store(spent.load(ordering: .relaxed) / 2, ordering: .relaxed)
+        }
         next.dequeue()
         if moved >= Self.chunk { fill([next]) }
         return true

@@ -2,13 +2,18 @@
 @_exported public import AudioFiles
 @_exported public import Distortion
 @_exported public import Dynamics
+@_exported public import InstrumentFiles
+@_exported public import Instruments
 @_exported public import Loudness
+@_exported public import MIDIFiles
 @_exported public import Mixing
 @_exported public import Modulation
 @_exported public import Players
 @_exported public import Processors
 @_exported public import RenderCore
 @_exported public import Reverberation
+@_exported public import SOFAFiles
+@_exported public import Space
 @_exported public import Taps
 @_exported public import TempoAndPitch
 @_exported public import Tones
@@ -18,4 +23,7 @@
 #endif
 #if JACK
     @_exported public import JACKBackend
+#endif
+#if LV2
+    @_exported public import LV2Hosting
 #endif

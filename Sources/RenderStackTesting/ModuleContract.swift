@@ -121,7 +121,7 @@ public struct ModuleContract<M: Module>: Sendable {
             let subject = ContractSubject(
                 name: name, latency: first.module.latency(at: sampleRate), inputs: first.inputs, reference: reference,
                 parameters: first.module.parameters)
-            // Where the lengths of the cycles are heard anyway, the moves of parameters are not judged by them.
+            // If the lengths of the cycles are heard anyway, the moves of parameters are not judged by them.
             let cut = try cycleLengths(subject)
             return try ContractPart.allCases.filter { !leftOut.contains($0) }.flatMap { part in
                 switch part {

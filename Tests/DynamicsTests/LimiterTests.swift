@@ -200,8 +200,8 @@ import Testing
             #expect(worst < 2e-6)
         }
         // The mix is what the limiter makes of the sum.
-        let mix = [0, 1].map { side in
-            (0..<9_000).map { i in tracks[0][0][i] + tracks[1][side][i] + tracks[2][side][i] }
+        let mix = [0, 1].map { (side: Int) -> [Float] in
+            (0..<9_000).map { (i: Int) -> Float in tracks[0][0][i] + tracks[1][side][i] + tracks[2][side][i] }
         }
         let alone = try play(Limiter(), mix)
         #expect(largestDifference(sound[0], alone[0]) < 1e-5 && largestDifference(sound[1], alone[1]) < 1e-5)
@@ -260,12 +260,15 @@ import Testing
 /// The true peak at 16 times the rate, with a sinc of 512 samples in a Kaiser window.
 enum TruePeak {
     private static let half = 256
-    private static let rows: [[Float]] = (1..<16).map { place in
-        (0..<512).map { tap in
-            let x = Double(tap - half + 1) - Double(place) / 16
-            let share = x / Double(half)
-            let window = bessel(9 * (1 - share * share).squareRoot()) / bessel(9)
-            return Float(window * RenderMath.sin(.pi * x) / (.pi * x))
+    private static let rows: [[Float]] = (1..<16).map(row)
+
+    private static func row(_ place: Int) -> [Float] {
+        (0..<512).map { (tap: Int) -> Float in
+            let x: Double = Double(tap - half + 1) - Double(place) / 16
+            let share: Double = x / Double(half)
+            let window: Double = bessel(9 * (1 - share * share).squareRoot()) / bessel(9)
+            let angle: Double = .pi * x
+            return Float(window * RenderMath.sin(angle) / angle)
         }
     }
 

@@ -189,6 +189,21 @@ private func counting() throws -> Renderer {
         output.stop()
         held.withLock { $0 = nil }
 
+        // In the first cycle of each run, which may come before start() has returned.
+        let early = Guarded<StreamOutput?>(nil)
+        let hasty = try Renderer { context in
+            context.push()
+            context.output()
+            if !context.isDryRun { early.withLock { $0 }?.stop() }
+        }
+        let short = StreamOutput(hasty) { _ in true }
+        early.withLock { $0 = short }
+        for _ in 0..<100 {
+            #expect(await becomesTrue { (try? short.start()) != nil })
+            try #require(await becomesTrue { short.state == .stopped })
+        }
+        early.withLock { $0 = nil }
+
         let free = try counting()
         do {
             let dropped = StreamOutput(free) { _ in usleep(500) == 0 }

@@ -209,7 +209,9 @@ enum Calls {
             { world, dice in
                 guard let player = world.module(FilePlayer.self, &dice) else { return }
                 let frame = Int64(dice.below(20_000)) - 1_000
-                switch dice.below(12) {
+                switch dice.below(14) {
+                case 12: player.rate = Double(dice.number())
+                case 13: player.stretch(rate: dice.hits(oneIn: 2) ? 1 : nil, pitch: Double(dice.number()))
                 case 0: player.stop(at: dice.time())
                 case 1: player.pause(at: dice.time())
                 case 2: player.resume(at: dice.time())
@@ -230,7 +232,9 @@ enum Calls {
             "BufferPlayer",
             { world, dice in
                 guard let player = world.module(BufferPlayer.self, &dice) else { return }
-                switch dice.below(5) {
+                switch dice.below(7) {
+                case 5: player.rate = Double(dice.number())
+                case 6: player.stretch(rate: dice.hits(oneIn: 2) ? 1 : nil, pitch: Double(dice.number()))
                 case 0: player.stop(at: dice.time())
                 case 1: player.pause(at: dice.time())
                 case 2: player.play(at: dice.time())

@@ -338,9 +338,10 @@ extension JACKTests {
             let heard = try JACKTests.peer(server, "listen", "pitch:out_1", "1", "freewheel").wait().text
             let words = heard.split { $0.isWhitespace }
             try #require(words.count == 6, "\(heard)")
-            #expect(abs((Double(words[1]) ?? 0) - 997) < 0.1, "\(heard)")
-            #expect(abs((Double(words[3]) ?? 0) - 0.25) < 0.0005, "\(heard)")
-            #expect(abs((Double(words[5]) ?? 0) - 0.25) < 0.0005, "\(heard)")
+            let numbers: [Double] = words.map { Double($0) ?? 0 }
+            #expect(abs(numbers[1] - 997) < 0.1, "\(heard)")
+            #expect(abs(numbers[3] - 0.25) < 0.0005, "\(heard)")
+            #expect(abs(numbers[5] - 0.25) < 0.0005, "\(heard)")
             let sender = try JACKTests.peer(server, "send", "440", "50")
             #expect(try await becomesTrue { try server.run("jack_lsp").contains("peer:out") })
             try await server.connect("peer:out", to: "pitch:in_1")

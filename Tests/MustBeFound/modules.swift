@@ -31,3 +31,25 @@ final class Unlisted: Effect {
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {}
 }
+
+struct UncheckedVoice: LaneVoice {
+    private var tone = SineLanes()
+
+    mutating func control(_ notes: borrowing Notes) {}                               // found
+
+    @inline(__always)
+    mutating func next(_ notes: borrowing Notes) -> Lanes { tone.next(notes.step) }  // found
+}
+
+struct SlowVoice: LaneVoice {
+    @_noLocks @_noAllocation
+    mutating func next(_ notes: borrowing Notes) -> Lanes { .zero }                  // found
+}
+
+struct CheckedVoice: LaneVoiceWithMemory {
+    @inline(__always) @_noLocks @_noAllocation
+    mutating func control(_ notes: borrowing Notes) {}
+
+    @inline(__always)
+    @_noLocks @_noAllocation mutating func next(_ notes: borrowing Notes, _ memory: inout VoiceMemory) -> Lanes { .zero }
+}

@@ -50,6 +50,61 @@ import Testing
         #expect(last - first < 64 << 20)
     }
 
+    @Test(
+        "Stretched players and a recorder on the processors that there are: none lacks a frame; the soak asks 64, and the limit"
+    )
+    func stretched() async throws {
+        let folder = try TemporaryFolder()
+        let isSoak = ProcessInfo.processInfo.environment["RENDERSTACK_SOAK"] != nil
+        let samples = (0..<8).map { noise(48_000 * 10, seed: UInt64($0)).map { $0 / 64 } }
+        let path = try folder.write(Array(samples[..<2]), "stereo.wav")
+        _ = try await play(isSoak ? 64 : 8, path, "\(folder.path)/take.wav", seconds: isSoak ? 60 : 2)
+        guard isSoak else { return }
+        // Eight channels each, so that fewer are too many. Two measurements find the limit, the third one is half above it.
+        let wide = try folder.write(samples, "wide.wav")
+        for _ in 0..<2 { _ = try await play(24, wide, "\(folder.path)/take.wav", seconds: 20) }
+        let limit = try #require(FilePlayer.stretchedPlayerLimit)
+        let (fitting, excess) = (try await play(limit, wide, "\(folder.path)/take.wav", seconds: 20), 2 * limit)
+        let missing = try await play(excess, wide, "\(folder.path)/take.wav", seconds: 20)
+        print("limit \(limit): \(fitting) frames missing; \(missing) of \(excess) players")
+        #expect(fitting == 0 && missing > 0)
+    }
+
+    /// Plays stretched files and records their mix. Returns the frames that were missing.
+    private func play(_ count: Int, _ path: String, _ take: String, seconds: Double) async throws -> Int {
+        let players = try (0..<count).map { _ in try FilePlayer(path: path, readAhead: 0.5) }
+        for (index, player) in players.enumerated() {
+            player.loops = .forever
+            player.stretch(rate: index % 2 == 0 ? 1.25 : 0.8, pitch: index % 3 == 0 ? 200 : 0)
+        }
+        let list = ModuleList(mixing: 2, players)
+        let recorder = try FileRecorder(path: take)
+        let renderer = try Renderer { context in
+            context.run(list)
+            context.run(recorder)
+            context.output()
+        }
+        let output = ClockOutput(renderer, period: 512, priority: 0)
+        try output.start()
+        let start = usedSeconds()
+        recorder.begin()
+        renderer.transaction { for player in players { player.play() } }
+        try await Task.sleep(for: .seconds(seconds))
+        let limit = FilePlayer.stretchedPlayerLimit
+        output.stop()
+        try await recorder.finish()
+        let missing = players.reduce(0) { $0 + $1.underrunCount }
+        print(
+            "\(count) stretched players for \(Double(renderer.sampleTime) / 48_000) s: \(missing) frames missing, "
+                + "\(recorder.gapCount) of the take, \(usedSeconds() - start) s of processor time, limit \(limit ?? 0)")
+        #expect(players.allSatisfy { $0.currentFrame > 0 || $0.underrunCount > 0 })
+        // What a busy machine does in time is only asked by the soak, and only of players that fit.
+        if ProcessInfo.processInfo.environment["RENDERSTACK_SOAK"] != nil, let limit, count <= limit {
+            #expect(missing == 0 && recorder.gapCount == 0)
+        }
+        return missing
+    }
+
     @Test("Memory stays flat while a file of two hours is played from its start to its end")
     func twoHours() async throws {
         let folder = try TemporaryFolder()

@@ -9,7 +9,7 @@ import Testing
 
     /// Returns samples as the engine by itself stretches them, silent behind the end.
     private func stretched(_ samples: [Float], rate: Double, cents: Double = 0, frames: Int) -> [Float] {
-        var engine = TimeStretch(sampleRate: 48_000, channels: 1)
+        var engine = TimeStretch(sampleRate: 48_000, channels: 1, block: TimeStretch.block(cents: cents))
         let settings = TimeStretch.Settings(rate: rate, cents: cents)
         return engine.stretched(AudioBlock([samples]), settings, frames: frames).array(0)
     }

@@ -78,10 +78,16 @@ import Testing
 
     @Test func otherRatesKeepTheirSound() throws {
         // A decay at 96 kHz is the same decay at 48 kHz.
-        let fine = (0..<20_000).map { Float(RenderMath.exp(-Double($0) / 4_000) * RenderMath.sin(Double($0) / 40)) }
-        let coarse = (0..<10_000).map {
-            2 * Float(RenderMath.exp(-Double($0) / 2_000) * RenderMath.sin(Double($0) / 20))
+        func decay(_ count: Int, level: Double) -> [Float] {
+            let step: Double = 20_000 / Double(count)
+            return (0..<count).map { i in
+                let time: Double = Double(i) * step
+                let fall: Double = RenderMath.exp(-time / 4_000)
+                return Float(level * fall * RenderMath.sin(time / 40))
+            }
         }
+        let fine = decay(20_000, level: 1)
+        let coarse = decay(10_000, level: 2)
         let click: [Float] = [1]
         let a = try play(
             [click], through: ConvolutionReverb(response([fine], 96_000), settings: plain, mix: 1), frames: 9_000)

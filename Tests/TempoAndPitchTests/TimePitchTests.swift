@@ -65,6 +65,34 @@ struct TimePitchTests {
         }
     }
 
+    @Test("Other values in every cycle, also extreme ones and no numbers, make no click and no fault")
+    func everyCycle() throws {
+        let machine = TimePitch(try monoRenderer(ClockSine(300)))
+        let outer = try monoRenderer(machine)
+        var random = SplitMix(state: 8)
+        var result = render(outer, frames: 16_000)[0]
+        for cycle in 0..<600 {
+            // A walk of the hand, with leaps now and then.
+            let isLeap = cycle % 50 == 0
+            let pace = Double(machine.rate.value), cents = Double(machine.pitch.value)
+            machine.rate.value = Float(
+                isLeap ? .random(in: 0.5...2, using: &random) : pace * .random(in: 0.9...1.1, using: &random))
+            machine.pitch.value = Float(isLeap ? 0 : cents + .random(in: -90...90, using: &random))
+            result += render(outer, frames: 64)[0]
+        }
+        // A tone of 300 Hz, two octaves higher at most, and a level that rises by the half where blocks of two pitches meet.
+        let limit = Float(pow(2 * Double.pi * 1_200 / 48_000, 2) * 0.5 * 1.5)
+        for n in (machine.latency(at: 48_000) + 200)..<(result.count - 1) {
+            #expect(abs(result[n - 1] - 2 * result[n] + result[n + 1]) < limit)
+        }
+        for value in [Float.nan, .infinity, -.infinity, 0, -1, 1e30, .leastNonzeroMagnitude, 4, 0.25] {
+            machine.rate.value = value
+            machine.pitch.value = value * 2_400
+            #expect(render(outer, frames: 3_000)[0].allSatisfy { $0.isFinite && abs($0) < 2 })
+        }
+        #expect(outer.faultCount == 0)
+    }
+
     @Test("It keeps the contract of modules")
     func contract() throws {
         let contract = ModuleContract(channels: 1) {

@@ -9,12 +9,17 @@ BACKENDS = "JACKBackendTests|ALSABackendTests"
 # fuzzer's processes, which have so little memory that no sanitizer starts in them; the extreme rates, forged headers and
 # pitches, which take minutes too.
 ADDRESS_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
-                   "ReverberationTests RenderStackTestingTests RealtimeWatchTests JACKBackendTests ALSABackendTests duplex")
+                   "ReverberationTests InstrumentsTests RenderStackTestingTests RealtimeWatchTests JACKBackendTests ALSABackendTests "
+                   "LiveTests duplex")
 NOT_ADDRESS = ("FuzzTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests|"
                "[.]ReverbTests/(?!hostile|channels)|ConvolutionChangeTests/pinkNoise|"
                "ImpulseResponseTests/(anEvenDecay|noiseBehind|aSweepFinds)|LoudnessMeterTests/(gates|range)|OurModulesTests/tone|"
                "FilePlayerStretchTests/(change|engine|knob)|RoomFigureTests/modulation|"
+               "BufferPlayerStretchTests/(change|hostile|many|sequence|threads)|"
                "PitchTrackerTests/(clarity|tones|voices)|OnsetTapTests/(change|drums|strings|tempo)")
+
+# About half of the time of the tests under AddressSanitizer.
+CORE = "^(RenderCoreTests|HostileTests|StressTests|SignalBlocksTests)[.]"
 
 THREAD = "StressTests|HostileTests"
 NOT_THREAD = "ExtremeModuleTests"
@@ -24,4 +29,5 @@ THREAD_TARGETS = "StressTests HostileTests"
 # watches programs under JACK): the random programs, which allocate so much in their cycles, for a model, that findings would
 # be lost; the hostile programs, whose closures do everything that a closure should not; the extreme rates and forged
 # headers, at which an offline cycle converts for half a minute on a busy machine: a hang begins soon after that.
-UNWATCHED = "RandomProgramTests|HostileTests|ExtremePlayerTests|ClaimedHeaderTests"
+# Plug-ins work beside the audio, which offline is in their cycles.
+UNWATCHED = "RandomProgramTests|HostileTests|ExtremePlayerTests|ClaimedHeaderTests|LV2HostingTests|RenderStackPluginTests"

@@ -193,7 +193,9 @@ REALTIME_SAFE void kernel_voices_turn_back(
 #include "CKernelsResampling.h"
 #include "CKernelsDynamics.h"
 #include "CKernelsReverb.h"
+#include "CKernelsSpace.h"
 #include "CKernelsStretching.h"
+#include "CKernelsSampler.h"
 
 #include "CKernelsConvolution.h"
 

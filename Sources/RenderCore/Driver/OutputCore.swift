@@ -118,14 +118,19 @@ public final class OutputCore: EventSource, Sendable {
         thread name: String, priority: Int, sampleRate: Double? = nil, _ body: @escaping @Sendable (OutputRun) -> Void
     ) throws(OutputError) {
         guard let run = try begin(priority, sampleRate, hasOwnThread: true) else { return }
-        defer { control.withLock { $0.isStarting = false } }
         do throws(OutputError) {
-            try run.startThread(name, body)
+            // Under the lock, so that a stop in the first cycle waits until there is something to stop.
+            try control.withLock { control throws(OutputError) in
+                control.isStarting = false
+                show(.running)
+                try run.startThread(name, body)
+                publish(run, in: &control)
+            }
         } catch {
+            show(.stopped)
             run.giveRendererBack()
             throw error
         }
-        publish(run)
     }
 
     /// Starts an output that a foreign thread calls, such as a sound server's.
@@ -138,8 +143,11 @@ public final class OutputCore: EventSource, Sendable {
     /// - Throws: ``OutputError`` if another output drives the renderer, or if the closure of the run before has not ended.
     public func start(priority: Int = 0, sampleRate: Double? = nil) throws(OutputError) -> OutputRun? {
         guard let run = try begin(priority, sampleRate, hasOwnThread: false) else { return nil }
-        defer { control.withLock { $0.isStarting = false } }
-        publish(run)
+        control.withLock { control in
+            control.isStarting = false
+            show(.running)
+            publish(run, in: &control)
+        }
         return run
     }
 
@@ -189,8 +197,9 @@ public final class OutputCore: EventSource, Sendable {
         }
     }
 
-    private func publish(_ run: OutputRun) {
-        let teller = Task { [hub, load, renderer] in
+    private func publish(_ run: OutputRun, in control: inout Control) {
+        control.run = run
+        control.teller = Task { [hub, load, renderer] in
             // The render thread wakes no thread: this one looks.
             var told = 0
             var endless = false
@@ -204,11 +213,6 @@ public final class OutputCore: EventSource, Sendable {
                 if let sentence, !endless { hub.send(.notice(sentence)) }
                 endless = sentence != nil
             }
-        }
-        control.withLock { control in
-            control.run = run
-            control.teller = teller
-            show(.running)
         }
     }
 }

@@ -4,13 +4,15 @@ internal import Synchronization
 package struct ExchangeableRenderer: ~Copyable, Sendable {
     /// The channels that a new renderer gets; `nil`: it keeps its own.
     private let channels: Int?
-    private let inner: ManagedValue<InnerRenderer>
+    /// The renderer of this slice, for an annotated `process` of another module: a function in between could not call it, because
+    /// where each file is compiled by itself the compiler has no specialised form of the call here.
+    package let current: ManagedValue<InnerRenderer>
     private let newest: Lock<(renderer: Renderer, preparation: Preparation?)>
     private let pendingReset = PendingReset()
 
     package init(_ renderer: Renderer, channels: Int? = nil) {
         self.channels = channels
-        inner = ManagedValue(InnerRenderer(renderer))
+        current = ManagedValue(InnerRenderer(renderer))
         newest = Lock((renderer, nil), .module)
     }
 
@@ -21,13 +23,13 @@ package struct ExchangeableRenderer: ~Copyable, Sendable {
             let (old, preparation, version) = newest.withLock { newest in
                 let old = newest.renderer
                 newest.renderer = newValue
-                return (old, newest.preparation, inner.makeVersion())
+                return (old, newest.preparation, current.makeVersion())
             }
             // This runs without the lock: the renderer may be the one that this module is in.
             if preparation != nil || channels != nil {
                 newValue.configure(sampleRate: preparation?.sampleRate, channels: channels)
             }
-            inner.exchange(InnerRenderer(newValue), version: version, whenOldIsFreed: nil, undo: nil)
+            current.exchange(InnerRenderer(newValue), version: version, whenOldIsFreed: nil, undo: nil)
             // Here it may end, with no lock held.
             withExtendedLifetime(old) {}
         }
@@ -53,15 +55,7 @@ package struct ExchangeableRenderer: ~Copyable, Sendable {
     /// Calls `body` with the renderer of this slice. On the render thread.
     @inline(__always)
     func with(_ context: inout RenderContext, _ body: (borrowing InnerRenderer, inout RenderContext) -> Void) {
-        inner.with(&context, body)
-    }
-
-    /// Returns a reference to the renderer of this slice. On the render thread.
-    @_noLocks @_noAllocation
-    package func reference(_ context: inout RenderContext) -> InnerRenderer.Reference {
-        var reference = InnerRenderer.Reference()
-        inner.with(&context) { inner, _ in reference = inner.reference }
-        return reference
+        current.with(&context, body)
     }
 }
 

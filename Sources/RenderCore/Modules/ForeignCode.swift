@@ -68,6 +68,12 @@ internal import CRender
             if !context.silenceUnlessFinite(around: number, isOutput: true) { context.resetAtEnd() }
         }
     }
+
+    /// Reports that the code has written beyond the memory that it was given. On the render thread.
+    @_noLocks @_noAllocation
+    package borrowing func reportOverrun(_ context: borrowing RenderContext) {
+        context.fault(.wroteBeyond, .foreignCode, wanted: number, found: 0)
+    }
 }
 
 extension RenderContext {

@@ -19,6 +19,8 @@ final class DryRun {
     private var listed: [(module: any Module, parents: [String], isItself: Bool)] = []
     private var listedNumbers: [ObjectIdentifier: Int] = [:]
     private var expanded: Set<ObjectIdentifier> = []
+    /// The modules that were met in the loop that is being run: several loops may share a slice.
+    private var metInLayer: Set<ObjectIdentifier> = []
 
     /// Returns the number of a module in the table to be.
     ///
@@ -27,8 +29,9 @@ final class DryRun {
         // A composite's members come and go with it.
         let isMember = members.last?.contains(ObjectIdentifier(module)) ?? false
         if !isMember && ownIdentities.insert(ObjectIdentifier(module)).inserted { ownModules.append(module) }
+        let isFirstInLayer = metInLayer.insert(ObjectIdentifier(module)).inserted
         if let number = numbers[ObjectIdentifier(module)] {
-            if !isPart && !module.isMemoryless && !repeated.contains(where: { $0 === module }) {
+            if !isFirstInLayer && !isPart && !module.isMemoryless && !repeated.contains(where: { $0 === module }) {
                 repeated.append(module)
             }
             return number
@@ -73,6 +76,9 @@ final class DryRun {
                 + "a module of its own"
         }
     }
+
+    /// Begins another loop of the same slice.
+    func beginLayer() { metInLayer = [] }
 
     func note(_ record: FaultRecord) {
         let module = record.module >= 0 ? modules[Int(record.module)].name : nil

@@ -33,6 +33,8 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case busyRenderer
         /// The driver gave less than it promised: too few frames, outputs or channels.
         case badCycle
+        /// Foreign code, such as a plug-in, wrote beyond the memory that it was given.
+        case wroteBeyond
     }
 
     /// The operations that can raise a fault.
@@ -49,7 +51,7 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
     public let module: String?
     /// Indicates whether the mistake happened in that module, or in the closure after it.
     public let isInsideModule: Bool
-    /// The name of the ``ForeignCode`` that got or made a sample that is not finite; `nil` for all other mistakes.
+    /// The name of the ``ForeignCode`` that got or made a sample that is not finite, or wrote beyond its memory; `nil` for mistakes of other code.
     public var foreignCode: String? { operation == .foreignCode ? ForeignNames.name(wanted) : nil }
     /// The first frame of the slice in which it happened for the first time.
     public let sampleTime: Int64
@@ -118,6 +120,10 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
             return
                 "something calls the renderer while it is rendering, or while an output drives it; that call gives "
                 + "silence"
+        case .wroteBeyond:
+            return
+                "the foreign code \"\(ForeignNames.name(wanted))\"\(place) wrote beyond the memory of its buffers: it may have "
+                + "damaged the program's own"
         case .badCycle: return "the caller gives \(found) frames where the renderer needs \(wanted)\(place)"
         }
     }

@@ -52,6 +52,8 @@ internal import Synchronization
     /// The reasons that keep ``RenderContext/run(_:)`` from its short way, as bits; 0 for none. See ``failed``,
     /// ``isSlow``.
     @usableFromInline var attention: UInt8 = 0
+    /// The change of loops that is under way in this slice.
+    var change: Unmanaged<LoopChange>?
     /// In a dry run, where there are no records: the number of the module at work, and of the one that ended last.
     var dryModule: Int32 = -1
     var dryLast: Int32 = -1

@@ -39,6 +39,12 @@ extension RenderContext {
     @usableFromInline @inline(never)
     mutating func runSlowly<M: Module>(_ module: M, _ effect: StackEffect, _ identity: UnsafeRawPointer) {
         let record = unsafe CycleMemory.find(identity, in: core)
+        let change = unsafe change
+        if let change = unsafe change,
+            unsafe change._withUnsafeGuaranteedRef({ unsafe $0.substitute(identity, effect, &self) })
+        {
+            return
+        }
         // A module that runs itself comes out of turn, however many others are in between.
         let isInTurn = unsafe record == cursor
         guard unsafe record.pointee.key.load(ordering: .acquiring) != 0 && depth &- floor >= effect.pops,
@@ -62,6 +68,9 @@ extension RenderContext {
             putRight(expected, results)
         }
         leave(frame)
+        if let change = unsafe change {
+            unsafe change._withUnsafeGuaranteedRef { unsafe $0.keepResults(identity, effect, &self) }
+        }
         if !isInTurn { unsafe CycleMemory.end(.run, record, in: core) }
         unsafe CycleMemory.setFailed(failed, in: core)
     }

@@ -56,8 +56,10 @@ public struct OnsetDetector: ~Copyable, Sendable {
         frameCount = size + (Self.reach + 2) * hop + Int(sampleRate * 0.05)
         fft = RealFFT(size: size)
         let count = Double(size)
-        weights = (0..<size).map {
-            Float((0.5 - 0.5 * RenderMath.cos(2 * .pi * (Double($0) + 0.5) / count)) * 4 / count)
+        let turn: Double = 2 * .pi / count
+        weights = (0..<size).map { i in
+            let raised: Double = 0.5 - 0.5 * RenderMath.cos(turn * (Double(i) + 0.5))
+            return Float(raised * 4 / count)
         }
         var edges = [1]
         // Up to 16 kHz, in steps of a sixth of an octave.

@@ -42,7 +42,7 @@ public struct ShapedWindow: Sendable, BitwiseCopyable {
         let isUp = b > 0
         let (below, above) = (a < 0 ? a : 0, c > 0 ? c : 0)
         let (single, near) = (isUp ? below : above, isUp ? b - a : c - b)
-        // Where nothing is to be divided, by anything but 0.
+        // If nothing is to be divided, the divisor may be any number but 0.
         let share = single * single * single / (3 * near * (c - a) + 1e-300)
         return (isUp ? (a + b + c) * (1 / 3.0) : 0) + (isUp ? -share : share)
     }

@@ -7,36 +7,50 @@ struct FormantEnvelope: ~Copyable, Sendable {
     private var running: SampleMemory
     private let bins: Int
     private let width: Int
+    private var floor: Float = 0
 
     /// - Parameters:
     ///   - bins: The bins of a spectrum.
     ///   - stride: The room for them.
-    init(bins: Int, stride: Int) {
+    ///   - width: The bins on either side over which the envelope is averaged.
+    init(bins: Int, stride: Int, width: Int) {
         self.bins = bins
-        // Blocks are about 120 ms long: 20 bins on either side are 170 Hz.
-        width = 20
+        self.width = width
         gains = SampleMemory(count: stride)
         smooth = SampleMemory(count: stride)
         running = SampleMemory(count: stride + 1)
     }
 
-    /// Measures the envelope of a power spectrum, and computes the gains.
+    /// The number of parts in which the envelope is measured: four for the averages, eight for the gains.
+    static var parts: Int { @_noLocks @_noAllocation get { 12 } }
+
+    /// Measures the envelope of a power spectrum, and computes the gains: a part of that.
     ///
     /// - Parameters:
     ///   - power: The power of each bin, of all channels together.
     ///   - step: The ratio of the new pitch to the old one.
+    ///   - part: The number of the part, of ``parts``, which come one after the other.
     @_noLocks @_noAllocation
-    mutating func measure(_ power: borrowing SampleMemory, step: Float) {
+    mutating func measure(_ power: borrowing SampleMemory, step: Float, part: Int) {
+        if part >= 4 { return measureGains(from: bins &* (part &- 4) / 8, to: bins &* (part &- 3) / 8, step: step) }
         // Harmonics of the new pitch lie further apart.
         let reach = step > 1 ? Int(Float(width) * step) : width
-        for bin in 0..<bins { smooth[bin] = power[bin] }
-        for _ in 0..<3 { average(reach) }
-        var floor: Float = 0
+        if part == 0 {
+            for bin in 0..<bins { smooth[bin] = power[bin] }
+            return
+        }
+        average(reach)
+        if part < 3 { return }
+        floor = 0
         for bin in 0..<bins { floor += smooth[bin] }
         // Nothing is lifted out of what is 90 dB below the whole.
         floor = floor / Float(bins) * 1e-9 + 1e-30
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func measureGains(from first: Int, to end: Int, step: Float) {
         let last = Float(bins &- 1) / (step > 1 ? step : 1)
-        for bin in 0..<bins {
+        for bin in first..<end {
             // Above the highest frequency of which the old place is still there the gain stays.
             let here = Float(bin) < last ? Float(bin) : last
             let old = here * step

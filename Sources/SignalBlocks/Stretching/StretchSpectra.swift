@@ -22,25 +22,39 @@ struct StretchSpectra: ~Copyable, Sendable {
     private var sums: SampleMemory
     private var turns: SampleMemory
     private var powerBefore: SampleMemory
+    /// Of each channel, the low tone of this block.
+    private let tones: AlignedMemory<StretchTone>
     private let links: AlignedMemory<Int32>
     private let heads: AlignedMemory<Int32>
     private var envelope: FormantEnvelope
+    private var attacks: StretchAttacks
+    /// The attack of the block: how much later it is in the output, and the row of its powers; below 0 without one.
+    private var shift = 0.0
+    private var attackRow = -1
     /// The middle of the block before, in the line.
     private var middleBefore = 0
     private var hasBefore = false
     /// Indicates whether no bin is turned.
     private var isInPhase = true
     /// The work on a block: how far the middle is from that of the block before, the ratio of the pitches if formants stay,
-    /// the steps that are done, and the steps of its three parts.
+    /// the steps that are done, the steps of its three parts, and what all steps cost and those that are done.
     private var advance = 0
     private var step: Float = 1
     private var done = 0
     private var analysisSteps = 0
     private var turnSteps = 0
     private var synthesisSteps = 0
+    private var cost = 0
+    private var spent = 0
     private var isUnderWay = false
+    /// Indicates whether the blocks a hop before are still to be taken out of the line.
+    private var needsEarlier = false
 
-    init(channels: Int, size: Int) {
+    /// - Parameters:
+    ///   - channels: The channels.
+    ///   - size: The frames of a block.
+    ///   - width: The bins over which the envelope of kept formants is averaged, on either side: 170 Hz.
+    init(channels: Int, size: Int, width: Int) {
         channelCount = channels
         self.size = size
         hop = size / 4
@@ -63,9 +77,11 @@ struct StretchSpectra: ~Copyable, Sendable {
         sums = SampleMemory(count: 5 * stride + 16)
         turns = SampleMemory(count: 2 * stride + 16)
         powerBefore = SampleMemory(count: stride)
+        tones = AlignedMemory(count: channels)
         links = AlignedMemory(count: 2 * bins)
         heads = AlignedMemory(count: 1_026)
-        envelope = FormantEnvelope(bins: bins, stride: stride)
+        envelope = FormantEnvelope(bins: bins, stride: stride, width: width)
+        attacks = StretchAttacks(size: size, bins: bins)
         reset()
     }
 
@@ -73,12 +89,21 @@ struct StretchSpectra: ~Copyable, Sendable {
     mutating func reset() {
         hasBefore = false
         isUnderWay = false
+        for bin in 0..<bins { powerBefore[bin] = 0 }
+        attacks.reset()
         putInPhase()
     }
 
     /// The line has been moved.
     @_noLocks @_noAllocation
-    mutating func move(by frames: Int) { middleBefore &-= frames }
+    mutating func move(by frames: Int) {
+        middleBefore &-= frames
+        attacks.move(by: frames)
+    }
+
+    /// Looks for attacks in frames of the line that are new.
+    @_noLocks @_noAllocation
+    mutating func listen(_ line: borrowing AudioBlock, filled: Int) { attacks.listen(line, filled: filled) }
 
     @_noLocks @_noAllocation
     private mutating func putInPhase() {
@@ -117,51 +142,119 @@ struct StretchSpectra: ~Copyable, Sendable {
     /// - Parameters:
     ///   - line: The sound at its new pitch.
     ///   - filled: The frames of it that are there.
-    ///   - middle: The middle of the block, in the line.
+    ///   - place: The middle of the block, in the line.
+    ///   - pace: The frames of the line in a frame of output.
     ///   - step: The ratio of the pitches if formants stay, else 1.
     @_noLocks @_noAllocation
-    mutating func begin(_ line: borrowing AudioBlock, filled: Int, around middle: Int, step: Float) {
+    mutating func begin(
+        _ line: borrowing AudioBlock, filled: Int, around place: Double, pace: Double, step: Float
+    ) {
+        // The nearest frame; rounding is towards zero.
+        let middle = place < 0 ? -Int(0.5 - place) : Int(place + 0.5)
         advance = middle &- middleBefore
         middleBefore = middle
         self.step = step
         for channel in 0..<channelCount {
             load(line, channel, filled, around: middle, into: 2 &* channel)
-            if hasBefore && advance != hop {
-                load(line, channel, filled, around: middle &- hop, into: 2 &* channel &+ 1)
-            }
         }
+        needsEarlier = !isSteady
         nowIsFirst = !nowIsFirst
-        if !isSteady { isInPhase = false }
+        attackRow = -1
+        if let attack = attacks.advance(to: middle, exact: place, pace: pace, powerBefore) {
+            (shift, attackRow) = (attack.shift, attack.row)
+        }
+        // A sound that begins in the first block may belong elsewhere in it.
+        if !isSteady || attackRow >= 0 && (shift > 1 || shift < -1) { isInPhase = false }
         // Besides those of a transform, one that hands on what comes of it.
         analysisSteps = channelCount &* (isSteady ? 1 : 2) &* (fft.analysisSteps &+ 1)
-        turnSteps = isInPhase ? 1 : StretchSpectra.lockSteps &+ 2
+        turnSteps = (isInPhase ? 1 : StretchSpectra.lockSteps &+ 7) &+ (step == 1 ? 0 : FormantEnvelope.parts)
         synthesisSteps = isInPhase && step == 1 ? 0 : channelCount &* (fft.synthesisSteps &+ 1)
-        done = 0
+        (done, cost, spent) = (0, needsEarlier ? channelCount &* StretchSpectra.costOfLoad : 0, 0)
+        for number in 0..<analysisSteps &+ turnSteps &+ synthesisSteps { cost &+= costOfStep(number) }
         isUnderWay = true
     }
 
     /// Indicates whether the block before is a hop away, as that of the sound is.
     private var isSteady: Bool { @_noLocks @_noAllocation get { !hasBefore || advance == hop } }
 
-    /// Does a share of the work: the steps up to `part` / `parts` of all.
+    /// The step of the turns behind which only the envelope is left.
+    private var lastTurn: Int {
+        @_noLocks @_noAllocation get { turnSteps &- 1 &- (step == 1 ? 0 : FormantEnvelope.parts) }
+    }
+
+    /// Takes in the blocks a hop before. They are in the line for one chunk more than the others: ``work(_:of:_:filled:)`` does
+    /// it first, so that it is not in the frames in which a block is given out and the next one comes in.
     @_noLocks @_noAllocation
-    mutating func work(_ part: Int, of parts: Int) {
-        if !isUnderWay { return }
-        let last = (analysisSteps &+ turnSteps &+ synthesisSteps) &* part / parts
-        while done < last {
+    private mutating func loadEarlier(_ line: borrowing AudioBlock, _ filled: Int) {
+        needsEarlier = false
+        for channel in 0..<channelCount {
+            load(line, channel, filled, around: middleBefore &- hop, into: 2 &* channel &+ 1)
+        }
+        spent &+= channelCount &* StretchSpectra.costOfLoad
+    }
+
+    private static var costOfLoad: Int { @_noLocks @_noAllocation get { 15 } }
+
+    /// Does a share of the work: the steps up to `part` / `parts` of all.
+    ///
+    /// - Parameters:
+    ///   - part: The number of the share, from 0 on; the one behind 0 comes with the next chunk.
+    ///   - parts: The number of shares.
+    ///   - line: The sound, as for ``begin(_:filled:around:pace:step:)``.
+    ///   - filled: The frames of it that are there.
+    @_noLocks @_noAllocation
+    mutating func work(_ part: Int, of parts: Int, _ line: borrowing AudioBlock, filled: Int) {
+        if !isUnderWay || part == 0 { return }
+        if needsEarlier { loadEarlier(line, filled) }
+        let (steps, wanted) = (analysisSteps &+ turnSteps &+ synthesisSteps, cost &* part / parts)
+        while done < steps {
+            let next = costOfStep(done)
+            // The nearest end of a step.
+            if part < parts && spent &+ next / 2 > wanted { return }
             let turning = done &- analysisSteps
             if turning < 0 {
                 analyse(done)
-            } else if turning < turnSteps &- 1 {
+            } else if turning < turnSteps {
                 turn(turning)
-            } else if turning == turnSteps &- 1 {
-                remember()
             } else {
                 synthesise(turning &- turnSteps)
             }
             done &+= 1
+            spent &+= next
         }
     }
+
+    /// Returns about how long a step takes, in tenths of a microsecond for blocks of 6,144 frames on the machine on which it
+    /// was measured. Longer blocks need more of all steps.
+    @_noLocks @_noAllocation
+    private func costOfStep(_ number: Int) -> Int {
+        let turning = number &- analysisSteps
+        if turning < 0 {
+            let steps = fft.analysisSteps &+ 1
+            let isEarlier = !isSteady && (number / steps) & 1 == 1
+            let part = number % steps
+            if part == steps &- 1 { return isSteady || isEarlier ? 21 : 8 }
+            if part == steps &- 2 { return 12 }
+            return part == 0 ? (number == 0 ? 21 : 7) : costOfPass(part &- 1)
+        }
+        if turning < turnSteps { return costOfTurning(turning) }
+        let part = (turning &- turnSteps) % (fft.synthesisSteps &+ 1)
+        return part == 0 ? 9 : part == 1 ? 18 : part == fft.synthesisSteps ? 8 : costOfPass(part &- 2)
+    }
+
+    @_noLocks @_noAllocation
+    private func costOfTurning(_ number: Int) -> Int {
+        if number > lastTurn { return number == lastTurn &+ 1 ? 4 : number < lastTurn &+ 5 ? 64 : 82 }
+        if number == lastTurn { return 26 }
+        if number < 4 { return 24 }
+        if number < 6 { return attackRow >= 0 ? 12 : 0 }
+        // The last ones find most bins done.
+        return number < 24 ? 29 : number < 28 ? 22 : number < 34 ? 13 : 4
+    }
+
+    /// The two halves of the first pass change the order too, and the second pass is often of radix 2.
+    @_noLocks @_noAllocation
+    private func costOfPass(_ pass: Int) -> Int { pass < 3 ? 24 : 14 }
 
     /// Does a step of the analysis: of each channel, that of the block and, where the tempo is not the sound's, that of the
     /// block a hop before.
@@ -180,6 +273,8 @@ struct StretchSpectra: ~Copyable, Sendable {
         }
         let target = unsafe isEarlier ? scratch.base + StretchSpectra.margin : planes(channel, isNow: true)
         unsafe fft.copySpectrum(to: target, stride: stride)
+        let tone = unsafe StretchTone(takenOutOf: target, stride: stride)
+        if !isEarlier { unsafe tones.base[channel] = tone }
         if !isSteady && !isEarlier { return }
         let before = unsafe planes(channel, isNow: !hasBefore)
         unsafe kernel_stretch_products(
@@ -187,21 +282,42 @@ struct StretchSpectra: ~Copyable, Sendable {
     }
 
     /// The steps in which the bins are gone through from the loudest to the softest, which take longest.
-    private static var lockSteps: Int { @_noLocks @_noAllocation get { 24 } }
+    private static var lockSteps: Int { @_noLocks @_noAllocation get { 32 } }
 
     /// Does a step of finding how bins turn: first how each would by itself, then which follow their neighbours.
     @_noLocks @_noAllocation
     private mutating func turn(_ number: Int) {
-        if number == 0 {
+        if number > lastTurn { return envelope.measure(sums, step: step, part: number &- lastTurn &- 1) }
+        if number == lastTurn { return remember() }
+        // Four steps and two, which have equal shares of the bins.
+        let (step, steps) = number < 4 ? (number, 4) : (number &- 4, 2)
+        let share = bins / steps / 8 &* 8
+        let first = step &* share, end = step == steps &- 1 ? bins : first &+ share
+        if number < 4 {
             let excess = advance > 0 ? Float(hop) / Float(advance) - 1 : 0
-            unsafe kernel_stretch_turns(sums.base, turns.base, excess, stride, bins)
+            unsafe kernel_stretch_turns(sums.base + first, turns.base + first, excess, stride, end &- first)
             return
         }
+        if number < 6 { return moveAttack(from: first, to: end) }
         // Each bin is looked at twice at most; the first of these steps sorts them.
-        let share = 2 &* bins / (StretchSpectra.lockSteps &- 1)
-        let most = number == 1 ? 0 : number == StretchSpectra.lockSteps ? 4 &* bins : share
+        let most = number == 6 ? 0 : number == lastTurn &- 1 ? 4 &* bins : 2 &* bins / (StretchSpectra.lockSteps &- 1)
         unsafe kernel_stretch_lock(
-            powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins, number == 1, most)
+            powerBefore.base, sums.base, turns.base, links.base, heads.base, stride, bins, number == 6, most)
+    }
+
+    /// Turns the bins that an attack has made louder so that the attack is moved to its place, in its own shape: each turns
+    /// by the same time, and before all others.
+    @_noLocks @_noAllocation
+    private mutating func moveAttack(from first: Int, to end: Int) {
+        if attackRow < 0 { return }
+        // A share of the block as a phase, in which whole blocks do not matter.
+        let turn = UInt32(truncatingIfNeeded: Int64(shift / Double(size) * 0x1p32))
+        for bin in first..<end where attacks.isNew(sums[bin], bin, attackRow) {
+            let phase = UInt32(truncatingIfNeeded: bin) &* turn
+            sums[3 &* stride &+ bin] = RenderMath.cos(phase: phase)
+            sums[4 &* stride &+ bin] = -RenderMath.sin(phase: phase)
+            powerBefore[bin] = 1e30
+        }
     }
 
     /// Keeps what the next block needs of this one.
@@ -215,7 +331,6 @@ struct StretchSpectra: ~Copyable, Sendable {
         // A sound that begins after silence is in phase.
         if total == 0 && !isInPhase { putInPhase() }
         hasBefore = true
-        if step != 1 { envelope.measure(sums, step: step) }
     }
 
     /// Does a step of the way back, one channel after the other.
@@ -232,14 +347,16 @@ struct StretchSpectra: ~Copyable, Sendable {
             return
         }
         unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
+        let tone = unsafe tones.base[channel]
+        unsafe tone.putBack(into: turned, stride: stride, turns[tone.bin], turns[stride &+ tone.bin])
         if step != 1 { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
     }
 
     /// Adds the block of output to a ring of a block's length, in which it begins at `start`.
     @_noLocks @_noAllocation
-    mutating func finish(into sum: inout AudioBlock, at start: Int) {
+    mutating func finish(into sum: inout AudioBlock, at start: Int, _ line: borrowing AudioBlock, filled: Int) {
         if !isUnderWay { return }
-        work(1, of: 1)
+        work(1, of: 1, line, filled: filled)
         isUnderWay = false
         let first = size &- start
         for channel in 0..<channelCount {

@@ -24,7 +24,8 @@
 /// **How.** The pitch is a ``Resampler``'s, and the tempo is then made right: blocks of about 120 ms overlap four times,
 /// and the bins of each are turned so that it continues the block before. From the loudest bin to the softest, a bin turns
 /// as it goes on along time, or as its louder neighbour does, with the distance from the block's middle stretched (Průša
-/// and Holighaus 2017, "Phase vocoder done right"): the first keeps tones, the second attacks. All channels turn alike.
+/// and Holighaus 2017, "Phase vocoder done right"): the first keeps tones, the second clicks. At an attack, all that it
+/// makes louder is moved as one to the attack's place, so that it keeps its shape. All channels turn alike.
 public struct TimeStretch: ~Copyable, Sendable {
     /// The number of channels.
     public let channelCount: Int
@@ -83,7 +84,8 @@ public struct TimeStretch: ~Copyable, Sendable {
         line = AudioBlock(channels: channels, frames: 2 * kept + 1_024)
         places = AlignedMemory(count: 2 * kept + 1_024)
         sum = AudioBlock(channels: channels, frames: blockFrames)
-        spectra = StretchSpectra(channels: channels, size: blockFrames)
+        spectra = StretchSpectra(
+            channels: channels, size: blockFrames, width: max(20, Int(20 * block / 0.12)))
         reset()
     }
 
@@ -98,6 +100,15 @@ public struct TimeStretch: ~Copyable, Sendable {
             }
         }
         return best
+    }
+
+    /// Returns the length of a block in seconds that is best where the pitch is known from the start and the latency does not
+    /// matter: 0.12, and up to 0.24 for low pitches, which would else tell close notes apart less well.
+    ///
+    /// - Parameter cents: The pitch, which need not be in its range.
+    public static func block(cents: Double) -> Double {
+        let longer = cents < 0 ? RenderMath.exp2(-cents / 600) : 1
+        return longer < 2 ? 0.12 * longer : 0.24
     }
 
     /// Returns the largest number of input frames beyond *n* × rate that output frame *n* needs.
@@ -313,16 +324,18 @@ extension TimeStretch {
             sum.silence(from: sumStart, frames: hop)
             sumStart = sumStart &+ hop == blockFrames ? 0 : sumStart &+ hop
             let lowest = found.at < -1e9 ? -1e9 : found.at
-            // The nearest frame; rounding is towards zero.
-            let middle = lowest < 0 ? -Int(0.5 - lowest) : Int(lowest + 0.5)
-            if spreads { spectra.finish(into: &sum, at: sumStart) }
-            spectra.begin(line, filled: filled, around: middle, step: settings.keepsFormants ? Float(step) : 1)
-            if !spreads { spectra.finish(into: &sum, at: sumStart) }
+            if spreads { spectra.finish(into: &sum, at: sumStart, line, filled: filled) }
+            let ratio = settings.keepsFormants ? Float(step) : 1
+            spectra.begin(line, filled: filled, around: lowest, pace: rate / step, step: ratio)
+            if !spreads { spectra.finish(into: &sum, at: sumStart, line, filled: filled) }
         }
         chunkOfHop &+= 1
         // The first chunk of a hop has the windows, and no more to do where there are others.
         let chunks = hop / TimeStretch.chunk
-        if spreads { spectra.work(chunks > 1 ? chunkOfHop &- 1 : 1, of: chunks > 1 ? chunks &- 1 : 1) }
+        if spreads {
+            let (part, parts) = chunks > 1 ? (chunkOfHop &- 1, chunks &- 1) : (1, 1)
+            spectra.work(part, of: parts, line, filled: filled)
+        }
         given = 0
         position += rate * Double(TimeStretch.chunk)
         return true
@@ -349,6 +362,7 @@ extension TimeStretch {
             unsafe places.base[frame] = place
             place += step
         }
+        spectra.listen(line, filled: filled)
         return filled >= end
     }
 

@@ -111,7 +111,7 @@ public struct RealFFT: ~Copyable, Sendable {
 // `a`; a transform begins with `a` or with `b`, so that it ends in `a`.
 extension RealFFT {
     /// The number of steps of an analysis that is made step by step, each in about the same time.
-    var analysisSteps: Int { @_noLocks @_noAllocation get { fft.passCount &+ 1 } }
+    var analysisSteps: Int { @_noLocks @_noAllocation get { fft.passCount &+ 3 } }
 
     /// Transforms a part of a signal to its spectrum in `a`.
     @_noLocks @_noAllocation
@@ -122,21 +122,19 @@ extension RealFFT {
     /// Does one of the ``analysisSteps``. Until the last one the transform must serve for nothing else.
     @_noLocks @_noAllocation
     mutating func analyse(_ signal: borrowing Samples, from start: Int, count: Int, step: Int) {
-        if step == fft.passCount {
+        if step > fft.passCount &+ 1 {
             RealFFT.split(&aRe, &aIm, turnRe, turnIm, half: size / 2)
         } else if fft.endsWhereItBegan {
-            if step == 0 {
-                RealFFT.unzip(signal, from: start, count: min(count, size), into: &aRe, &aIm)
-                progress = fft.begin(aRe, aIm, &bRe, &bIm)
-            } else {
-                fft.goOn(&progress, &aRe, &aIm, &bRe, &bIm)
+            switch step {
+            case 0: RealFFT.unzip(signal, from: start, count: min(count, size), into: &aRe, &aIm)
+            case 1, 2: progress = fft.begin(aRe, aIm, &bRe, &bIm, half: step &- 1)
+            default: fft.goOn(&progress, &aRe, &aIm, &bRe, &bIm)
             }
         } else {
-            if step == 0 {
-                RealFFT.unzip(signal, from: start, count: min(count, size), into: &bRe, &bIm)
-                progress = fft.begin(bRe, bIm, &aRe, &aIm)
-            } else {
-                fft.goOn(&progress, &bRe, &bIm, &aRe, &aIm)
+            switch step {
+            case 0: RealFFT.unzip(signal, from: start, count: min(count, size), into: &bRe, &bIm)
+            case 1, 2: progress = fft.begin(bRe, bIm, &aRe, &aIm, half: step &- 1)
+            default: fft.goOn(&progress, &bRe, &bIm, &aRe, &aIm)
             }
         }
     }
@@ -150,7 +148,7 @@ extension RealFFT {
     /// Transforms the spectrum in the planes that a transform begins with to a block in `a`.
     @_noLocks @_noAllocation
     private mutating func synthesise() {
-        for step in 0...fft.passCount { synthesise(step: step) }
+        for step in 0...fft.passCount &+ 1 { synthesise(step: step) }
     }
 
     /// Does one of the steps of that: before the passes it turns the spectrum to that of pairs.
@@ -160,13 +158,13 @@ extension RealFFT {
         if fft.endsWhereItBegan {
             switch step {
             case 0: RealFFT.merge(&aRe, &aIm, turnRe, turnIm, half: size / 2)
-            case 1: progress = fft.begin(aIm, aRe, &bIm, &bRe)
+            case 1, 2: progress = fft.begin(aIm, aRe, &bIm, &bRe, half: step &- 1)
             default: fft.goOn(&progress, &aIm, &aRe, &bIm, &bRe)
             }
         } else {
             switch step {
             case 0: RealFFT.merge(&bRe, &bIm, turnRe, turnIm, half: size / 2)
-            case 1: progress = fft.begin(bIm, bRe, &aIm, &aRe)
+            case 1, 2: progress = fft.begin(bIm, bRe, &aIm, &aRe, half: step &- 1)
             default: fft.goOn(&progress, &bIm, &bRe, &aIm, &aRe)
             }
         }
@@ -206,7 +204,7 @@ extension RealFFT {
     }
 
     /// The number of steps of a synthesis that is made step by step.
-    var synthesisSteps: Int { @_noLocks @_noAllocation get { fft.passCount &+ 2 } }
+    var synthesisSteps: Int { @_noLocks @_noAllocation get { fft.passCount &+ 3 } }
 
     /// Does one of the ``synthesisSteps`` from a spectrum in two planes that lie `stride` floats apart to a block at an
     /// address. Until the last one the transform must serve for nothing else.
@@ -214,7 +212,7 @@ extension RealFFT {
     mutating func synthesise(
         from planes: UnsafePointer<Float>, stride: Int, into block: UnsafeMutablePointer<Float>, step: Int
     ) {
-        if step > fft.passCount {
+        if step > fft.passCount &+ 1 {
             var span = unsafe MutableSpan(_unsafeStart: block, count: size)
             unpack(into: &span)
             return

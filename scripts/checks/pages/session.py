@@ -13,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -37,18 +38,31 @@ class Session:
         self.end(signal.SIGTERM)
 
     def start(self):
-        self.server = subprocess.Popen(
-            ["jackd", "-n", self.name, "-r", "-p", "128", "-d", "dummy", "-r", "48000", "-p", str(PERIOD)],
-            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.wait_for("system:playback_1")
+        """Starts the server. On a busy machine one may end at once, or answer no program: then another takes its place."""
+        said = ""
+        for _ in range(3):
+            with tempfile.TemporaryFile("w+", errors="replace") as log:
+                self.server = subprocess.Popen(
+                    ["jackd", "-n", self.name, "-r", "-p", "128", "-d", "dummy", "-r", "48000", "-p", str(PERIOD)],
+                    env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                try:
+                    return self.wait_for("system:playback_1", lives=self.server)
+                except AssertionError as failure:
+                    if self.server.poll() is None:
+                        self.end()
+                    log.seek(0)
+                    said = f"{failure}; jackd ended with {self.server.returncode} and said:\n{log.read()}"
+        raise AssertionError(said)
 
     def end(self, number=signal.SIGKILL):
         self.server.send_signal(number)
         self.server.wait(timeout=20)
 
-    def wait_for(self, port):
-        """Waits until there is a port."""
+    def wait_for(self, port, lives=None):
+        """Waits until there is a port, as long as the process `lives` does."""
         for _ in range(400):
+            if lives and lives.poll() is not None:
+                break
             found = subprocess.run(["jack_lsp"], env=self.environment, capture_output=True, text=True)
             if port in found.stdout.split():
                 return

@@ -18,7 +18,8 @@ def check(example):
 
     for arguments, rate, semitones in (
             (("--rate", 1.25), 1.25, 0), (("--pitch", -3), 1, -3), (("--bpm-from", 90, "--bpm-to", 120), 4 / 3, 0),
-            (("--bars", 1, "--bpm-to", 100, "--pitch", 7), 100 / 120, 7), (("--rate", 0.5, "--pitch", 5, "--formants"), 0.5, 5)):
+            (("--bars", 1, "--bpm-to", 100, "--pitch", 7), 100 / 120, 7), (("--rate", 0.5, "--pitch", 5, "--formants"), 0.5, 5),
+            (("--rate", 0.8, "--speech"), 0.8, 0)):
         samples = heard(*arguments)
         assert len(samples) == round(2 * RATE / rate), f"{arguments}: {len(samples)} frames"
         quarter = len(samples) // 4

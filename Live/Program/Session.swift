@@ -1,0 +1,216 @@
+import Glibc
+import RenderStackLive
+import Synchronization
+
+/// The session: the versions of a loop, the one that is heard, and the way from one to the next.
+final class Session {
+    /// A version that compiles and has passed its trial.
+    struct Version {
+        let number: Int
+        let sources: LoopSources
+        let library: LoopLibrary
+    }
+
+    let renderer: Renderer
+    let keeper: Keeper
+    let path: String
+    var fade: Duration
+    var ringOut: Duration
+    let meter = LevelMeter()
+    private let volume = Gain(1)
+    private let recorder: FileRecorder?
+    private let say: (String) -> Void
+    /// Called with the frame at which a version, or a value, was heard first.
+    var record: (Int64, String) -> Void = { _, _ in }
+
+    private(set) var versions: [Version] = []
+    private(set) var current: Version?
+    private var loop: RenderLoop?
+    private var modules: [any Module] = []
+    private var change: LoopChange?
+    /// Changes whose frame is not known yet.
+    private var unheard: [(text: String, frame: () -> Int64?)] = []
+    /// The time at which the cross-fade that is under way is over.
+    private(set) var quietFrom = 0.0
+
+    init(
+        _ path: String, renderer: Renderer, keeper: Keeper, fade: Duration, ringOut: Duration, recorder: FileRecorder?,
+        say: @escaping (String) -> Void
+    ) {
+        (self.path, self.renderer, self.keeper, self.fade) = (path, renderer, keeper, fade)
+        (self.ringOut, self.recorder, self.say) = (ringOut, recorder, say)
+    }
+
+    /// Puts the volume, the meter and the recorder in place, before there is a version.
+    func prepare() throws { try renderer.replaceLoop(wholeLoop({ _ in }, [])) }
+
+    /// Adds a version, and has it heard.
+    func add(_ version: Version) throws {
+        try install(version)
+        versions.append(version)
+        // Those that are older cannot be gone back to: their texts would be kept for ever.
+        if versions.count > 200 { versions.removeFirst() }
+    }
+
+    /// Has the version before this one heard again. Returns its number.
+    func goBack() throws -> Int {
+        guard let current, let place = versions.firstIndex(where: { $0.number == current.number }), place > 0 else {
+            throw LiveError("There is no version before this one.")
+        }
+        try install(versions[place - 1])
+        return versions[place - 1].number
+    }
+
+    /// Has a version heard, all at once with what its set-up changes.
+    private func install(_ version: Version) throws {
+        let live = Live(keeper, fade: fade, ringOut: ringOut, sampleRate: renderer.sampleRate, isTrial: false)
+        var new: (loop: RenderLoop, modules: [any Module], notices: [String], change: LoopChange)?
+        do {
+            try renderer.transaction {
+                let loop = try version.library.load(live)
+                if let tempo = live.beatsPerMinute, renderer.tempo.beatsPerMinute != tempo {
+                    renderer.tempo.beatsPerMinute = tempo
+                }
+                let (modules, notices) = try renderer.inspect(loop)
+                keeper.restoreTurned(modules, in: live)
+                let change = makeChange(to: loop, modules, live)
+                try renderer.replaceLoop(wholeLoop(change.run, modules))
+                new = (loop, modules, notices, change)
+            }
+        } catch {
+            keeper.discard()
+            throw error
+        }
+        guard let new else { return }
+        (loop, modules, change) = (new.loop, new.modules, new.change)
+        current = version
+        let news = keeper.commit(live)
+        quietFrom = now() + live.fade.seconds + 0.03
+        unheard.append(
+            ("version \(version.number) \(live.fade.seconds) \(live.ringOut.seconds)", { new.change.firstFrame }))
+        tell(news, new.notices)
+    }
+
+    private func makeChange(to loop: @escaping RenderLoop, _ modules: [any Module], _ live: Live) -> LoopChange {
+        let rate = renderer.sampleRate
+        var leaving = change?.leaving.filter { !$0.isOver } ?? []
+        if let old = self.loop {
+            // A loop may set any time: more than a day is as good as a day, and its frames can be counted.
+            func frames(_ time: Duration) -> Int { Int(max(0, min(time.seconds, 86_400)) * rate) }
+            leaving.insert(
+                LoopChange.Leaving(old, modules: self.modules, fade: frames(live.fade), ring: frames(live.ringOut)),
+                at: 0)
+        }
+        return LoopChange(
+            to: loop, modules: modules, leaving: Array(leaving.prefix(4)), layout: renderer.layout,
+            outputs: renderer.outputChannelCounts)
+    }
+
+    /// The loop of a version, and behind it the volume, the meter and the recorder.
+    private func wholeLoop(_ loop: @escaping RenderLoop, _ modules: [any Module]) -> RenderLoop {
+        let (volume, meter, recorder) = (volume, meter, recorder)
+        guard let recorder else {
+            return { context in
+                loop(&context)
+                context.takeOutput()
+                context.run(volume)
+                context.run(meter)
+                context.output()
+            }
+        }
+        return { context in
+            loop(&context)
+            context.takeOutput()
+            context.run(volume)
+            context.run(meter)
+            context.run(recorder)
+            context.output()
+        }
+    }
+
+    private func tell(_ news: Keeper.News, _ notices: [String]) {
+        var parts: [String] = []
+        func add(_ names: [String], _ one: String, _ several: String) {
+            if !names.isEmpty { parts.append("\(names.joined(separator: ", ")) \(names.count == 1 ? one : several)") }
+        }
+        add(news.goesOn, "goes on", "go on")
+        add(news.new, "is new", "are new")
+        add(news.gone, "has gone", "have gone")
+        if !parts.isEmpty { say("    " + parts.joined(separator: "; ")) }
+        for name in news.doubled {
+            say("\(path):1:1: warning: two modules have the name \"\(name)\"; give each a name of its own")
+        }
+        for notice in notices { say("\(path):1:1: warning: \(notice)") }
+    }
+
+    /// Does what is due: puts the loop alone in place when the fade is over, and records what is heard.
+    func lookAround() {
+        if let change, change.isOver, let loop {
+            self.change = nil
+            do {
+                try renderer.replaceLoop(wholeLoop(loop, modules))
+            } catch {
+                // It was let in a moment ago, by the same dry run.
+                say("\(path):1:1: warning: \(error)")
+            }
+        }
+        while let next = unheard.first, let frame = next.frame() {
+            record(frame, next.text)
+            unheard.removeFirst()
+        }
+    }
+
+    // MARK: Parameters
+
+    var parameters: [ParameterReference] { keeper.parameters(of: modules) }
+
+    /// Sets a parameter by hand.
+    func set(_ name: String, to text: String) throws(LiveError) -> String {
+        let all = parameters
+        let found = all[name] ?? all.first { $0.name.lowercased() == name.lowercased() }
+        guard let parameter = found else {
+            let names = all.map(\.name)
+            throw LiveError(
+                names.isEmpty
+                    ? "There are no parameters."
+                    : "There is no parameter \(name). There are \(names.joined(separator: ", ")).")
+        }
+        guard let value = Float(text), value.isFinite else { throw LiveError("\"\(text)\" is not a number.") }
+        perform("set \(parameter.name) \(value)") { parameter.value = value }
+        keeper.note(parameter.name, turnedTo: parameter.value)
+        if parameter.range.contains(value) { return "\(parameter)" }
+        return
+            "\(parameter.name) goes from \(parameter.range.lowerBound) to \(parameter.range.upperBound): \(parameter)"
+    }
+
+    var isMuted: Bool { volume.level.value == 0 }
+
+    func setMuted(_ isMuted: Bool) {
+        perform("mute \(isMuted ? "on" : "off")") { volume.level.value = isMuted ? 0 : 1 }
+    }
+
+    /// Makes a change of values, and learns the frame at which it is heard.
+    private func perform(_ text: String, _ body: () -> Void) {
+        let moment = Moment()
+        renderer.transaction {
+            body()
+            // When the queue is full, the change is heard and not recorded.
+            try? renderer.messages.send { context in moment.frame.store(context.sampleTime, ordering: .releasing) }
+        }
+        unheard.append((text, { moment.value }))
+    }
+}
+
+/// The frame at which something was heard.
+final class Moment: Sendable {
+    let frame = Atomic<Int64>(.min)
+    var value: Int64? {
+        let value = frame.load(ordering: .acquiring)
+        return value == .min ? nil : value
+    }
+}
+
+extension Duration {
+    /// The duration as a number of seconds.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}

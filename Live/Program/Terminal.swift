@@ -1,0 +1,133 @@
+import Glibc
+import RenderStackLive
+
+/// The terminal, or the standard input and output where there is none.
+final class Console {
+    /// An order of the user's.
+    enum Order: Equatable {
+        case mute, previous, save(String?), list, set(String, String), status, quit, help
+        case unknown(String)
+    }
+
+    let hasKeys = isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp()
+    private let drawsStatus = isatty(STDERR_FILENO) != 0
+    private var normal = termios()
+    private var line: String?
+    private var bytes: [UInt8] = []
+    private var isAtEnd = false
+
+    init() {
+        guard hasKeys else { return }
+        _ = unsafe tcgetattr(STDIN_FILENO, &normal)
+        var raw = normal
+        raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &raw)
+    }
+
+    /// Gives the terminal back as it was.
+    func restore() {
+        draw("")
+        if hasKeys { _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &normal) }
+    }
+
+    /// Prints a line.
+    func say(_ text: String) {
+        if drawsStatus { Self.draw("\r\u{1B}[K") }
+        write(text, to: STDOUT_FILENO)
+    }
+
+    /// Draws the line at the bottom, on a terminal.
+    func draw(_ text: String) {
+        guard drawsStatus else { return }
+        Self.draw("\r" + (line.map { ":\($0)" } ?? text) + "\u{1B}[K")
+    }
+
+    /// Returns the orders that have come, after a wait of some milliseconds at most.
+    func orders(within milliseconds: Int32) -> [Order] {
+        if isAtEnd {
+            usleep(UInt32(milliseconds) * 1_000)
+            return []
+        }
+        var state = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&state, 1, milliseconds) > 0 else { return [] }
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = unsafe Glibc.read(STDIN_FILENO, &buffer, buffer.count)
+        if count <= 0 {
+            isAtEnd = true
+            return []
+        }
+        return hasKeys ? buffer[..<count].compactMap(key) : lines(buffer[..<count])
+    }
+
+    private func lines(_ new: ArraySlice<UInt8>) -> [Order] {
+        bytes += new
+        var orders: [Order] = []
+        while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+            if let order = Self.order(String(decoding: bytes[..<end], as: UTF8.self)) { orders.append(order) }
+            bytes.removeSubrange(...end)
+        }
+        if bytes.count > 4_096 { bytes = [] }
+        return orders
+    }
+
+    private func key(_ byte: UInt8) -> Order? {
+        if let text = line {
+            switch byte {
+            case 10, 13:
+                line = nil
+                return Self.order(text)
+            case 8, 127: line = text.isEmpty ? nil : String(text.dropLast())
+            case 27: line = nil
+            case 32..<127: line = text + String(Character(UnicodeScalar(byte)))
+            default: break
+            }
+            return nil
+        }
+        switch byte {
+        case UInt8(ascii: "m"): return .mute
+        case UInt8(ascii: "p"): return .previous
+        case UInt8(ascii: "s"): return .save(nil)
+        case UInt8(ascii: "l"): return .list
+        case UInt8(ascii: "q"): return .quit
+        case UInt8(ascii: "h"), UInt8(ascii: "?"): return .help
+        case UInt8(ascii: ":"): line = ""
+        default: break
+        }
+        return nil
+    }
+
+    /// Returns the order that a line gives; `nil` for an empty one.
+    static func order(_ line: String) -> Order? {
+        let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard let first = words.first.map({ $0.hasPrefix(":") ? String($0.dropFirst()) : $0 }) else { return nil }
+        switch (first, words.count) {
+        case ("mute", 1): return .mute
+        case ("previous", 1): return .previous
+        case ("save", 1): return .save(nil)
+        case ("save", 2): return .save(words[1])
+        case ("list", 1): return .list
+        case ("set", 3): return .set(words[1], words[2])
+        // A name may have spaces in it: "set LowPass 2.cutoff 800".
+        case ("set", 4...): return .set(words[1..<words.count - 1].joined(separator: " "), words[words.count - 1])
+        case ("status", 1): return .status
+        case ("quit", 1): return .quit
+        case ("help", 1): return .help
+        default: return .unknown(line)
+        }
+    }
+
+    private static func draw(_ text: String) { write(text, to: STDERR_FILENO, end: "") }
+}
+
+/// Writes a line at once, whatever the C library would like to hold back.
+func write(_ text: String, to descriptor: Int32, end: String = "\n") {
+    var text = text + end
+    text.withUTF8 { bytes in
+        var done = 0
+        while done < bytes.count {
+            let count = unsafe Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+            if count <= 0 { return }
+            done += count
+        }
+    }
+}

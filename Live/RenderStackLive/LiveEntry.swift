@@ -1,0 +1,19 @@
+/// The place where a loop's library and the program that plays it meet. The library's entry, which is written for it, calls
+/// ``load(_:_:)``.
+public final class LiveEntry {
+    package let live: Live
+    package private(set) var loop: RenderLoop?
+    package private(set) var error: (any Error)?
+
+    package init(_ live: Live) { self.live = live }
+
+    /// Calls a loop file's function.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry, as the program gave it.
+    ///   - function: The file's function.
+    public static func load(_ entry: UnsafeRawPointer, _ function: (Live) throws -> RenderLoop) {
+        let entry = unsafe Unmanaged<LiveEntry>.fromOpaque(entry).takeUnretainedValue()
+        do { entry.loop = try function(entry.live) } catch { entry.error = error }
+    }
+}

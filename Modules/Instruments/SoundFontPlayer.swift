@@ -1,0 +1,277 @@
+public import InstrumentFiles
+public import MIDIFiles
+public import RenderCore
+
+/// Plays the instruments of a SoundFont or of an SFZ file by MIDI: sixteen channels, drums on the tenth.
+///
+///     let font = try SoundFont(path: "/usr/share/sounds/sf2/TimGM6mb.sf2")
+///     let player = SoundFontPlayer(font, keys: keys)              // keys: a MIDIInput
+///     player.send(.program(channel: 0, number: 48))               // strings
+///     player.send(.noteOn(channel: 0, note: 60, velocity: 100))   // from any thread
+///     …
+///     context.run(player)                                         // pushes a stereo buffer
+///
+/// Messages come from a MIDI input, from a score, or from control code (``send(_:at:)``), and each acts on its frame.
+/// With ``Sends/reverbAndChorus`` it pushes two more buffers, for effects of your own:
+///
+///     let player = SoundFontPlayer(font, sends: .reverbAndChorus)
+///     …
+///     context.run(player)                                         // pushes the sound, the reverb send, the chorus send
+///     context.run(chorus)
+///     context.swap()
+///     context.run(reverb)
+///     context.mix(3)
+///
+/// It understands notes, programs, banks (controller 0), pressure, bends and their range, the sustain and sostenuto pedals
+/// (64, 66), volume, pan, expression (7, 10, 11), sends (91, 93), the tuning of registered parameters, all controllers that a
+/// font links to its generators, and the messages that silence and reset a channel. If more samples would sound than there are
+/// voices, one that dies away makes room, else the oldest: it fades out in 5 ms.
+///
+/// Latency: none. However the cycles are cut, the samples are the same, bit for bit.
+public final class SoundFontPlayer: StreamingModule {
+    /// The buffers besides the sound that a player pushes.
+    public enum Sends: Sendable, Hashable {
+        /// None.
+        case none
+        /// One for a reverb and above it one for a chorus, both the same on two channels.
+        case reverbAndChorus
+    }
+
+    /// How a player reads between the frames of a sample.
+    public enum Quality: Sendable, Hashable {
+        /// Between four neighbours by a polynomial.
+        case standard
+        /// Between sixteen neighbours by a sine cardinal: fainter images of samples that are played below their pitch, for
+        /// about a third more time.
+        case fine
+    }
+
+    /// The level of everything, 0…4.
+    public let volume = Parameter(1, in: 0...4)
+    /// The number of voices: samples that may sound at once, those that make room not counted.
+    public let voiceCount: Int
+
+    private let table: InstrumentTable
+    private let streams: SampleStreams?
+    private let quality: Quality
+    private let sends: Sends
+    private let commands = CommandQueue<MIDIMessage>()
+    private let keys: MIDIReader
+    private let score: MIDIScore
+    private let engine: RenderState<SamplerEngine>
+    private let made: Lock<Made>
+    private let sounding = SharedCount()
+    private let stolen = SharedCount()
+    private let missing = SharedCount()
+
+    /// The settings that the engine was made for.
+    private struct Made { var (sampleRate, frames) = (48_000.0, 1) }
+
+    /// The amplitude of a full scale, so that a chord does not clip: as FluidSynth 2.3 has it by default.
+    private static let level: Float = 0.1909
+
+    /// Creates a player of a SoundFont.
+    ///
+    /// - Parameters:
+    ///   - font: The font.
+    ///   - voices: The number of samples that may sound at once, 1…1,024. A note of a piano takes two, one for each side.
+    ///   - quality: How it reads between the frames of a sample.
+    ///   - sends: The buffers that it pushes besides the sound.
+    ///   - keys: The MIDI input that plays it.
+    ///   - score: The messages that it plays by itself, on the sample clock.
+    /// - Precondition: The number of voices is in range.
+    public convenience init(
+        _ font: SoundFont, voices: Int = 256, quality: Quality = .standard, sends: Sends = .none,
+        keys: MIDIInput = MIDIInput(), score: consuming MIDIScore = MIDIScore([])
+    ) {
+        self.init(
+            table: font.table, voices: voices, quality: quality, sends: sends, keys: keys, score: score)
+    }
+
+    /// Creates a player of an SFZ instrument, which all channels play.
+    ///
+    /// - Parameters:
+    ///   - instrument: The instrument.
+    ///   - voices: The number of samples that may sound at once, 1…1,024.
+    ///   - quality: How it reads between the frames of a sample.
+    ///   - sends: The buffers that it pushes besides the sound.
+    ///   - keys: The MIDI input that plays it.
+    ///   - score: The messages that it plays by itself, on the sample clock.
+    /// - Precondition: The number of voices is in range.
+    public convenience init(
+        _ instrument: SFZInstrument, voices: Int = 256, quality: Quality = .standard, sends: Sends = .none,
+        keys: MIDIInput = MIDIInput(), score: consuming MIDIScore = MIDIScore([])
+    ) {
+        self.init(
+            table: instrument.table, voices: voices, quality: quality, sends: sends, keys: keys, score: score)
+    }
+
+    private init(
+        table: InstrumentTable, voices: Int, quality: Quality, sends: Sends, keys: MIDIInput,
+        score: consuming MIDIScore
+    ) {
+        demand((1...1_024).contains(voices), "SoundFontPlayer: \(voices) voices; it must be 1…1,024")
+        voiceCount = voices
+        self.table = table
+        self.quality = quality
+        self.sends = sends
+        self.keys = MIDIReader(keys)
+        self.score = score
+        let streams = SampleStreams(table, voices: (voices + 39) / 8 * 8)
+        self.streams = streams
+        let outputs = sends == .none ? 2 : 4
+        engine = RenderState(
+            SamplerEngine(
+                table, streams: streams, voices: voices, isFine: quality == .fine, outputs: outputs,
+                level: SoundFontPlayer.level, sampleRate: 48_000, frames: 1))
+        made = Lock(Made(), .module)
+        streams?.begin()
+    }
+
+    // MARK: Control
+
+    /// Has a message act on its frame. From any thread.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - time: The time at which it acts.
+    /// - Returns: `false` if 64 wait for their time; then this one was not taken.
+    @discardableResult
+    public func send(_ message: MIDIMessage, at time: RenderTime = .immediately) -> Bool {
+        commands.send(message, at: time)
+    }
+
+    /// The number of voices that sound.
+    public var soundingVoiceCount: Int { sounding.value }
+    /// The number of voices that made room for others.
+    public var stolenCount: Int { stolen.value }
+    /// The number of frames that the disk did not bring in time, and that were silent in a voice.
+    public var missingFrameCount: Int { missing.value }
+
+    /// The parameters by name.
+    public var parameters: [ParameterReference] { [volume.named("volume")] }
+
+    /// Pops nothing, and pushes one buffer, or three with the sends.
+    public var stackEffect: StackEffect { StackEffect(pops: 0, pushes: sends == .none ? 1 : 3) }
+
+    /// Makes the voices for a sample rate, or for longer slices.
+    public func prepare(_ preparation: Preparation) {
+        let (rate, frames) = (preparation.sampleRate, preparation.maximumFrameCount)
+        let isNew = made.withLock { made in
+            if made.sampleRate == rate && made.frames >= frames { return false }
+            made = Made(sampleRate: rate, frames: frames)
+            return true
+        }
+        guard isNew else { return }
+        engine.replace(
+            with: SamplerEngine(
+                table, streams: streams, voices: voiceCount, isFine: quality == .fine, outputs: sends == .none ? 2 : 4,
+                level: SoundFontPlayer.level, sampleRate: rate, frames: frames))
+    }
+
+    /// Waits until the disk has brought what the voices need next.
+    public func awaitDisk(_ context: inout RenderContext) { streams?.fill() }
+
+    /// Returns `true` if everything is in memory.
+    public func isDiskReady(frames: Int) -> Bool { streams == nil }
+
+    // MARK: Rendering
+
+    /// Pushes the sound of a slice.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        var events = keys.events
+        var frame = 0
+        while let due = commands.next(&context, from: frame) {
+            play(&context, &events, from: frame, to: due.frame)
+            act(&context, due.command)
+            frame = due.frame
+        }
+        play(&context, &events, from: frame, to: context.frameCount)
+        publish(&context)
+        push(&context, 0, 1)
+        if sends == .none { return context.gain(volume.glide(context)) }
+        let volume = volume.glide(context)
+        context.gain(volume)
+        push(&context, 2, 2)
+        context.gain(volume)
+        push(&context, 3, 3)
+        context.gain(volume)
+    }
+
+    /// Silence, at once, and channels as at the start.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) {
+        engine.with(&context) { engine, _ in engine.reset() }
+        publish(&context)
+    }
+
+    /// Pushes a stereo buffer of two of the engine's outputs.
+    @_noLocks @_noAllocation
+    private func push(_ context: inout RenderContext, _ left: Int, _ right: Int) {
+        context.push(channels: 2)
+        let count = context.frameCount
+        engine.withTop(&context) { engine, top in
+            if engine.capacity >= count {
+                var samples = top[0]
+                engine.copy(left, frames: count, into: &samples)
+            }
+            if engine.capacity >= count {
+                var samples = top[1]
+                engine.copy(right, frames: count, into: &samples)
+            }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private func publish(_ context: inout RenderContext) {
+        var (count, lost, late) = (0, 0, 0)
+        engine.with(&context) { engine, _ in
+            (count, lost, late) = (engine.soundingCount, engine.stolenCount, Int(engine.missingCount))
+        }
+        sounding.set(count)
+        stolen.set(lost)
+        missing.set(late)
+    }
+
+    /// Renders frames with what the score and the keys have for them.
+    @_noLocks @_noAllocation
+    private func play(_ context: inout RenderContext, _ events: inout MIDIReader.Events, from first: Int, to end: Int) {
+        var frame = first
+        while let note = score.next(&context, upTo: end) {
+            let until = note.frame > frame ? note.frame : frame
+            playKeys(&context, &events, from: frame, to: until)
+            act(&context, note.message)
+            frame = until
+        }
+        playKeys(&context, &events, from: frame, to: end)
+    }
+
+    /// Renders frames with what the keys have for them.
+    @_noLocks @_noAllocation
+    private func playKeys(
+        _ context: inout RenderContext, _ events: inout MIDIReader.Events, from first: Int, to end: Int
+    ) {
+        var frame = first
+        while let event = events.next(context, upTo: end) {
+            let until = event.frame > frame ? event.frame : frame
+            render(&context, from: frame, to: until)
+            act(&context, event.message)
+            frame = until
+        }
+        render(&context, from: frame, to: end)
+    }
+
+    @_noLocks @_noAllocation
+    private func act(_ context: inout RenderContext, _ message: MIDIMessage) {
+        engine.with(&context) { engine, _ in engine.act(message) }
+    }
+
+    @_noLocks @_noAllocation
+    private func render(_ context: inout RenderContext, from first: Int, to end: Int) {
+        let clock = context.sampleTime
+        engine.with(&context) { engine, _ in
+            if end <= engine.capacity { engine.render(from: first, to: end, clock: clock) }
+        }
+    }
+}

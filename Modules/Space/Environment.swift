@@ -1,0 +1,263 @@
+internal import Mixing
+public import RenderCore
+public import SOFAFiles
+
+/// A room with a listener and any number of sources around it. Pushes one buffer.
+///
+///     let environment = try Environment(hrtf: .kemar())
+///     let bee = environment.append(SpatialSource(buzz, rendering: .hrtf()))
+///     bee.position = SpatialPoint(0, 1, -5)
+///     environment.listener.yaw.value = 30
+///     …
+///     context.run(environment)
+///
+/// Sources come and go while it plays, from any thread, as in a `Mixer`: they fade for 5 ms, and inside of
+/// `Renderer.transaction` all happens in one cycle. A source that comes from another environment sounds on.
+///
+/// The part of each source that ``SpatialSource/send`` takes goes, before its direction, through a reverb that all sources
+/// share, into the first two channels (with ambisonics into the first). Its `mix` should be 1.
+///
+/// With a reverb, the stack needs a channel more than the layout has: 9 for 7.1.
+/// Latency: 8 frames, besides the time that the sound needs through the air.
+public final class Environment: Generator {
+    /// The one who hears it.
+    public let listener = Listener()
+    /// The speed of sound in metres per second: 50…2,000.
+    public let speedOfSound: Parameter
+    /// The channels.
+    public let layout: SpatialLayout
+    /// The module that the sends go through.
+    public let reverb: (any Module)?
+    /// The name of the module in faults and statistics.
+    public let name: String
+
+    private let mixer: Mixer
+    private let mixerHandle: ModuleHandle
+    private let reverbHandle: ModuleHandle
+    private let hasReverb: Bool
+    private let head: SharedState<HeadCell>
+    private let numbers: ListenerNumbers
+    private let motion: SharedState<ListenerMotion>
+    private let control: Lock<Control>
+
+    private struct Control {
+        var hrtf: HRTF?
+        /// The sources by their strips, of which the mixer has the list: those that have left stay until the next one comes, so
+        /// that a transaction that throws gives them back. Each has the version of the control in which it came.
+        var known: [ObjectIdentifier: (source: SpatialSource, version: Int)] = [:]
+        var version = 0
+        var sampleRate = 0.0
+        /// How often responses or the rate were set, and the last time for which they were made.
+        var wantedHead = 0
+        var madeHead = 0
+    }
+
+    /// Creates an environment.
+    ///
+    /// - Parameters:
+    ///   - layout: The channels.
+    ///   - hrtf: The responses of a head for sources that are rendered with them.
+    ///   - reverb: An effect that the sends of all sources go through: a `Reverb`, a `ConvolutionReverb`.
+    ///   - name: The name in faults and statistics.
+    /// - Precondition: The reverb edits one buffer.
+    public init(
+        _ layout: SpatialLayout = .stereo, hrtf: HRTF? = nil, reverb: (any Module)? = nil, name: String = "Environment"
+    ) {
+        if let reverb {
+            precondition(
+                reverb.stackEffect.pops == 1 && reverb.stackEffect.pushes == 1,
+                "Environment: \(reverb.name) cannot be its reverb; a reverb edits one buffer")
+        }
+        self.layout = layout
+        self.reverb = reverb
+        hasReverb = reverb != nil
+        self.name = name
+        speedOfSound = Parameter(343, in: 50...2_000, glide: .none)
+        mixer = Mixer(channels: layout.channels + (reverb == nil ? 0 : 1), name: name)
+        mixerHandle = ModuleHandle(mixer)
+        let room: any Module = reverb ?? NoReverb()
+        reverbHandle = ModuleHandle(room)
+        head = SharedState(HeadCell())
+        numbers = ListenerNumbers(listener, speedOfSound: speedOfSound)
+        motion = SharedState(ListenerMotion())
+        control = Lock(Control(hrtf: hrtf), .leaf)
+        mixer.owner = self
+    }
+
+    // MARK: Control side
+
+    /// The sources, in order. Those that are leaving are not counted.
+    public var sources: [SpatialSource] {
+        let known = control.withLock { $0.known }
+        return mixer.sources.compactMap { known[ObjectIdentifier($0)]?.source }
+    }
+
+    /// Adds a source. A source of another environment moves.
+    ///
+    /// - Parameters:
+    ///   - source: The source.
+    ///   - fadesIn: `false` if it begins by itself, so that its attack is kept.
+    /// - Returns: The source.
+    @discardableResult
+    public func append(_ source: SpatialSource, fadesIn: Bool = true) -> SpatialSource {
+        forgetThoseThatLeft()
+        control.withLock { control in
+            control.version += 1
+            control.known[ObjectIdentifier(source.strip)] = (source, control.version)
+        }
+        source.voice.enter(motion, layout, sends: hasReverb, head, fadesIn: fadesIn)
+        mixer.append(source.strip, fadesIn: fadesIn)
+        return source
+    }
+
+    /// Adds a generator as a source of its own.
+    ///
+    /// - Parameters:
+    ///   - generator: The module to hear: a generator, or another module that pushes one buffer.
+    ///   - rendering: The way in which it gets its direction.
+    ///   - position: Its place.
+    /// - Returns: The new source.
+    @discardableResult
+    public func append(
+        _ generator: any Module, rendering: SpatialRendering = .equalPower, position: SpatialPoint = SpatialPoint()
+    ) -> SpatialSource {
+        append(SpatialSource(generator, rendering: rendering, position: position))
+    }
+
+    /// Removes a source: it fades out first.
+    ///
+    /// - Parameter source: The source. One that is not in here stays where it is.
+    public func remove(_ source: SpatialSource) { mixer.remove(source.strip) }
+
+    /// Removes all sources.
+    public func removeAll() { for source in sources { remove(source) } }
+
+    private func forgetThoseThatLeft() {
+        let gone = control.withLock { $0.known }.filter { !$0.value.source.strip.isIn(mixer) }
+        control.withLock { control in
+            // Unless one came back meanwhile.
+            for (strip, entry) in gone where control.known[strip]?.version == entry.version {
+                control.known[strip] = nil
+            }
+        }
+    }
+
+    /// The responses of the head; without any, sources are rendered by a spherical head. New ones are heard when they have been
+    /// brought to the sample rate, which takes a part of a second, once for each rate, on the thread that sets them. They are
+    /// no part of a transaction.
+    public var hrtf: HRTF? {
+        get { control.withLock { $0.hrtf } }
+        set {
+            control.withLock { control in
+                control.hrtf = newValue
+                control.wantedHead += 1
+            }
+            makeHead()
+        }
+    }
+
+    /// Brings the responses to the sample rate, if that has not been done.
+    private func makeHead() {
+        guard layout.isStereo else { return }
+        var (hrtf, rate, wanted, made) = control.withLock { ($0.hrtf, $0.sampleRate, $0.wantedHead, $0.madeHead) }
+        while rate > 0 && wanted != made {
+            head.replace(with: hrtf?.table(sampleRate: rate).map { HeadCell($0) } ?? HeadCell())
+            // Another thread may have set others meanwhile, which the ones from here must not stand in for.
+            made = wanted
+            (hrtf, rate, wanted) = control.withLock { control in
+                if control.wantedHead == made { control.madeHead = made }
+                return (control.hrtf, control.sampleRate, control.wantedHead)
+            }
+        }
+    }
+
+    /// Brings the responses to the sample rate.
+    public func prepare(_ preparation: Preparation) {
+        control.withLock { control in
+            if control.sampleRate != preparation.sampleRate { control.wantedHead += 1 }
+            control.sampleRate = preparation.sampleRate
+        }
+        makeHead()
+    }
+
+    /// The parameters by name: that of the first source begins with `source 1`.
+    public var parameters: [ParameterReference] {
+        [speedOfSound.named("speedOfSound")] + listener.parameters.inside("listener")
+            + sources.enumerated().flatMap { index, source in source.parameters.inside("source \(index + 1)") }
+    }
+
+    /// Returns the largest latency of a source.
+    public func latency(at sampleRate: Double) -> Int { latencyOfArrangement(at: sampleRate) }
+
+    // MARK: Render thread
+
+    /// Runs the sources.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        let channels = layout.channels
+        let settings = numbers.read(context)
+        motion.with(&context) { motion, context in
+            motion.take(settings, at: context.sampleTime, sampleRate: context.sampleRate)
+        }
+        if !hasReverb {
+            guard case .ran = mixerHandle.run(&context) else { return context.push(channels: channels) }
+            return
+        }
+        context.push(channels: channels)
+        guard case .ran = mixerHandle.run(&context) else { return }
+        context.withTop2 { mix, sum in
+            for channel in 0..<sum.channelCount {
+                let source = mix.samples(channel)
+                var output = sum[channel]
+                for i in output.indices { output[i] = source[i] }
+            }
+        }
+        context.push(channels: layout.wetChannels)
+        context.withTop2 { sent, mix in
+            let source = mix.samples(mix.channelCount &- 1)
+            for channel in 0..<sent.channelCount {
+                var output = sent[channel]
+                for i in output.indices { output[i] = source[i] }
+            }
+        }
+        _ = reverbHandle.run(&context)
+        context.swap()
+        context.pop()
+        context.withTop2 { sent, sum in
+            let shown = sent.channelCount < sum.channelCount ? sent.channelCount : sum.channelCount
+            for channel in 0..<shown {
+                let source = sent.samples(channel)
+                var output = sum[channel]
+                for i in output.indices { output[i] += source[i] }
+            }
+        }
+        context.pop()
+    }
+}
+
+/// Stands where there is no reverb. It does not run.
+private final class NoReverb: Effect {
+    @_noLocks @_noAllocation
+    func process(_ context: inout RenderContext) {}
+}
+
+extension Environment: CompositeModule {
+    /// The mixer of its sources, and the reverb.
+    public var members: [any Module] { reverb.map { [mixer, $0] } ?? [mixer] }
+
+    package var arrangement: ModuleArrangement { .chain([mixer]) }
+
+    package func dryRun(_ context: inout RenderContext) {
+        func show(_ module: some Module, _ context: inout RenderContext) { context.run(module) }
+        guard let reverb else { return show(mixer, &context) }
+        context.push(channels: layout.channels)
+        show(mixer, &context)
+        context.push(channels: layout.wetChannels)
+        show(reverb, &context)
+        context.swap()
+        context.pop()
+        context.pop()
+    }
+
+    package func attach(_ renderer: Renderer) {}
+}

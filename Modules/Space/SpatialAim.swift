@@ -1,0 +1,234 @@
+internal import RenderCore
+
+/// The numbers of an environment and of a source, as a voice reads them.
+struct Surroundings: ~Copyable, Sendable {
+    let listener: SharedState<ListenerMotion>
+    let layout: SpatialLayout
+    let sends: Bool
+    let head: SharedState<HeadCell>
+    let source: SourceNumbers
+    /// The number of times that the source has come into an environment, and whether it fades in.
+    let entry: Int
+    let fadesIn: Bool
+
+    init(
+        _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
+        _ head: borrowing SharedState<HeadCell>, _ source: borrowing SourceNumbers, entry: Int, fadesIn: Bool
+    ) {
+        (self.entry, self.fadesIn) = (entry, fadesIn)
+        self.listener = SharedState(sharing: listener)
+        self.layout = layout
+        self.sends = sends
+        self.head = SharedState(sharing: head)
+        self.source = SourceNumbers(sharing: source)
+    }
+}
+
+/// The responses of an environment's head, or none.
+struct HeadCell: ~Copyable, Sendable {
+    private let table: HeadTableBox?
+    /// The responses to be read in this cycle.
+    let reference: HeadTableBox.Reference?
+
+    /// No responses.
+    init() {
+        reference = nil
+        table = nil
+    }
+
+    init(_ table: HeadTableBox) { (reference, self.table) = (table.reference, table) }
+}
+
+/// The settings of a source and of the listener at one moment, from which the way of the sound follows.
+struct SpatialSettings: Sendable, BitwiseCopyable {
+    var place = SIMD4<Double>(repeating: 0)
+    var velocity = SIMD4<Double>(repeating: 0)
+    var motion = ListenerMotion()
+    /// Yaw and pitch of the source, the cone's angles.
+    var cone = SIMD4<Float>(repeating: 0)
+    var coneLevel: Float = 1
+    /// The minimum and the maximum, roll-off, and the number of the model.
+    var distance = SIMD4<Float>(1, 1e6, 1, 0)
+    /// Occlusion, obstruction, send, absorption.
+    var ways = SIMD4<Float>(repeating: 0)
+    var doppler = 1.0
+    var kind = 0
+    var taps = 64
+    var layout = SpatialLayout.stereo
+    /// Indicates whether there is a channel for a reverb behind those of the layout.
+    var sends = false
+    /// The number of times that the source has come into an environment, and whether it fades in.
+    var entry = 0
+    var fadesIn = false
+    var head: HeadTableBox.Reference?
+
+    @_noLocks @_noAllocation
+    init() {}
+
+    /// Reads all numbers of the source.
+    @_noLocks @_noAllocation
+    mutating func read(_ room: borrowing Surroundings, _ context: borrowing RenderContext) {
+        place = SIMD4(
+            Double(room.source.x.current(context)), Double(room.source.y.current(context)),
+            Double(room.source.z.current(context)), 0)
+        velocity = SIMD4(
+            Double(room.source.velocityX.current(context)), Double(room.source.velocityY.current(context)),
+            Double(room.source.velocityZ.current(context)), 0)
+        cone = SIMD4(
+            room.source.yaw.current(context), room.source.pitch.current(context),
+            room.source.coneInner.current(context), room.source.coneOuter.current(context))
+        coneLevel = room.source.coneLevel.current(context)
+        distance = SIMD4(
+            room.source.minimumDistance.current(context), room.source.maximumDistance.current(context),
+            room.source.rollOff.current(context), room.source.model.current(context))
+        ways = SIMD4(
+            room.source.occlusion.current(context), room.source.obstruction.current(context),
+            room.source.send.current(context), room.source.airAbsorption.current(context))
+        doppler = Double(room.source.doppler.current(context))
+        kind = Int(room.source.kind.current(context))
+        taps = Int(room.source.taps.current(context)) & ~7
+        (layout, sends) = (room.layout, room.sends)
+        (entry, fadesIn) = (room.entry, room.fadesIn)
+        if !layout.isStereo && kind < 3 { kind = 0 }
+    }
+
+    /// Indicates whether the source is heard from where it is with other settings, and as loudly.
+    @_noLocks @_noAllocation
+    func soundsAs(_ other: SpatialSettings) -> Bool {
+        let (here, there) = (place, other.place)
+        if here.x != there.x || here.y != there.y || here.z != there.z { return false }
+        let (low, high) = (ways, other.ways)
+        if low.x != high.x || low.y != high.y || low.z != high.z || low.w != high.w { return false }
+        let (old, new) = (cone, other.cone)
+        if old.x != new.x || old.y != new.y || old.z != new.z || old.w != new.w { return false }
+        return coneLevel == other.coneLevel && motion.isSame(as: other.motion)
+    }
+
+    /// Indicates whether other settings are the same, but for what is of no account while nothing is heard.
+    @_noLocks @_noAllocation
+    func isSame(as other: SpatialSettings) -> Bool {
+        let (low, high) = (distance, other.distance)
+        if low.x != high.x || low.y != high.y || low.z != high.z || low.w != high.w { return false }
+        let (old, new) = (velocity, other.velocity)
+        if old.x != new.x || old.y != new.y || old.z != new.z { return false }
+        // Another environment has another entry.
+        return kind == other.kind && entry == other.entry && soundsAs(other)
+    }
+
+    /// Returns where the source is heard: its direction, shorter than 1 inside of the head, and the distance in metres.
+    ///
+    /// - Parameters:
+    ///   - base: The place of the source.
+    ///   - listener: That of the listener.
+    ///   - turn: That of the listener's head.
+    @_noLocks @_noAllocation
+    static func heard(_ base: SIMD4<Double>, by listener: SIMD4<Double>, _ turn: SpatialTurn) -> SIMD4<Double> {
+        let local = turn.local(base - listener)
+        let distance = Roots.root(SpatialTurn.product(local, local))
+        let scale = 1 / (distance > 0.2 ? distance : 0.2)
+        return SIMD4(local.x * scale, local.y * scale, local.z * scale, distance)
+    }
+
+    /// Returns the level of a cone on the way to the listener.
+    @_noLocks @_noAllocation
+    private static func level(
+        of cone: SIMD4<Float>, outside coneLevel: Float, way: SIMD4<Double>
+    ) -> Float {
+        if cone.z >= 360 || coneLevel >= 1 { return 1 }
+        let length = Roots.root(SpatialTurn.product(way, way))
+        if !(length > 1e-9) { return 1 }
+        let forward = SpatialTurn(yaw: cone.x, pitch: cone.y, roll: 0).forward
+        let angle = SphericalHead.arccosine(SpatialTurn.product(way, forward) / length) * 360 / .pi
+        let (inner, outer) = (Double(cone.z), Double(cone.w > cone.z ? cone.w : cone.z))
+        if angle <= inner { return 1 }
+        if angle >= outer { return coneLevel }
+        return 1 + (coneLevel - 1) * Float((angle - inner) / (outer - inner))
+    }
+
+    /// Returns the levels of the ways: of the direct sound but for its distance, of that at 5 kHz against low frequencies, of
+    /// the send, and of that at 5 kHz.
+    @_noLocks @_noAllocation
+    static func levels(
+        ways: SIMD4<Float>, cone: SIMD4<Float>, coneLevel: Float, way: SIMD4<Double>, distance metres: Double
+    ) -> SIMD4<Double> {
+        let cone = Double(level(of: cone, outside: coneLevel, way: way))
+        let (direct, sent) = (ways.x + ways.y, Double(ways.z))
+        if direct == 0 && ways.w == 0 { return SIMD4(cone, 1, cone * sent, 1) }
+        let air = min(Float(min(metres, 1e5)) * 0.05 * ways.w, 100)
+        let (low, high) = (SpatialSettings.amplitude(direct / 3), SpatialSettings.amplitude(direct * (2 / 3) - air))
+        let (wall, dullness) = (SpatialSettings.amplitude(ways.x / 3), SpatialSettings.amplitude(ways.x * (2 / 3)))
+        return SIMD4(cone * low, high, cone * sent * wall, dullness)
+    }
+
+    @_noLocks @_noAllocation
+    private static func amplitude(_ decibels: Float) -> Double { Double(RenderMath.amplitude(decibels: decibels)) }
+}
+
+/// The way of the sound at one moment: the numbers between which it goes in straight lines for 64 frames.
+struct SpatialAim: Sendable, BitwiseCopyable {
+    /// The frames that the sound needs.
+    var delay = SpatialSignal.shortest
+    /// The frames that it needs besides to the left and the right ear of a sphere, and of a measured head.
+    var sphere = SIMD2<Double>(repeating: 0)
+    var head = SIMD2<Double>(repeating: 0)
+    /// The level at all ears.
+    var level: Float = 0
+    /// The level in each channel.
+    var gains = SIMD16<Float>(repeating: 0)
+    /// The filters of both ears of a sphere.
+    var ears = SIMD4<Float>(repeating: 0)
+    /// The coefficients of the low-pass filters of the direct sound and of the send; the level of the send.
+    var opening: Float = 1
+    var sendOpening: Float = 1
+    var send: Float = 0
+    /// The directions in which the listener has ahead, left and up of a sound field: right, up and back.
+    var ahead = SIMD4<Float>(repeating: 0)
+    var left = SIMD4<Float>(repeating: 0)
+    var up = SIMD4<Float>(repeating: 0)
+    /// The share of each rendering.
+    var shares = SIMD8<Float>(repeating: 0)
+
+    @_noLocks @_noAllocation
+    init() {}
+
+    /// Returns the level of a channel of a sound field (W, Y, Z or X) in a channel of the layout.
+    @_noLocks @_noAllocation
+    func gain(ofField channel: Int, in layout: SpatialLayout, at target: Int, _ rings: SpeakerRings) -> Float {
+        var direction = SIMD4<Float>(repeating: 0)
+        switch channel {
+        case 1: direction = left
+        case 2: direction = up
+        case 3: direction = ahead
+        default: break
+        }
+        switch layout {
+        case .stereo:
+            // Cardioids to the left and to the right.
+            if channel == 0 { return 0.5 }
+            return target == 0 ? -0.5 * direction.x : 0.5 * direction.x
+        case .ambisonics:
+            if channel == 0 { return target == 0 ? 1 : 0 }
+            switch target {
+            case 1: return -direction.x
+            case 2: return direction.y
+            case 3: return -direction.z
+            default: return 0
+            }
+        case .quad: return rings.quad.share(of: direction, isOmni: channel == 0, at: target)
+        case .surround51: return rings.surround51.share(of: direction, isOmni: channel == 0, at: target)
+        case .surround71: return rings.surround71.share(of: direction, isOmni: channel == 0, at: target)
+        }
+    }
+
+    /// Returns the coefficient of one pole that has a level at 5 kHz: 1 if that is 1.
+    @_noLocks @_noAllocation
+    static func opening(_ level: Double, _ sampleRate: Double) -> Float {
+        let level = level > 0.001 ? level : 0.001
+        if level >= 0.9999 { return 1 }
+        let power = level * level
+        let cosine = RenderMath.cos(2 * .pi * min(5_000 / sampleRate, 0.4))
+        let half = 1 - power * cosine
+        let root = Roots.root(max(half * half - (1 - power) * (1 - power), 0))
+        return Float(1 - (half - root) / (1 - power))
+    }
+}

@@ -1,0 +1,120 @@
+internal import RenderCore
+
+/// The motion of a source as it is heard: without corners, whatever is set.
+///
+/// A program sets a place and a velocity; the place goes on by the velocity. A change leaves a difference between what was heard
+/// and what is set, which decays as a critically damped spring does: to 1 % in 33 ms.
+struct SpatialMotion: Sendable, BitwiseCopyable {
+    /// The settings of the source.
+    private(set) var settings = SpatialSettings()
+    /// The places that the source and the listener have reached.
+    private var base = SIMD4<Double>(repeating: 0)
+    private var listener = SIMD4<Double>(repeating: 0)
+    /// The direction and the distance less what they should be, then the levels of the ways; and their change in a second.
+    private var error = SIMD8<Double>(repeating: 0)
+    private var change = SIMD8<Double>(repeating: 0)
+    private(set) var isAtRest = true
+    private(set) var isFresh = true
+    /// The direction, the distance and the levels of the ways that are heard now.
+    private(set) var heard = SIMD8<Double>(repeating: 0)
+    /// The distance without the spring.
+    private(set) var distance = 0.0
+    /// The speed of the listener towards the source in metres per second, by the listener's velocity.
+    private(set) var approach = 0.0
+    /// The speed in metres per second at which the distance grows by both velocities.
+    private(set) var recession = 0.0
+    /// The pull of the spring that is left after a time.
+    private var decay = 1.0
+    private var decaySeconds = 0.0
+
+    @_noLocks @_noAllocation
+    init() {}
+
+    /// Goes on while nothing is heard, so that the source is where it then is.
+    @_noLocks @_noAllocation
+    mutating func drift(frames: Double, sampleRate: Double) {
+        if !isFresh { base += settings.velocity * (frames / sampleRate) }
+    }
+
+    /// Moves on.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame of the sample clock.
+    ///   - frames: The frames since the last call.
+    ///   - sampleRate: In hertz.
+    @_noLocks @_noAllocation
+    mutating func advance(at frame: Int64, frames: Double, sampleRate: Double) {
+        if isFresh { return }
+        let (rate, seconds) = (200.0, frames / sampleRate)
+        base += settings.velocity * seconds
+        listener = settings.motion.place(at: frame, sampleRate: sampleRate)
+        if isAtRest { return }
+        if seconds != decaySeconds { (decay, decaySeconds) = (RenderMath.exp(-rate * seconds), seconds) }
+        // The spring, exactly: x = (x + (v + r x) t) e^(-r t).
+        let pull = change + error * rate
+        error = (error + pull * seconds) * decay
+        change = (change - pull * (rate * seconds)) * decay
+        if (error * error).max() < 1e-14 && (change * change).max() < 1e-8 {
+            error = SIMD8(repeating: 0)
+            change = SIMD8(repeating: 0)
+            isAtRest = true
+        }
+    }
+
+    /// Takes new settings, and keeps what is heard where it is.
+    @_noLocks @_noAllocation
+    mutating func take(_ new: SpatialSettings, at frame: Int64, sampleRate: Double) {
+        if isFresh {
+            (base, isFresh) = (new.place, false)
+            settings = new
+            listener = settings.motion.place(at: frame, sampleRate: sampleRate)
+            return
+        }
+        if settings.soundsAs(new) {
+            settings = new
+            return
+        }
+        let before = SpatialSettings.heard(base, by: listener, settings.motion.turn)
+        let levelsBefore = SpatialSettings.levels(
+            ways: settings.ways, cone: settings.cone, coneLevel: settings.coneLevel, way: listener - base,
+            distance: before.w)
+        let (old, next) = (settings.place, new.place)
+        if next.x != old.x || next.y != old.y || next.z != old.z { base = next }
+        settings = new
+        listener = settings.motion.place(at: frame, sampleRate: sampleRate)
+        let after = SpatialSettings.heard(base, by: listener, settings.motion.turn)
+        let levels = SpatialSettings.levels(
+            ways: settings.ways, cone: settings.cone, coneLevel: settings.coneLevel, way: listener - base,
+            distance: after.w)
+        error += SIMD8(lowHalf: before - after, highHalf: levelsBefore - levels)
+        isAtRest = false
+    }
+
+    /// Computes what is heard now.
+    @_noLocks @_noAllocation
+    mutating func hear() {
+        let place = SpatialSettings.heard(base, by: listener, settings.motion.turn)
+        distance = place.w
+        let velocity = settings.motion.velocity
+        (approach, recession) = (0, 0)
+        if distance > 0.2 {
+            recession = SpatialTurn.product(settings.velocity - velocity, base - listener) / distance
+        }
+        if velocity.x != 0 || velocity.y != 0 || velocity.z != 0 {
+            if distance > 0.2 { approach = SpatialTurn.product(velocity, base - listener) / distance }
+        }
+        heard = SIMD8(
+            lowHalf: place,
+            highHalf: SpatialSettings.levels(
+                ways: settings.ways, cone: settings.cone, coneLevel: settings.coneLevel, way: listener - base,
+                distance: place.w))
+        if isAtRest { return }
+        heard += error
+        // A spring that is turned round may overshoot.
+        if !(heard[3] > 0) { heard[3] = 0 }
+        if !(heard[4] > 0) { heard[4] = 0 }
+        if !(heard[5] > 0) { heard[5] = 0 }
+        if !(heard[6] > 0) { heard[6] = 0 }
+        if !(heard[7] > 0) { heard[7] = 0 }
+    }
+}

@@ -1,0 +1,107 @@
+internal import RenderCore
+
+/// A source's sound on its way to the listener: runs the generator and pushes the channels of the environment, and behind them
+/// one for the reverb.
+final class SpatialVoice: Generator {
+    let generator: any Module
+    private let handle: ModuleHandle
+    private let numbers: SourceNumbers
+    private let range: Double
+    private let surroundings: ManagedValue<Surroundings>
+    private let state: RenderState<SpatialState>
+    private let lateness = Lateness()
+    private let entries = Lock(0, .leaf)
+
+    /// Stands for the frames by which the voice itself is late. It does not run.
+    private final class Lateness: Effect {
+        func latency(at sampleRate: Double) -> Int { Int(SpatialSignal.shortest) }
+
+        @_noLocks @_noAllocation
+        func process(_ context: inout RenderContext) {}
+    }
+
+    init(_ generator: any Module, numbers: consuming SourceNumbers, range: Double) {
+        self.generator = generator
+        handle = ModuleHandle(generator)
+        self.numbers = numbers
+        self.range = range
+        surroundings = ManagedValue(
+            Surroundings(
+                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadCell()), self.numbers, entry: 0,
+                fadesIn: false))
+        state = RenderState(SpatialState(sampleRate: 48_000, longest: 8))
+    }
+
+    var name: String { generator.name }
+
+    /// Enters an environment.
+    func enter(
+        _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
+        _ head: borrowing SharedState<HeadCell>, fadesIn: Bool
+    ) {
+        let entry = entries.withLock { entries in
+            entries += 1
+            return entries
+        }
+        surroundings.set(
+            Surroundings(listener, layout, sends: sends, head, numbers, entry: entry, fadesIn: fadesIn))
+    }
+
+    func latency(at sampleRate: Double) -> Int { latencyOfArrangement(at: sampleRate) }
+
+    func prepare(_ preparation: Preparation) {
+        let longest = min(range / 343 * preparation.sampleRate, 16_000_000)
+        let rate = preparation.sampleRate
+        state.replace(with: SpatialState(sampleRate: rate, longest: Int(longest) + 16))
+    }
+
+    @_noLocks @_noAllocation
+    func process(_ context: inout RenderContext) {
+        var settings = SpatialSettings()
+        surroundings.with(&context) { room, context in
+            settings.read(room, context)
+            // Also while it fades to another rendering.
+            if settings.layout.isStereo {
+                var head: HeadTableBox.Reference?
+                room.head.with(&context) { cell, _ in head = cell.reference }
+                settings.head = head
+            }
+            var motion = settings.motion
+            room.listener.with(&context) { listener, _ in motion = listener }
+            settings.motion = room.source.relative.isOn(context) ? motion.atOrigin : motion
+        }
+        var hasInput = false
+        switch handle.run(&context, waits: true) {
+        case .ran: hasInput = true
+        case .inactive, .unknown, .elsewhere: hasInput = false
+        }
+        context.push(channels: settings.layout.channels &+ (settings.sends ? 1 : 0))
+        let (isHeard, new) = (hasInput, settings)
+        state.with(&context) { state, context in state.process(&context, hasInput: isHeard, new) }
+        if hasInput {
+            context.swap()
+            context.pop()
+        }
+    }
+
+    @_noLocks @_noAllocation
+    func reset(_ context: inout RenderContext) { state.with(&context) { state, _ in state.reset() } }
+}
+
+extension SpatialVoice: CompositeModule {
+    var members: [any Module] { [generator] }
+
+    package var arrangement: ModuleArrangement { .chain([generator, lateness]) }
+
+    package func dryRun(_ context: inout RenderContext) {
+        func show(_ generator: some Module, _ context: inout RenderContext) { context.run(generator) }
+        show(generator, &context)
+        var channels = 0
+        surroundings.with(&context) { room, _ in channels = room.layout.channels + (room.sends ? 1 : 0) }
+        context.push(channels: channels)
+        context.swap()
+        context.pop()
+    }
+
+    package func attach(_ renderer: Renderer) {}
+}

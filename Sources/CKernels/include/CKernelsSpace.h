@@ -1,0 +1,72 @@
+// Kernels for sources around a listener.
+
+#ifndef CKERNELS_SPACE_H
+#define CKERNELS_SPACE_H
+
+/// Reads a ring at a delay that moves evenly, between two samples over 8 of them.
+///
+/// @param ring `mask + 1` samples, a power of two, and the first 32 of them again.
+/// @param position The place of frame 0.
+/// @param delay The delay at frame 0; at all frames from 15 before the first to 15 behind the last it is from 4 to less than
+///     the ring by 160, or the sample is not used.
+/// @param step The change of the delay from a frame to the next, -0.5…0.5.
+/// @param first The number of the first frame that is read.
+REALTIME_SAFE void kernel_wander(
+    const float *_Nonnull ring, int64_t mask, int64_t position, double delay, double step, int64_t first,
+    float *_Nonnull output, size_t count);
+
+/// Writes a filter that is the sum of shares of three others, or adds it. So many taps are a multiple of 8.
+REALTIME_SAFE void kernel_blend(
+    const float *_Nonnull first, const float *_Nonnull second, const float *_Nonnull third, float a, float b, float c,
+    bool adds, float *_Nonnull filter, size_t taps);
+
+/// `sum += samples * level`, where the level of the frame `first + i` is `from + step * (first + i)`.
+REALTIME_SAFE void kernel_lay(
+    float *_Nonnull sum, const float *_Nonnull samples, float from, float step, int32_t first, size_t count);
+
+/// Fades from another sound to that in `samples`: the share of the new is `from + step * (first + i)`, or a smooth curve of
+/// that.
+REALTIME_SAFE void kernel_pass_over(
+    float *_Nonnull samples, const float *_Nonnull old, float from, float step, int32_t first, bool smooth,
+    size_t count);
+
+/// The shadow of a sphere on what an ear hears, up to 64 samples: `w[n] = x[n] - pole * w[n - 1]`, then
+/// `(from + step * f) * w[n] + (zeroFrom + zeroStep * f) * w[n - 1]` for the frame `f = first + n`.
+///
+/// @param samples There is room for a multiple of 8.
+/// @param memory 32 numbers, 0 at first.
+REALTIME_SAFE void kernel_shadow(
+    float *_Nonnull samples, float pole, float from, float step, float zeroFrom, float zeroStep,
+    float *_Nonnull memory, int32_t first, size_t count);
+
+/// Filters samples, in a part of a block of 64 frames in which filters fade into others: `past[i - tap]` times the filter's
+/// `tap`.
+///
+/// @param past The present samples, behind `taps - 1` others and before some that have any value: 64 are read at once.
+/// @param fades `false` to leave out the old filter.
+/// @param first The frame of the block at which it begins.
+/// @param output There is room for a multiple of 64.
+REALTIME_SAFE void kernel_fade_filters(
+    const float *_Nonnull past, const float *_Nonnull old, const float *_Nonnull new, size_t taps, bool fades,
+    int32_t first, float *_Nonnull output, size_t count);
+
+/// One pole, whose coefficient is `from + step * (first + i)`. The output may be the input.
+REALTIME_SAFE void kernel_soften(
+    const float *_Nonnull samples, float *_Nonnull output, float from, float step, float *_Nonnull memory,
+    int32_t first, size_t count);
+
+/// Fetches the lines of the cache with 64 samples, to be written soon, or to be read.
+REALTIME_SAFE static inline void kernel_fetch(const float *_Nonnull samples, bool toWrite) {
+    for (int i = 0; i <= 64; i += 16) {
+        if (toWrite) __builtin_prefetch(samples + i, 1);
+        else __builtin_prefetch(samples + i, 0);
+    }
+}
+
+/// Returns a square root.
+REALTIME_SAFE static inline double kernel_square_root(double x) { return __builtin_elementwise_sqrt(x); }
+
+/// Returns a square root.
+REALTIME_SAFE static inline float kernel_square_root_float(float x) { return __builtin_elementwise_sqrt(x); }
+
+#endif

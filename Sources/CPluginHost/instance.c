@@ -1,0 +1,294 @@
+// One plug-in that is loaded, its memory, and its life.
+
+#include "internal.h"
+#include <time.h>
+
+#ifdef CLV2_HAS_LILV
+
+#define RING_SIZE (1u << 17)
+#define GUARD 0x7fa5a5a5u
+
+static void write_guard(struct clv2_memory *memory, int guard) {
+    const uint32_t word = GUARD;
+    for (int i = 0; i < guard; i++) {
+        memcpy(memory->all + i, &word, sizeof word);
+        memcpy(memory->samples + memory->count + i, &word, sizeof word);
+    }
+}
+
+bool clv2_guards_are_whole(const struct clv2_instance *instance) {
+    const size_t bytes = (size_t)instance->guard * sizeof(float);
+    bool is_whole = true;
+    for (int i = 0; i < instance->description->port_count; i++) {
+        const struct clv2_memory *memory = &instance->memories[i];
+        if (!memory->all) continue;
+        const float *behind = memory->samples + memory->count;
+        // Each word is like the next, and the first is the guard.
+        const uint32_t word = GUARD;
+        if (memcmp(memory->all, &word, sizeof word) || memcmp(behind, &word, sizeof word) ||
+            memcmp(memory->all, memory->all + 1, bytes - sizeof word) || memcmp(behind, behind + 1, bytes - sizeof word)) {
+            write_guard((struct clv2_memory *)memory, instance->guard);
+            is_whole = false;
+        }
+    }
+    return is_whole;
+}
+
+static bool make_memory(struct clv2_instance *instance, struct clv2_memory *memory, int count) {
+    count = (count + 15) & ~15;
+    size_t bytes = ((size_t)count + 2 * (size_t)instance->guard) * sizeof(float);
+    memory->all = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    if (!memory->all) return false;
+    memory->samples = memory->all + instance->guard;
+    memory->count = count;
+    memset(memory->samples, 0, (size_t)count * sizeof(float));
+    write_guard(memory, instance->guard);
+    return true;
+}
+
+static bool make_sequence(struct clv2_instance *instance, int port) {
+    size_t size = 32768, wanted = instance->description->ports[port].minimum_size;
+    if (wanted > size) size = wanted < (1u << 26) ? wanted : 1u << 26;
+    size = (size + 63) & ~(size_t)63;
+    instance->sequences[port] = aligned_alloc(64, size);
+    instance->capacities[port] = (uint32_t)(size - sizeof(LV2_Atom));
+    if (!instance->sequences[port]) return false;
+    memset(instance->sequences[port], 0, size);
+    // A plug-in may look at its events before the first run.
+    LV2_Atom_Sequence *sequence = (LV2_Atom_Sequence *)instance->sequences[port];
+    sequence->atom.type = clv2_ids.sequence;
+    sequence->atom.size = sizeof(LV2_Atom_Sequence_Body);
+    return true;
+}
+
+/// Gives each port its memory; `false`, with a sentence: one is of a kind that this host does not know.
+static bool connect_ports(struct clv2_instance *instance, char *error) {
+    const struct clv2_plugin *plugin = instance->description;
+    instance->midi_in = instance->midi_out = instance->position_in = instance->latency_port = instance->freewheel_port = -1;
+    for (int i = 0; i < plugin->port_count; i++) {
+        const struct clv2_port *port = &plugin->ports[i];
+        void *memory = NULL;
+        switch (port->kind) {
+        case CLV2_AUDIO:
+        case CLV2_CV: {
+            bool is_made = make_memory(instance, &instance->memories[i], instance->frames);
+            memory = is_made ? instance->memories[i].samples : NULL;
+            int *list = !port->is_input ? instance->outputs : port->is_side_chain ? instance->sides : instance->inputs;
+            int *count = !port->is_input     ? &instance->output_count
+                         : port->is_side_chain ? &instance->side_count
+                                               : &instance->input_count;
+            if (port->kind == CLV2_AUDIO && *count < CLV2_CHANNELS) list[(*count)++] = i;
+            if (port->kind == CLV2_CV && port->is_input && is_made && isfinite(port->initial))
+                for (int frame = 0; frame < instance->frames; frame++) instance->memories[i].samples[frame] = port->initial;
+            break;
+        }
+        case CLV2_CONTROL:
+            memory = &instance->controls[i];
+            instance->controls[i] = isfinite(port->initial) ? port->initial : 0;
+            if (port->is_latency && !port->is_input) instance->latency_port = i;
+            if (port->is_freewheel && port->is_input) instance->freewheel_port = i;
+            break;
+        case CLV2_EVENTS:
+            memory = make_sequence(instance, i) ? instance->sequences[i] : NULL;
+            if (port->is_input && port->takes_midi && instance->midi_in < 0) instance->midi_in = i;
+            if (!port->is_input && port->takes_midi && instance->midi_out < 0) instance->midi_out = i;
+            if (port->is_input && port->takes_position && instance->position_in < 0) instance->position_in = i;
+            break;
+        case CLV2_OTHER:
+            if (!port->is_optional) {
+                clv2_say(error, "%s has a port of a kind that is not known here (\"%s\")", plugin->name, port->symbol);
+                return false;
+            }
+        }
+        if (!memory && port->kind != CLV2_OTHER) {
+            clv2_say(error, "there is no memory for the ports of %s", plugin->name);
+            return false;
+        }
+        instance->descriptor->connect_port(instance->handle, (uint32_t)i, memory);
+    }
+    return true;
+}
+
+/// Makes the memory of the input that the bypass needs, for a plug-in whose sound is late.
+static bool make_delays(struct clv2_instance *instance, int latency) {
+    atomic_store(&instance->latency, latency);
+    if (latency <= 0 || instance->input_count == 0 || instance->output_count == 0) return true;
+    instance->delay_size = latency + instance->frames;
+    instance->delays = calloc((size_t)instance->delay_size * (size_t)instance->output_count, sizeof(float));
+    instance->delayed = calloc((size_t)instance->frames, sizeof(float));
+    return instance->delays && instance->delayed;
+}
+
+int clv2_probe_latency(const char *uri, double rate, int frames, const float *values, char *error) {
+    struct clv2_instance *instance = clv2_instance_new(uri, rate, frames, 16, 0, error);
+    if (!instance) return -1;
+    for (int i = 0; i < instance->description->port_count; i++)
+        if (instance->description->ports[i].kind == CLV2_CONTROL && instance->description->ports[i].is_input)
+            instance->controls[i] = values[i];
+    struct clv2_channels none = {0};
+    for (int i = 0; i < 2; i++) {
+        clv2_begin(instance, true);
+        clv2_run(instance, &none, frames, 1, 1);
+        clv2_end(instance);
+    }
+    int latency = clv2_latency(instance);
+    clv2_instance_free(instance);
+    return latency;
+}
+
+struct clv2_instance *clv2_instance_new(
+    const char *uri, double rate, int frames, int guard, int latency, char *error) {
+    struct clv2_plugin *description = clv2_describe(uri, error);
+    if (!description) return NULL;
+    struct clv2_instance *instance = calloc(1, sizeof *instance);
+    size_t ports = (size_t)description->port_count + 1;
+    if (!instance || *description->missing) {
+        if (instance) clv2_say(error, "%s requires %s, which this host does not have", description->name, description->missing);
+        clv2_free_plugin(description);
+        free(instance);
+        return NULL;
+    }
+    instance->description = description;
+    instance->rate = rate;
+    instance->frames = frames < 1 ? 1 : frames;
+    instance->guard = guard < 4 ? 4 : (guard + 15) & ~15;
+    instance->controls = calloc(ports, sizeof(float));
+    instance->memories = calloc(ports, sizeof *instance->memories);
+    instance->sequences = calloc(ports, sizeof *instance->sequences);
+    instance->capacities = calloc(ports, sizeof *instance->capacities);
+    bool is_made = instance->controls && instance->memories && instance->sequences && instance->capacities;
+    if (is_made && description->has_worker) {
+        instance->message = malloc(RING_SIZE);
+        instance->answer = malloc(RING_SIZE);
+        is_made = instance->message && instance->answer && clv2_ring_init(&instance->requests, RING_SIZE) &&
+                  clv2_ring_init(&instance->answers, RING_SIZE);
+    }
+    if (!is_made) {
+        clv2_say(error, "there is no memory for %s", description->name);
+        clv2_instance_free(instance);
+        return NULL;
+    }
+    clv2_features(instance);
+    LilvWorld *world = clv2_world_lock();
+    instance->plugin = clv2_plugin_by_uri(world, uri);
+    instance->lilv = instance->plugin ? lilv_plugin_instantiate(instance->plugin, rate, instance->features) : NULL;
+    clv2_world_unlock();
+    if (!instance->lilv) {
+        clv2_say(
+            error, "%s cannot be loaded at %g Hz: its library (%s) is missing or refuses", description->name, rate,
+            description->library);
+        clv2_instance_free(instance);
+        return NULL;
+    }
+    instance->descriptor = lilv_instance_get_descriptor(instance->lilv);
+    instance->handle = lilv_instance_get_handle(instance->lilv);
+    if (description->has_worker && instance->descriptor->extension_data)
+        instance->worker = instance->descriptor->extension_data(LV2_WORKER__interface);
+    if (!connect_ports(instance, error) || !make_delays(instance, latency)) {
+        clv2_instance_free(instance);
+        return NULL;
+    }
+    clv2_restore_default(instance);
+    lilv_instance_activate(instance->lilv);
+    return instance;
+}
+
+void clv2_instance_free(struct clv2_instance *instance) {
+    if (!instance) return;
+    if (instance->lilv) {
+        if (instance->descriptor) lilv_instance_deactivate(instance->lilv);
+        clv2_world_lock();
+        lilv_instance_free(instance->lilv);
+        clv2_world_unlock();
+    }
+    for (int i = 0; i < instance->description->port_count; i++) {
+        if (instance->memories) free(instance->memories[i].all);
+        if (instance->sequences) free(instance->sequences[i]);
+    }
+    free(instance->controls);
+    free(instance->memories);
+    free(instance->sequences);
+    free(instance->capacities);
+    free(instance->delays);
+    free(instance->delayed);
+    free(instance->requests.memory);
+    free(instance->answers.memory);
+    free(instance->message);
+    free(instance->answer);
+    clv2_free_plugin(instance->description);
+    free(instance);
+}
+
+// MARK: - Beside the audio
+
+void clv2_hold(struct clv2_instance *instance) {
+    int free_gate = CLV2_FREE;
+    while (!atomic_compare_exchange_weak(&instance->gate, &free_gate, CLV2_HELD)) {
+        free_gate = CLV2_FREE;
+        if (atomic_load(&instance->gate) == CLV2_RESETS) clv2_service(instance);
+        nanosleep(&(struct timespec){0, 100000}, NULL);
+    }
+}
+
+void clv2_let_go(struct clv2_instance *instance) { atomic_store(&instance->gate, CLV2_FREE); }
+
+static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size, const void *data) {
+    struct clv2_instance *instance = handle;
+    return clv2_ring_write(&instance->answers, size, data) ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
+}
+
+/// The plug-in's request from its run. Offline it is answered at once, as a host has to that need not hurry.
+LV2_Worker_Status clv2_schedule(LV2_Worker_Schedule_Handle handle, uint32_t size, const void *data) {
+    struct clv2_instance *instance = handle;
+    // A plug-in that is restoring its state may ask before it says that it has a worker at all.
+    if (!instance->worker || !instance->worker->work) return LV2_WORKER_ERR_UNKNOWN;
+    bool is_idle = false;
+    if (instance->is_offline && clv2_ring_is_empty(&instance->requests) &&
+        atomic_compare_exchange_strong(&instance->works, &is_idle, true)) {
+        LV2_Worker_Status status = instance->worker->work(instance->handle, respond, instance, size, data);
+        atomic_store(&instance->works, false);
+        return status;
+    }
+    return clv2_ring_write(&instance->requests, size, data) ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
+}
+
+static void reset(struct clv2_instance *instance) {
+    lilv_instance_deactivate(instance->lilv);
+    for (int i = 0; i < instance->description->port_count; i++)
+        if (instance->memories[i].all && !instance->description->ports[i].is_input)
+            memset(instance->memories[i].samples, 0, (size_t)instance->memories[i].count * sizeof(float));
+    if (instance->delays)
+        memset(instance->delays, 0, (size_t)instance->delay_size * (size_t)instance->output_count * sizeof(float));
+    instance->has_position = false;
+    instance->sysex_count = 0;
+    lilv_instance_activate(instance->lilv);
+}
+
+void clv2_service(struct clv2_instance *instance) {
+    int asked = CLV2_RESETS;
+    if (atomic_compare_exchange_strong(&instance->gate, &asked, CLV2_HELD)) {
+        reset(instance);
+        clv2_let_go(instance);
+    }
+    bool is_idle = false;
+    if (!instance->worker || clv2_ring_is_empty(&instance->requests)) return;
+    if (!atomic_compare_exchange_strong(&instance->works, &is_idle, true)) return;
+    int64_t size;
+    while ((size = clv2_ring_read(&instance->requests, instance->message)) >= 0)
+        instance->worker->work(instance->handle, respond, instance, (uint32_t)size, instance->message);
+    atomic_store(&instance->works, false);
+}
+
+void clv2_ask_for_reset(struct clv2_instance *instance, bool is_offline) {
+    int is_free = CLV2_FREE;
+    if (!is_offline) {
+        atomic_compare_exchange_strong(&instance->gate, &is_free, CLV2_RESETS);
+    } else if (atomic_compare_exchange_strong(&instance->gate, &is_free, CLV2_HELD)) {
+        reset(instance);
+        clv2_let_go(instance);
+    }
+}
+
+int clv2_overrun_count(const struct clv2_instance *instance) { return atomic_load(&instance->overruns); }
+
+#endif

@@ -1,0 +1,157 @@
+// Between the files of CPluginHost.
+
+#ifndef CPLUGINHOST_INTERNAL_H
+#define CPLUGINHOST_INTERNAL_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "CPluginHost.h"
+
+#if __has_include(<lilv/lilv.h>) && __has_include(<lv2/core/lv2.h>)
+#define CLV2_HAS_LILV 1
+
+#include <lilv/lilv.h>
+#include <lv2/atom/atom.h>
+#include <lv2/atom/forge.h>
+#include <lv2/atom/util.h>
+#include <lv2/buf-size/buf-size.h>
+#include <lv2/core/lv2.h>
+#include <lv2/log/log.h>
+#include <lv2/midi/midi.h>
+#include <lv2/options/options.h>
+#include <lv2/parameters/parameters.h>
+#include <lv2/port-groups/port-groups.h>
+#include <lv2/port-props/port-props.h>
+#include <lv2/presets/presets.h>
+#include <lv2/resize-port/resize-port.h>
+#include <lv2/state/state.h>
+#include <lv2/time/time.h>
+#include <lv2/units/units.h>
+#include <lv2/urid/urid.h>
+#include <lv2/worker/worker.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// MARK: - The world of plug-ins (world.c)
+
+/// Takes and gives back the lock of the world, which a thread may take several times.
+LilvWorld *clv2_world_lock(void);
+void clv2_world_unlock(void);
+
+const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri);
+
+/// Writes the sentence that a failing function gives.
+void clv2_say(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+char *clv2_copy(const char *text);
+
+/// The features that a plug-in may require: those in `clv2_features`, and two that are promises.
+bool clv2_offers(const char *feature);
+
+// MARK: - URIs as numbers (names.c)
+
+LV2_URID clv2_urid(const char *uri);
+const char *clv2_uri_of(LV2_URID number);
+
+extern LV2_URID_Map clv2_map;
+extern LV2_URID_Unmap clv2_unmap;
+
+/// The numbers that the code itself needs.
+struct clv2_urids {
+    LV2_URID sequence, chunk, object, midi, float_, double_, int_, long_, bool_, string, path;
+    LV2_URID position, speed, frame, bar, bar_beat, beat_unit, beats_per_bar, beats_per_minute;
+    LV2_URID minimum_block, maximum_block, nominal_block, sequence_size, sample_rate;
+};
+extern struct clv2_urids clv2_ids;
+void clv2_names_prepare(void);
+
+// MARK: - A ring of messages, written by one thread and read by another (ring.c)
+
+struct clv2_ring {
+    uint8_t *memory;
+    uint32_t size;
+    _Atomic uint32_t written, read;
+};
+bool clv2_ring_init(struct clv2_ring *ring, uint32_t size);
+bool clv2_ring_write(struct clv2_ring *ring, uint32_t size, const void *data);
+/// Copies the next message into `message`, which is as large as the ring. -1: there is none.
+int64_t clv2_ring_read(struct clv2_ring *ring, void *message);
+bool clv2_ring_is_empty(struct clv2_ring *ring);
+
+// MARK: - Instances (instance.c, run.c, state.c)
+
+/// The owner of an instance: a thread may touch the plug-in while it has changed `gate` from free.
+enum { CLV2_FREE, CLV2_RUNS, CLV2_HELD, CLV2_RESETS };
+
+/// The memory of a port with its guards.
+struct clv2_memory {
+    float *all, *samples;
+    int count;
+};
+
+struct clv2_instance {
+    LilvInstance *lilv;
+    const LV2_Descriptor *descriptor;
+    LV2_Handle handle;
+    const LV2_Worker_Interface *worker;
+    const LilvPlugin *plugin;
+    struct clv2_plugin *description;
+    double rate;
+    int frames, guard;
+
+    float *controls;
+    struct clv2_memory *memories;
+    int inputs[CLV2_CHANNELS], sides[CLV2_CHANNELS], outputs[CLV2_CHANNELS];
+    int input_count, side_count, output_count;
+
+    uint8_t **sequences;
+    uint32_t *capacities;
+    int midi_in, midi_out, position_in, latency_port, freewheel_port;
+    uint8_t sysex[4096];
+    int sysex_count;
+
+    /// The transport that the plug-in reckons with at the next frame.
+    struct clv2_position expected;
+    bool has_position;
+
+    /// The input, delayed by the latency, for the cross-fade of the bypass.
+    float *delays, *delayed;
+    int delay_size, delay_place;
+
+    _Atomic int gate;
+    _Atomic int latency;
+    _Atomic int overruns;
+    _Atomic bool works;
+    bool is_offline;
+    struct clv2_ring requests, answers;
+    uint8_t *message, *answer;
+
+    LV2_Worker_Schedule schedule;
+    LV2_Options_Option options[6];
+    int32_t block_length, minimum_length, sequence_size;
+    float rate_option;
+    LV2_State_Make_Path make_path;
+    LV2_State_Free_Path free_path;
+    LV2_State_Map_Path map_path;
+    LV2_Log_Log log;
+    LV2_Feature feature[12];
+    const LV2_Feature *features[13];
+};
+
+void clv2_features(struct clv2_instance *instance);
+LV2_Worker_Status clv2_schedule(LV2_Worker_Schedule_Handle handle, uint32_t size, const void *data);
+bool clv2_restore_default(struct clv2_instance *instance);
+/// Waits until no thread runs the plug-in, and keeps them from it.
+void clv2_hold(struct clv2_instance *instance);
+void clv2_let_go(struct clv2_instance *instance);
+bool clv2_guards_are_whole(const struct clv2_instance *instance);
+
+#endif
+#endif

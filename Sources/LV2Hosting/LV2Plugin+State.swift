@@ -1,0 +1,117 @@
+internal import CPluginHost
+internal import Glibc
+internal import RenderCore
+
+/// A preset that a plug-in brings.
+public struct LV2Preset: Sendable, Hashable {
+    /// The URI, by which programs know the preset.
+    public let uri: String
+    /// The name for people.
+    public let name: String
+}
+
+/// The whole state of a plug-in at a moment, as text: its controls, and what else it keeps, such as a loaded file.
+///
+/// It is Turtle, which other hosts read too. A `ParameterSnapshot` of a renderer has the controls alone, and
+/// those of all modules.
+public struct LV2State: Sendable, Hashable, Codable {
+    /// The text.
+    public let text: String
+
+    /// Creates a state from a text that was saved.
+    public init(text: String) { self.text = text }
+}
+
+extension LV2Plugin {
+    /// The presets that are installed for the plug-in, in the order of their names. The first call reads their files.
+    public var presets: [LV2Preset] {
+        var count: Int32 = 0
+        guard let list = unsafe clv2_presets(description.uri, &count) else { return [] }
+        defer { unsafe clv2_free_presets(list, count) }
+        return (0..<Int(count)).map { index in
+            unsafe LV2Preset(uri: String(cString: list[index].uri), name: String(cString: list[index].label))
+        }
+    }
+
+    /// Loads a preset: its controls become those of the parameters, in an open transaction too. The plug-in is silent for
+    /// a moment if it plays.
+    ///
+    /// - Parameter preset: One of the ``presets``.
+    /// - Throws: A sentence: the plug-in has no such preset.
+    public func load(_ preset: LV2Preset) throws(LV2Error) {
+        for instance in current.withLock({ $0.instances }) {
+            unsafe try set { values, found, error in
+                unsafe clv2_restore_preset(instance.pointer, preset.uri, values, found, error)
+            }
+        }
+    }
+
+    /// Returns the state of the plug-in, which may be playing.
+    ///
+    /// - Throws: A sentence: the plug-in cannot save.
+    public func save() throws(LV2Error) -> LV2State {
+        guard let saved = savedState else { throw LV2Error("\(name) does not save its state.") }
+        return saved
+    }
+
+    /// Goes back to a state that was saved. The plug-in is silent for a moment if it plays.
+    ///
+    /// - Parameter state: The state.
+    /// - Throws: A sentence: it is the state of another plug-in, or no state.
+    public func restore(_ state: LV2State) throws(LV2Error) {
+        for instance in current.withLock({ $0.instances }) {
+            unsafe try set { values, found, error in
+                unsafe clv2_restore(instance.pointer, state.text, values, found, error)
+            }
+        }
+    }
+
+    /// The state of the instance that there is.
+    var savedState: LV2State? {
+        let (instance, rate) = current.withLock { ($0.instances.first, $0.rate) }
+        guard let instance else { return nil }
+        let values = portValues(rate)
+        let text = unsafe try? LV2Error.calling { error -> UnsafeMutablePointer<CChar>? in
+            unsafe values.withUnsafeBufferPointer { values -> UnsafeMutablePointer<CChar>? in
+                guard let start = values.baseAddress else { return nil }
+                return unsafe clv2_save(instance.pointer, start, error)
+            }
+        }
+        guard let text = unsafe text else { return nil }
+        defer { unsafe free(text) }
+        return unsafe LV2State(text: String(cString: text))
+    }
+
+    /// Restores a state in an instance that is not heard yet, without its controls.
+    func restore(_ text: String, to instance: LV2Instance) throws(LV2Error) {
+        var values = [Float](repeating: 0, count: max(description.portCount, 1))
+        var found = [Bool](repeating: false, count: values.count)
+        _ = unsafe try LV2Error.calling { error in
+            unsafe values.withUnsafeMutableBufferPointer { values -> Bool? in
+                unsafe found.withUnsafeMutableBufferPointer { found -> Bool? in
+                    guard let values = values.baseAddress, let found = found.baseAddress else { return nil }
+                    return unsafe clv2_restore(instance.pointer, text, values, found, error) ? true : nil
+                }
+            }
+        }
+    }
+
+    /// Calls a function that fills in values of ports, and sets the parameters to them.
+    private func set(
+        _ body: (UnsafeMutablePointer<Float>, UnsafeMutablePointer<Bool>, UnsafeMutablePointer<CChar>) -> Bool
+    ) throws(LV2Error) {
+        var values = [Float](repeating: 0, count: max(description.portCount, 1))
+        var found = [Bool](repeating: false, count: values.count)
+        _ = unsafe try LV2Error.calling { error in
+            unsafe values.withUnsafeMutableBufferPointer { values -> Bool? in
+                unsafe found.withUnsafeMutableBufferPointer { found -> Bool? in
+                    guard let values = values.baseAddress, let found = found.baseAddress else { return nil }
+                    return unsafe body(values, found, error) ? true : nil
+                }
+            }
+        }
+        for control in description.controls where !control.isOutput && found[control.port] {
+            self[control.symbol]?.value = values[control.port]
+        }
+    }
+}

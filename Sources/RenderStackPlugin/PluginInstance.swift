@@ -1,0 +1,347 @@
+internal import CPluginGuest
+internal import RenderCore
+internal import RenderStack
+internal import SignalBlocks
+
+/// An instance of a plug-in that a host has made, with the memory of its ports.
+@safe final class PluginInstance: @unchecked Sendable {
+    // Unchecked because a host calls one function of an instance at a time, and RenderCore is safe between threads.
+    private let renderer: Renderer
+    private let driver: UInt
+    private let body: PluginBody
+    private let parameters: [ParameterReference]
+    /// The values that the parameters' ports had.
+    private let seen: UnsafeMutablePointer<Float>
+    private let ports: PluginPorts
+    private let places: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    private let sound: UnsafeMutablePointer<CycleSupply.Sound>
+    private let inputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+    private let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+    private let received: UnsafeMutablePointer<CycleSupply.Events>
+    private let sent: UnsafeMutablePointer<CycleSupply.Events>
+    private let supply: UnsafeMutablePointer<CycleSupply>
+    private let input: AudioInput
+    private let words: guest_words
+    private let midiType: UInt32
+    private let sequenceType: UInt32
+    private let counts: (inputs: Int, outputs: Int)
+    private let longest: Int
+    /// A copy of the inputs, for hosts whose outputs are their inputs too.
+    private let copies: UnsafeMutablePointer<Float>
+    /// The input of the past, for the bypass of a plug-in whose sound is late.
+    private let past: UnsafeMutablePointer<Float>
+    private let pastLength: Int
+    private var pastPlace = 0
+    private let latency: Int
+    /// The part of the plug-in's sound, on its way to 1 or 0.
+    private var part: Float = 1
+    private var startsOver = true
+    private let rate: Double
+    private var hostTime: Int64 = 0
+
+    /// Returns an instance; `nil`, with a sentence on standard error, if its closure fails or its stack does not add up.
+    @unsafe static func make(
+        _ plugin: Plugin, rate: Double, _ features: UnsafePointer<UnsafePointer<guest_feature>?>?
+    ) -> PluginInstance? {
+        do {
+            return unsafe try PluginInstance(plugin, rate: rate, features)
+        } catch {
+            StandardError.say("the plug-in \(plugin.name) cannot be made: \(error)")
+            return nil
+        }
+    }
+
+    @unsafe private init(
+        _ plugin: Plugin, rate: Double, _ features: UnsafePointer<UnsafePointer<guest_feature>?>?
+    ) throws {
+        guard rate >= 1, rate <= 1_000_000 else {
+            throw PluginError("the host asks for a sample rate of \(rate) Hz; it must be 1…1,000,000")
+        }
+        let body = try plugin.make(rate)
+        self.body = body
+        self.rate = rate
+        ports = PluginPorts(plugin, body)
+        counts = (plugin.inputs, plugin.outputs)
+        let input = AudioInput(channels: max(1, plugin.inputs), name: plugin.name)
+        self.input = input
+        let loop = body.loop
+        let hasInput = body.hasInput && plugin.inputs > 0
+        let told = unsafe Int(guest_longest_block(features))
+        longest = told > 0 ? min(max(told, 64), 8_192) : 4_096
+        renderer = try Renderer(
+            sampleRate: rate, channels: plugin.outputs,
+            layout: StackLayout(channels: max(8, plugin.inputs, plugin.outputs))
+        ) { context in
+            if hasInput { context.run(input) }
+            loop(&context)
+            context.output()
+        }
+        driver = try renderer.beginDriving(as: plugin.name)
+        latency = renderer.latency
+        parameters = body.parameters
+        unsafe seen = .allocate(capacity: parameters.count + 1)
+        unsafe seen.initialize(repeating: .nan, count: parameters.count + 1)
+        unsafe places = .allocate(capacity: ports.count)
+        unsafe places.initialize(repeating: nil, count: ports.count)
+        unsafe inputs = .allocate(capacity: max(1, plugin.inputs))
+        unsafe outputs = .allocate(capacity: plugin.outputs)
+        unsafe copies = .allocate(capacity: max(1, plugin.inputs) * longest)
+        unsafe copies.initialize(repeating: 0, count: max(1, plugin.inputs) * longest)
+        pastLength = latency > 0 ? latency + longest : 0
+        unsafe past = .allocate(capacity: max(1, pastLength * plugin.inputs))
+        unsafe past.initialize(repeating: 0, count: max(1, pastLength * plugin.inputs))
+        unsafe sound = .allocate(capacity: 1)
+        unsafe sound.initialize(
+            to: CycleSupply.Sound(
+                identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
+                channels: UnsafePointer(inputs), channelCount: plugin.inputs, captureTime: 0))
+        unsafe received = .allocate(capacity: 1)
+        unsafe sent = .allocate(capacity: 1)
+        unsafe supply = .allocate(capacity: 1)
+        unsafe supply.initialize(to: CycleSupply())
+        if hasInput {
+            unsafe supply.pointee.sounds = sound
+            unsafe supply.pointee.soundCount = 1
+        }
+        let events = 512
+        let address = unsafe body.midiInput.map { unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        unsafe received.initialize(
+            to: CycleSupply.Events(
+                identity: address ?? UnsafeRawPointer(places), events: .allocate(capacity: events), capacity: events))
+        let target = unsafe body.midiOutput.map { unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        unsafe sent.initialize(
+            to: CycleSupply.Events(
+                identity: target ?? UnsafeRawPointer(places), events: .allocate(capacity: events), capacity: events))
+        unsafe supply.pointee.received = received
+        unsafe supply.pointee.receivedCount = body.midiInput == nil ? 0 : 1
+        unsafe supply.pointee.sent = sent
+        unsafe supply.pointee.sentCount = body.midiOutput == nil ? 0 : 1
+        func number(_ uri: String) -> UInt32 { unsafe guest_map(features, uri) }
+        let (atom, time) = ("http://lv2plug.in/ns/ext/atom#", "http://lv2plug.in/ns/ext/time#")
+        midiType = number("http://lv2plug.in/ns/ext/midi#MidiEvent")
+        sequenceType = number(atom + "Sequence")
+        words = guest_words(
+            object: number(atom + "Object"), position: number(time + "Position"), speed: number(time + "speed"),
+            frame: number(time + "frame"), bar: number(time + "bar"), bar_beat: number(time + "barBeat"),
+            beat_unit: number(time + "beatUnit"), beats_per_bar: number(time + "beatsPerBar"),
+            beats_per_minute: number(time + "beatsPerMinute"), type_float: number(atom + "Float"),
+            type_double: number(atom + "Double"), type_int: number(atom + "Int"), type_long: number(atom + "Long"))
+    }
+
+    deinit {
+        renderer.endDriving(driver)
+        unsafe received.pointee.events.deallocate()
+        unsafe sent.pointee.events.deallocate()
+        unsafe received.deallocate()
+        unsafe sent.deallocate()
+        unsafe supply.deallocate()
+        unsafe sound.deallocate()
+        unsafe past.deallocate()
+        unsafe copies.deallocate()
+        unsafe inputs.deallocate()
+        unsafe outputs.deallocate()
+        unsafe places.deallocate()
+        unsafe seen.deallocate()
+    }
+
+    @unsafe func connect(_ port: Int, _ data: UnsafeMutableRawPointer?) {
+        if port >= 0 && port < ports.count { unsafe places[port] = data }
+    }
+
+    /// The sound begins anew with the next run.
+    func activate() { startsOver = true }
+
+    // MARK: The render thread
+
+    /// Renders a block of any length. On the host's audio thread.
+    func run(_ frames: Int) {
+        setParameters()
+        if let told = unsafe places[ports.latency] {
+            unsafe told.assumingMemoryBound(to: Float.self).pointee = Float(latency)
+        }
+        guard frames > 0 else { return }
+        for channel in 0..<counts.outputs {
+            guard unsafe places[ports.outputs.lowerBound + channel] != nil else { return }
+        }
+        var capacity: UInt32 = 0
+        let eventsOut = unsafe ports.eventsOut.flatMap { unsafe places[$0] }
+        if let eventsOut = unsafe eventsOut { capacity = unsafe guest_begin_events(eventsOut, sequenceType) }
+        receive()
+        var done = 0
+        while done < frames {
+            let count = min(frames - done, longest)
+            render(from: done, count)
+            if let eventsOut = unsafe eventsOut { unsafe send(eventsOut, capacity, from: done) }
+            done += count
+        }
+    }
+
+    /// Takes values from the ports that have changed.
+    private func setParameters() {
+        for index in parameters.indices {
+            guard let place = unsafe places[ports.controls.lowerBound + index] else { continue }
+            let value = unsafe place.assumingMemoryBound(to: Float.self).pointee
+            if unsafe seen[index] != value {
+                unsafe seen[index] = value
+                parameters[index].value = value
+            }
+        }
+    }
+
+    /// Reads the host's events of the whole block.
+    private func receive() {
+        unsafe received.pointee.count = 0
+        guard let sequence = unsafe places[ports.eventsIn] else { return }
+        var position = guest_position()
+        if unsafe withUnsafePointer(to: words, { unsafe guest_find_position(sequence, $0, &position) }) {
+            var transport = Transport(isRolling: position.speed != 0, frame: position.frame)
+            if position.has_tempo {
+                let beat = max(0, position.bar_beat)
+                transport.bars = MusicalPosition(
+                    bar: Int(position.bar) + 1, beat: Int(beat) + 1, fraction: beat - Double(Int(beat)),
+                    beatsPerBar: position.beats_per_bar > 0 ? position.beats_per_bar : 4,
+                    beatType: position.beat_unit > 0 ? Double(position.beat_unit) : 4,
+                    beatsPerMinute: position.beats_per_minute)
+            }
+            unsafe supply.pointee.transport = transport
+        }
+        guard body.midiInput != nil else { return }
+        var cursor: UInt32 = 0
+        var (frame, count): (Int64, UInt32) = (0, 0)
+        var bytes: UnsafePointer<UInt8>?
+        while unsafe guest_next_event(sequence, midiType, &cursor, &frame, &bytes, &count) {
+            guard let bytes = unsafe bytes, count >= 1 else { continue }
+            unsafe add(bytes, Int(count), at: Int(max(0, min(frame, 1 << 31))))
+        }
+    }
+
+    private func add(_ bytes: UnsafePointer<UInt8>, _ count: Int, at frame: Int) {
+        guard unsafe bytes[0] == 0xF0 else {
+            if let message = unsafe MIDIMessage(status: bytes[0], count > 1 ? bytes[1] : 0, count > 2 ? bytes[2] : 0) {
+                unsafe received.pointee.add(MIDIEvent(frame: frame, message))
+            }
+            return
+        }
+        var start = 0
+        while start < count {
+            let length = min(16, count - start)
+            var chunk = SIMD16<UInt8>()
+            for index in 0..<length { chunk[index] = unsafe bytes[start + index] }
+            let part = MIDIChunk(bytes: chunk, count: length, isFirst: start == 0, isLast: start + length == count)
+            unsafe received.pointee.add(MIDIEvent(frame: frame, .systemExclusive(part)))
+            start += length
+        }
+    }
+
+    /// Renders a part of the block into the host's memory.
+    private func render(from first: Int, _ count: Int) {
+        for channel in 0..<counts.outputs {
+            guard let memory = unsafe places[ports.outputs.lowerBound + channel] else { return }
+            unsafe outputs[channel] = memory.assumingMemoryBound(to: Float.self) + first
+        }
+        for channel in 0..<counts.inputs {
+            let memory = unsafe places[ports.inputs.lowerBound + channel]
+            let copy = unsafe copies + channel * longest
+            guard let memory = unsafe memory?.assumingMemoryBound(to: Float.self) else {
+                unsafe copy.clearSamples(count: count)
+                unsafe inputs[channel] = copy
+                continue
+            }
+            unsafe inputs[channel] = memory + first
+            var isShared = false
+            for output in 0..<counts.outputs {
+                let distance = unsafe outputs[output] - inputs[channel]
+                if distance > -count && distance < count { isShared = true }
+            }
+            if isShared {
+                unsafe copy.copySamples(from: memory + first, count: count)
+                unsafe inputs[channel] = copy
+            }
+        }
+        // Events of this part, counted from its first frame.
+        var kept = 0
+        if first > 0 {
+            for index in unsafe 0..<received.pointee.count {
+                var event = unsafe received.pointee.events[index]
+                event.frame -= longest
+                if event.frame < 0 { continue }
+                unsafe received.pointee.events[kept] = event
+                kept += 1
+            }
+            unsafe received.pointee.count = kept
+        }
+        unsafe sent.pointee.count = 0
+        unsafe supply.pointee.frameCount = count
+        hostTime = HostClock.now
+        unsafe sound.pointee.captureTime = hostTime
+        unsafe renderer.render(
+            frames: count, into: UnsafeBufferPointer(start: outputs, count: counts.outputs), hostTime: hostTime,
+            supply: supply, startsOver: startsOver, driver: driver)
+        startsOver = false
+        unsafe supply.pointee.transport = supply.pointee.transport.advanced(by: count, sampleRate: rate)
+        bypass(count)
+    }
+
+    /// Fades to the input and back, in 10 ms, by the port that says whether the plug-in is on.
+    private func bypass(_ count: Int) {
+        var isOn = true
+        if let place = unsafe places[ports.enabled] {
+            isOn = unsafe place.assumingMemoryBound(to: Float.self).pointee > 0
+        }
+        let isAtRest = part == (isOn ? 1 : 0)
+        let hasPast = pastLength > 0
+        if hasPast {
+            for channel in 0..<counts.inputs {
+                let line = unsafe past + channel * pastLength
+                for i in 0..<count { unsafe line[(pastPlace + i) % pastLength] = inputs[channel][i] }
+            }
+        }
+        if !(isAtRest && isOn) {
+            let step = (isOn ? 1 : -1) / (0.01 * Float(rate))
+            for channel in 0..<counts.outputs {
+                var part = part
+                let source = counts.inputs == 0 ? nil : min(channel, counts.inputs - 1)
+                for i in 0..<count {
+                    part = min(max(part + (isAtRest ? 0 : step), 0), 1)
+                    var dry: Float = 0
+                    if let source {
+                        dry =
+                            unsafe hasPast
+                            ? past[source * pastLength + (pastPlace + i - latency + 2 * pastLength) % pastLength]
+                            : inputs[source][i]
+                    }
+                    unsafe outputs[channel][i] = dry + part * (outputs[channel][i] - dry)
+                }
+            }
+            part = min(max(part + (isAtRest ? 0 : step * Float(count)), 0), 1)
+        }
+        if hasPast { pastPlace = (pastPlace + count) % pastLength }
+    }
+
+    /// Hands the host the messages of a part of the block.
+    @unsafe private func send(_ sequence: UnsafeMutableRawPointer, _ capacity: UInt32, from first: Int) {
+        for index in unsafe 0..<sent.pointee.count {
+            let event = unsafe sent.pointee.events[index]
+            if case .systemExclusive(let chunk) = event.message {
+                // A host wants a message as a whole: those of one part are sent.
+                guard chunk.isFirst && chunk.isLast else { continue }
+                var bytes = chunk.bytes
+                unsafe withUnsafeMutableBytes(of: &bytes) { bytes in
+                    guard let start = bytes.baseAddress else { return }
+                    _ = unsafe guest_add_event(
+                        sequence, capacity, midiType, Int64(first + event.frame),
+                        start.assumingMemoryBound(to: UInt8.self), UInt32(chunk.count))
+                }
+                continue
+            }
+            let (count, status, second, third) = event.message.bytes
+            var bytes = (status, second, third)
+            unsafe withUnsafeMutableBytes(of: &bytes) { bytes in
+                guard let start = bytes.baseAddress else { return }
+                _ = unsafe guest_add_event(
+                    sequence, capacity, midiType, Int64(first + event.frame),
+                    start.assumingMemoryBound(to: UInt8.self), UInt32(count))
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+internal import AudioFiles
+package import SignalBlocks
+
+/// The responses of a head and its ears to sound from many directions.
+///
+///     let environment = Environment(hrtf: try .kemar())       // that of Debian: MIT's KEMAR
+///     environment.hrtf = try HRTF(path: "me.sofa")            // anybody's, from any SOFA file
+///
+/// A pair of responses becomes two filters of minimum phase and the time between the ears, by the correlation of what is below
+/// 2 kHz. Both are interpolated between the three measured directions around that of the source, apart from each other.
+public struct HRTF: Sendable {
+    /// The directions that were measured.
+    public var directionCount: Int { measurements.count }
+    /// The rate in hertz at which they were measured. A renderer of another rate gets them converted.
+    public let sampleRate: Double
+    /// The samples of each response.
+    public let length: Int
+
+    package let measurements: [HeadTable.Measurement]
+    /// The tables of the last rates, for all who have these responses.
+    private let tables = Lock([Table]())
+
+    private struct Table: Sendable {
+        let sampleRate: Double
+        let box: HeadTableBox
+    }
+
+    package init(_ measurements: [HeadTable.Measurement], sampleRate: Double, length: Int) {
+        (self.measurements, self.sampleRate, self.length) = (measurements, sampleRate, length)
+    }
+
+    /// Returns the responses at a sample rate; `nil` if their directions do not surround the head. The first time takes a part
+    /// of a second.
+    package func table(sampleRate rate: Double) -> HeadTableBox? {
+        func known(_ tables: [Table]) -> HeadTableBox? { tables.first { $0.sampleRate == rate }?.box }
+        if let known = tables.withLock({ known($0) }) { return known }
+        guard let table = makeTable(sampleRate: rate) else { return nil }
+        let made = HeadTableBox(table)
+        return tables.withLock { tables in
+            // Another thread may have made it meanwhile.
+            if let known = known(tables) { return known }
+            if tables.count == 4 { tables.removeFirst() }
+            tables.append(Table(sampleRate: rate, box: made))
+            return made
+        }
+    }
+
+    private func makeTable(sampleRate rate: Double) -> HeadTable? {
+        if rate == sampleRate { return HeadTable(measurements, sampleRate: rate) }
+        // One behind the other through one converter: whatever it adds in front, both ears get it.
+        let (gap, lead) = (256, 64)
+        let room = length + 2 * gap
+        var all = AudioBlock(channels: 2, frames: room * measurements.count)
+        for (index, one) in measurements.enumerated() {
+            for (i, sample) in one.left.enumerated() { all[0, index * room + gap + i] = sample }
+            for (i, sample) in one.right.enumerated() { all[1, index * room + gap + i] = sample }
+        }
+        var converter = SampleRateConverter(from: sampleRate, to: rate, channels: 2)
+        let frames = SampleRateConverter.frameCount(of: all.frameCount, from: sampleRate, to: rate)
+        var result = AudioBlock(channels: 2, frames: frames)
+        var (consumed, produced) = (0, 0)
+        while consumed < all.frameCount {
+            let (taken, made) = converter.convert(
+                all, from: consumed, frames: min(65_536, all.frameCount - consumed), into: &result, at: produced)
+            consumed += taken
+            produced += made
+            if taken == 0 && made == 0 { break }
+        }
+        _ = converter.finish(into: &result, at: produced)
+        let ratio = rate / sampleRate
+        let left = result.array(0), right = result.array(1)
+        let converted: [HeadTable.Measurement] = measurements.enumerated().map { index, one in
+            let first = Int(Double(index * room + gap - lead) * ratio)
+            let last = min(first + Int(Double(length + 2 * lead) * ratio) + 1, frames)
+            let scale = Float(1 / ratio)
+            return HeadTable.Measurement(
+                direction: one.direction, left: left[first..<last].map { $0 * scale },
+                right: right[first..<last].map { $0 * scale }, delay: one.delay * ratio)
+        }
+        return HeadTable(converted, sampleRate: rate)
+    }
+}
+
+/// The reason why responses could not be read: one sentence that says what to do.
+///
+///     Cannot read "me.sofa": it is not a SOFA file; give one that ends in .sofa and holds responses of a head.
+public struct HRTFError: Error, Hashable, CustomStringConvertible {
+    /// The file as it was named.
+    public let path: String
+    /// The sentence.
+    public let description: String
+
+    package init(_ path: String, _ explanation: String) {
+        self.path = path
+        description = "Cannot read \"\(HRTFError.shown(path))\": \(explanation)."
+    }
+
+    /// Returns a name as it may stand in a line: what is no character to be seen by its number, and of a long one both ends.
+    private static func shown(_ path: String) -> String {
+        func quoted(_ part: some Sequence<Unicode.Scalar>) -> String {
+            part.reduce(into: "") { text, scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned:
+                    text += "\\u{\(String(scalar.value, radix: 16))}"
+                default:
+                    if scalar == "\"" || scalar == "\\" { text += "\\" }
+                    text.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        let all = path.unicodeScalars
+        return all.count > 200 ? quoted(all.prefix(60)) + " … " + quoted(all.suffix(120)) : quoted(all)
+    }
+}

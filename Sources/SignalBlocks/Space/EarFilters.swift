@@ -1,0 +1,152 @@
+internal import CKernels
+
+/// The filters of both ears between measured directions, which fade over into new ones in 64 frames.
+package struct EarFilters: ~Copyable, Sendable {
+    /// Two pairs of filters, left and right: that to which the sound fades, and that from which it does.
+    private var taps: SampleMemory
+    /// The samples at each ear, behind those before.
+    private var past: SampleMemory
+    private var output: SampleMemory
+    private var place = SphereMesh.Place(corners: SIMD4(repeating: -1), shares: SIMD4(repeating: 0))
+    private var share: Float = -1
+    /// The pair to which the sound fades.
+    private var side = 0
+    /// The taps of that pair, and of the other.
+    private var count = 0
+    private var last = 0
+    private var version = 0
+    /// The taps that the filters have, the longer of the two.
+    private var used = 0
+    private var isMoving = false
+    /// The share of each eight taps, and the taps that are wanted: they come and go in 16 blocks.
+    private var window = SIMD32<Float>(repeating: 0)
+    private var wanted = 0
+    private var isOpening = false
+    /// The samples before the present ones that are kept: as many as the filters need.
+    private var kept = 0
+
+    private static var longest: Int { @_noLocks @_noAllocation get { HeadTable.longest } }
+    private static var row: Int { @_noLocks @_noAllocation get { HeadTable.longest + 2 * MovingLine.block } }
+
+    /// Creates filters that have heard nothing. On the control side: it allocates.
+    package init() {
+        taps = SampleMemory(count: 4 * EarFilters.longest)
+        past = SampleMemory(count: 2 * EarFilters.row)
+        output = SampleMemory(count: 2 * MovingLine.block)
+    }
+
+    /// Forgets the sound and the direction.
+    @_noLocks @_noAllocation
+    package mutating func reset() {
+        for i in 0..<past.count { past[i] = 0 }
+        share = -1
+        isMoving = false
+        (used, kept) = (0, 0)
+    }
+
+    /// Aims at the filters of a direction, at the beginning of a block.
+    ///
+    /// - Parameters:
+    ///   - share: The share of that direction, 0…1; the rest is the front's.
+    ///   - length: The taps, a multiple of 8.
+    ///   - isBegun: `false` if nothing was heard before: there is nothing to fade from.
+    @_noLocks @_noAllocation
+    package mutating func aim(
+        _ table: HeadTableBox.Reference, _ new: SphereMesh.Place, share: Float, taps length: Int, isBegun: Bool
+    ) {
+        if !isBegun { reset() }
+        let hasOpened = wanted != length || isOpening || !isBegun
+        let length = hasOpened ? open(to: length, atOnce: !isBegun) : count
+        if !hasOpened && share == self.share && version == table.version && isAt(new) {
+            isMoving = false
+            used = count
+            keep()
+            return
+        }
+        // The filters from which these fade stay where they are; the others get these in their place, with zeros behind.
+        isMoving = isBegun
+        side = 1 &- side
+        used = isBegun && count > length ? count : length
+        keep()
+        let end = used > last ? used : last
+        (last, count) = (count, length)
+        (place, self.share, version) = (new, share, table.version)
+        for ear in 0..<2 {
+            let start = (2 &* side &+ ear) &* EarFilters.longest
+            table.blend(new, ear: ear, taps: length, by: share, adds: false, into: &taps, at: start)
+            if share < 1 {
+                table.blend(
+                    table.place(x: 0, y: 0, z: -1), ear: ear, taps: length, by: 1 - share, adds: true, into: &taps,
+                    at: start)
+            }
+            if hasOpened {
+                for tap in 0..<length { taps[start &+ tap] *= window[tap / 8] }
+            }
+            var tap = length
+            while tap < end {
+                taps[start &+ tap] = 0
+                tap &+= 1
+            }
+        }
+    }
+
+    /// Opens or closes the window by a step, and returns the taps that are heard.
+    @_noLocks @_noAllocation
+    private mutating func open(to length: Int, atOnce: Bool) -> Int {
+        wanted = length
+        isOpening = false
+        let step: Float = atOnce ? 1 : 0.0625
+        var heard = 8
+        for eight in 0..<32 {
+            let rest = (8 &* eight < length ? 1 : 0) - window[eight]
+            window[eight] += rest > step ? step : (rest < -step ? -step : rest)
+            if abs(rest) > step { isOpening = true }
+            if window[eight] > 0 { heard = 8 &* eight &+ 8 }
+        }
+        return heard
+    }
+
+    /// Keeps as many samples as the filters need: of those that were not kept, zeros.
+    @_noLocks @_noAllocation
+    private mutating func keep() {
+        let (behind, wanted) = (EarFilters.longest &- 1, used &- 1)
+        var sample = behind &- wanted
+        while sample < behind &- kept {
+            past[sample] = 0
+            past[EarFilters.row &+ sample] = 0
+            sample &+= 1
+        }
+        kept = wanted
+    }
+
+    @_noLocks @_noAllocation
+    private func isAt(_ new: SphereMesh.Place) -> Bool {
+        place.corners.x == new.corners.x && place.corners.y == new.corners.y && place.corners.z == new.corners.z
+            && place.shares.x == new.shares.x && place.shares.y == new.shares.y && place.shares.z == new.shares.z
+    }
+
+    /// Returns the filter to which an ear fades, or that it has. On the control side: it allocates.
+    package func response(ear: Int) -> [Float] {
+        (0..<count).map { taps[(2 * side + ear) * EarFilters.longest + $0] }
+    }
+
+    /// Filters a part of a block in place.
+    ///
+    /// - Precondition: There are `count` samples from `start` on, at most 64 less the phase.
+    @_noLocks @_noAllocation
+    mutating func filter(_ samples: inout SampleMemory, at start: Int, ear: Int, count: Int, phase: Int) {
+        precondition(count >= 0 && phase >= 0 && phase <= MovingLine.block &- count)
+        precondition(start >= 0 && start <= samples.count &- count && ear >= 0 && ear < 2)
+        let behind = EarFilters.longest &- 1
+        let row = unsafe past.base + ear &* EarFilters.row
+        unsafe (row + behind).copySamples(from: samples.base + start, count: count)
+        if used > 0 {
+            let new = unsafe taps.base + (2 &* side &+ ear) &* EarFilters.longest
+            let old = unsafe taps.base + (2 &* (1 &- side) &+ ear) &* EarFilters.longest
+            unsafe kernel_fade_filters(
+                row + behind, old, new, used, isMoving, Int32(truncatingIfNeeded: phase), output.base, count)
+            unsafe (samples.base + start).copySamples(from: output.base, count: count)
+        }
+        for i in (behind &- kept)..<behind { unsafe row[i] = row[count &+ i] }
+    }
+}

@@ -1,0 +1,102 @@
+/// A pair of responses, one for each ear, without its delay: filters that answer at once, and the time
+/// between the ears.
+package struct MinimumPhase: ~Copyable {
+    private var fft: RealFFT
+    private let sampleRate: Double
+
+    /// Creates a workplace for responses of a length. On the control side: it allocates.
+    ///
+    /// - Parameters:
+    ///   - length: The samples of the longest response, 1…65,536.
+    ///   - sampleRate: In hertz.
+    package init(length: Int, sampleRate: Double) {
+        demand((1...65_536).contains(length), "MinimumPhase: a response of \(length) samples; it must have 1…65,536")
+        fft = RealFFT(size: RealFFT.size(atLeast: max(4_096, 4 * length)) ?? 1 << 18)
+        self.sampleRate = sampleRate
+    }
+
+    /// Returns the first samples of the filter with the same levels whose answer comes as early as possible: by its cepstrum.
+    /// Levels that are 100 dB below the highest count as that; a response of zeros remains one.
+    ///
+    /// - Parameters:
+    ///   - response: The samples.
+    ///   - taps: The number of samples of the filter.
+    ///   - levels: What is made of its levels before.
+    package mutating func filter(_ response: [Float], taps: Int, levels: HeadLevels) -> [Float] {
+        var (re, im) = spectrum(response)
+        var largest: Float = 0
+        for k in re.indices {
+            re[k] = (re[k] * re[k] + im[k] * im[k]).squareRoot()
+            largest = max(largest, re[k])
+        }
+        guard largest > 0, largest.isFinite else { return Array(repeating: 0, count: taps) }
+        for k in re.indices {
+            let own = RenderMath.log(max(re[k], largest * 1e-5)) + levels.factors[k]
+            (re[k], im[k]) = (levels.sphere + (own - levels.sphere) * levels.shares[k], 0)
+        }
+        var cepstrum = signal(re, im)
+        let half = fft.size / 2
+        for n in 1..<half { cepstrum[n] *= 2 }
+        for n in (half + 1)..<fft.size { cepstrum[n] = 0 }
+        (re, im) = spectrum(cepstrum)
+        for k in re.indices {
+            let size = RenderMath.exp(re[k])
+            let (sine, cosine) = (RenderMath.sin(im[k]), RenderMath.cos(im[k]))
+            (re[k], im[k]) = (size * cosine, size * sine)
+        }
+        let result = signal(re, im)
+        return (0..<taps).map { $0 < result.count ? result[$0] : 0 }
+    }
+
+    /// Returns the levels for pairs of responses.
+    package mutating func levels(_ pairs: [HeadTable.Measurement]) -> HeadLevels {
+        var powers = [Double](repeating: 0, count: fft.bins)
+        let share = 1 / Double(max(pairs.count, 1))
+        for pair in pairs {
+            for response in [pair.left, pair.right] {
+                let (re, im) = spectrum(response)
+                for k in re.indices { powers[k] += share * Double(re[k] * re[k] + im[k] * im[k]) }
+            }
+        }
+        return HeadLevels(powers, sampleRate: sampleRate)
+    }
+
+    /// Returns how much later a sound is in the right ear than in the left, in frames: the place of the highest correlation of
+    /// what is below 2 kHz, within 1.2 ms.
+    package mutating func delay(left: [Float], right: [Float]) -> Double {
+        let (leftRe, leftIm) = spectrum(left)
+        let (rightRe, rightIm) = spectrum(right)
+        var (re, im) = (leftRe, leftIm)
+        for k in re.indices {
+            let frequency = Double(k) * sampleRate / Double(fft.size) / 2_000
+            let share = frequency < 1 ? Float(0.5 + 0.5 * RenderMath.cos(.pi * frequency)) : 0
+            re[k] = share * (rightRe[k] * leftRe[k] + rightIm[k] * leftIm[k])
+            im[k] = share * (rightIm[k] * leftRe[k] - rightRe[k] * leftIm[k])
+        }
+        let correlation = signal(re, im)
+        func at(_ lag: Int) -> Double { Double(correlation[(lag + fft.size) % fft.size]) }
+        let limit = min(Int(0.001_2 * sampleRate) + 1, fft.size / 4)
+        var best = 0
+        for lag in -limit...limit where at(lag) > at(best) { best = lag }
+        let (before, here, after) = (at(best - 1), at(best), at(best + 1))
+        let bend = before - 2 * here + after
+        let shift = bend < 0 ? min(max(0.5 * (before - after) / bend, -0.5), 0.5) : 0
+        return Double(best) + shift
+    }
+
+    private mutating func spectrum(_ signal: [Float]) -> ([Float], [Float]) {
+        var re = [Float](repeating: 0, count: fft.bins)
+        var im = [Float](repeating: 0, count: fft.bins)
+        var reSpan = re.mutableSpan
+        var imSpan = im.mutableSpan
+        fft.forward(Samples(signal.span), real: &reSpan, imaginary: &imSpan)
+        return (re, im)
+    }
+
+    private mutating func signal(_ re: [Float], _ im: [Float]) -> [Float] {
+        var result = [Float](repeating: 0, count: fft.size)
+        var span = result.mutableSpan
+        fft.inverse(real: Samples(re.span), imaginary: Samples(im.span), into: &span)
+        return result
+    }
+}

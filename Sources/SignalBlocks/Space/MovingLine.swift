@@ -1,0 +1,90 @@
+internal import CKernels
+
+/// The last samples of a sound, to be read at delays that move evenly: what makes the pitch of a source that comes nearer.
+///
+/// Between two samples it interpolates over 8 of them, by polynomials.
+struct MovingLine: ~Copyable, Sendable {
+    /// The longest delay in frames.
+    let limit: Double
+
+    /// The most frames of one write, and of one read.
+    static var block: Int { @_noLocks @_noAllocation get { 64 } }
+    /// The shortest delay: the frames after the place that the interpolation needs, and some for a step that goes on.
+    static var shortest: Double { @_noLocks @_noAllocation get { 8 } }
+    /// The samples that stand a second time behind the ring.
+    private static var slack: Int { @_noLocks @_noAllocation get { 32 } }
+
+    private let mask: Int
+    private var ring: SampleMemory
+    /// The place of the next frame.
+    private var position = 0
+
+    /// Creates a silent line. On the control side: it allocates.
+    ///
+    /// - Parameter frames: The longest delay, 8…16,777,216; held to that.
+    init(frames: Int) {
+        let wanted = min(max(frames, 8), 1 << 24)
+        limit = Double(wanted)
+        var length = 256
+        while length < wanted + 160 { length *= 2 }
+        mask = length - 1
+        ring = SampleMemory(count: length + MovingLine.slack)
+    }
+
+    /// Forgets the sound.
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        var all = ring.span
+        Signal.silence(&all)
+        position = 0
+    }
+
+    /// Returns the nearest delay that can be read; the shortest for one that is no number.
+    @_noLocks @_noAllocation
+    func clamp(_ delay: Double) -> Double {
+        delay > MovingLine.shortest ? (delay < limit ? delay : limit) : MovingLine.shortest
+    }
+
+    /// Writes samples.
+    ///
+    /// - Precondition: There are so many, and at most 64.
+    @_noLocks @_noAllocation
+    mutating func write(_ samples: borrowing SampleMemory, count: Int) {
+        precondition(count >= 0 && count <= MovingLine.block && count <= samples.count)
+        let room = mask &+ 1 &- position
+        let before = count < room ? count : room
+        unsafe (ring.base + position).copySamples(from: samples.base, count: before)
+        if count > before { unsafe ring.base.copySamples(from: samples.base + before, count: count &- before) }
+        if count > before || position < MovingLine.slack {
+            unsafe (ring.base + (mask &+ 1)).copySamples(from: ring.base, count: MovingLine.slack)
+        }
+        position = (position &+ count) & mask
+        // The ring of one source is large, and that of many no cache holds: what the next block needs is on its way meanwhile.
+        unsafe kernel_fetch(ring.base + ((position &+ MovingLine.block) & mask), true)
+    }
+
+    /// Reads a part of a block of 64 frames, of which the last `count` were written last: what was heard so much before each.
+    ///
+    /// - Parameters:
+    ///   - delay: The delay at the block's first frame; held to what can be read, as the other is.
+    ///   - end: The delay at the first frame of the next block.
+    ///   - phase: The frames of the block before the first that is read.
+    ///   - count: The number of frames.
+    ///   - output: Receives them.
+    ///   - start: The place of the first in there.
+    @_noLocks @_noAllocation
+    func read(
+        from delay: Double, to end: Double, phase: Int, count: Int, into output: inout SampleMemory, at start: Int
+    ) {
+        precondition(count >= 0 && phase >= 0 && phase <= MovingLine.block &- count)
+        precondition(start >= 0 && start <= output.count &- count)
+        let first = clamp(delay)
+        let steady = (clamp(end) - first) / Double(MovingLine.block)
+        let step = steady > -10 ? steady : -10
+        unsafe kernel_fetch(
+            ring.base + ((position &- count &- phase &+ MovingLine.block &- Int(first)) & mask), false)
+        unsafe kernel_wander(
+            ring.base, Int64(mask), Int64(position &- count &- phase), first, step, Int64(phase),
+            output.base + start, count)
+    }
+}

@@ -1,0 +1,82 @@
+/// The time that the sound of a moving source is under way: what is heard now set out when the source was elsewhere.
+///
+/// Every 64 frames the arrival of the sound that sets out is noted. What arrives now set out between two of them; so the pitch is
+/// that of Doppler's formula for a source that moves, also while the motion changes.
+package struct SoundPath: ~Copyable, Sendable {
+    /// The frame of arrival of what sets out in each block, less 64 frames for each block.
+    private let ways: AlignedMemory<Double>
+    /// How fast the listener came nearer at each, as a part of the speed of sound.
+    private let approaches: AlignedMemory<Double>
+    private let mask: Int
+    private let longest: Double
+    private var block = 0
+    /// The last block whose sound has arrived.
+    private var arrived = 0
+
+    private static var length: Double { @_noLocks @_noAllocation get { 64 } }
+
+    /// Creates the path of a source that stands at no distance. On the control side: it allocates.
+    ///
+    /// - Parameter longest: The longest way in frames.
+    package init(longest: Double) {
+        self.longest = longest
+        var count = 16
+        while Double(count) * SoundPath.length < longest + 1_024 { count *= 2 }
+        ways = AlignedMemory(count: count)
+        approaches = AlignedMemory(count: count)
+        mask = count - 1
+    }
+
+    /// Forgets the motion of the source: it has stood for ever where it is, or has gone away evenly, and the listener has come
+    /// nearer.
+    ///
+    /// - Parameters:
+    ///   - way: The frames that the sound would need now, if both stood.
+    ///   - approach: The part of the speed of sound by which the listener comes nearer.
+    ///   - recession: The frames in a block by which the way has grown: without one, by the listener alone.
+    @_noLocks @_noAllocation
+    package mutating func stand(at way: Double, approach: Double = 0, recession: Double? = nil) {
+        let approach = approach > -0.9 ? (approach < 0.9 ? approach : 0.9) : -0.9
+        let change = recession ?? -approach * SoundPath.length
+        for age in 0...mask {
+            let place = (block &- age) & mask
+            let then = way - change * Double(age &+ 1)
+            unsafe ways.base[place] = recession == nil ? then : (then > 0 ? (then < longest ? then : longest) : 0)
+            unsafe approaches.base[place] = approach
+        }
+        arrived = block &- mask &+ 1
+    }
+
+    /// Goes on by a block.
+    ///
+    /// - Parameters:
+    ///   - way: The frames that the sound which sets out now will need, from 0 to the longest.
+    ///   - approach: The part of the speed of sound by which the listener comes nearer, who meets the sound.
+    /// - Returns: The frames that the sound which arrives now has needed.
+    @_noLocks @_noAllocation
+    package mutating func advance(_ way: Double, approach: Double) -> Double {
+        block &+= 1
+        unsafe ways.base[block & mask] = way
+        unsafe approaches.base[block & mask] = approach > -0.9 ? (approach < 0.9 ? approach : 0.9) : -0.9
+        if arrived < block &- mask &+ 1 { arrived = block &- mask &+ 1 }
+        // The blocks between the one and now, in frames before now.
+        while arrived < block {
+            let age = SoundPath.length * Double(block &- arrived &- 1)
+            if met(arrived &+ 1, age) > age { break }
+            arrived &+= 1
+        }
+        if arrived == block { return 0 }
+        let age = SoundPath.length * Double(block &- arrived)
+        let before = met(arrived, age), after = met(arrived &+ 1, age - SoundPath.length)
+        // Arrivals before now: of the one `age - before`, of the other `age - 64 - after`.
+        let span = SoundPath.length + after - before
+        let share = span > 1e-9 ? (age - before) / span : 1
+        return age - SoundPath.length * (share > 0 ? (share < 1 ? share : 1) : 0)
+    }
+
+    /// Returns the frames that the sound of a block needs to where the listener is after so many.
+    @_noLocks @_noAllocation
+    private func met(_ block: Int, _ age: Double) -> Double {
+        unsafe ways.base[block & mask] - approaches.base[block & mask] * age
+    }
+}

@@ -1,0 +1,281 @@
+internal import CKernels
+
+/// The sound of a source on its way to a listener, in blocks of 64 frames that may come in parts: a delay line from which it is
+/// heard at one place or at two ears, and what the head and the things on the way do to it.
+///
+/// All numbers go in straight lines from that of the beginning of a block to that of the next.
+package struct SpatialSignal: ~Copyable, Sendable {
+    /// A part of a block.
+    package struct Part: Sendable, BitwiseCopyable {
+        /// The place of its first frame in the slice.
+        package var first: Int
+        package var count: Int
+        /// The frames of the block before it.
+        package var phase: Int
+
+        @_noLocks @_noAllocation
+        package init(first: Int, count: Int, phase: Int) {
+            (self.first, self.count, self.phase) = (first, count, phase)
+        }
+    }
+
+    /// A fade from one delay to another: the delay that is left, and the part of the fade in a frame and before the block.
+    package struct Jump: Sendable, BitwiseCopyable {
+        package var delay: Double
+        package var passed: Float
+        package var step: Float
+
+        @_noLocks @_noAllocation
+        package init(delay: Double, passed: Float, step: Float) {
+            (self.delay, self.passed, self.step) = (delay, passed, step)
+        }
+    }
+
+    /// The most channels of a source that pass through, and the frames by which they are late.
+    private static var channels: Int { @_noLocks @_noAllocation get { 64 } }
+    private static var late: Int { @_noLocks @_noAllocation get { 8 } }
+    private static var block: Int { @_noLocks @_noAllocation get { MovingLine.block } }
+
+    private var line: MovingLine
+    private var ears = EarFilters()
+    /// The samples of a part: of the source, of the send, and of both ears.
+    private var mono: SampleMemory
+    private var sent: SampleMemory
+    private var heard: SampleMemory
+    private var fading: SampleMemory
+    /// The last frames of each channel, for the sound that passes through.
+    private var through: SampleMemory
+    private var isKept = false
+    /// The memories of the low-pass filters of the direct sound and of the send; those of the sphere at both ears.
+    private var memories: SampleMemory
+    private var shadow: SampleMemory
+    private let pole: Float
+
+    /// Creates a silent line. On the control side: it allocates.
+    ///
+    /// - Parameter longest: The longest delay in frames.
+    package init(sampleRate: Double, longest: Int) {
+        line = MovingLine(frames: longest)
+        pole = SphericalHead(sampleRate: sampleRate).pole
+        mono = SampleMemory(count: SpatialSignal.block)
+        sent = SampleMemory(count: SpatialSignal.block)
+        heard = SampleMemory(count: 2 * SpatialSignal.block)
+        fading = SampleMemory(count: SpatialSignal.block)
+        through = SampleMemory(count: SpatialSignal.channels * SpatialSignal.late)
+        memories = SampleMemory(count: 2)
+        shadow = SampleMemory(count: 64)
+    }
+
+    /// The shortest delay in frames.
+    package static var shortest: Double { @_noLocks @_noAllocation get { MovingLine.shortest } }
+
+    /// The longest delay in frames.
+    package var limit: Double { @_noLocks @_noAllocation get { line.limit } }
+
+    /// Forgets the sound.
+    @_noLocks @_noAllocation
+    package mutating func reset() {
+        line.reset()
+        ears.reset()
+        for i in 0..<2 { memories[i] = 0 }
+        forgetShade()
+        forgetThrough()
+    }
+
+    // MARK: The source
+
+    /// Begins a part with silence.
+    @_noLocks @_noAllocation
+    package mutating func begin(_ part: Part) {
+        for i in 0..<part.count { mono[i] = 0 }
+    }
+
+    /// Begins a part with a share of a channel of the source, or adds it.
+    @_noLocks @_noAllocation
+    package mutating func take(_ samples: borrowing Samples, share: Float, begins: Bool, _ part: Part) {
+        precondition(part.first >= 0 && part.first <= samples.count &- part.count && part.count <= mono.count)
+        let source = unsafe samples.base + part.first
+        let target = unsafe mono.base
+        if begins && share == 1 {
+            unsafe target.copySamples(from: source, count: part.count)
+        } else if begins {
+            for i in 0..<part.count { unsafe target[i] = source[i] * share }
+        } else {
+            for i in 0..<part.count { unsafe target[i] += source[i] * share }
+        }
+    }
+
+    /// Begins a part with a share of a channel of the source that goes from one to the other, or adds it.
+    @_noLocks @_noAllocation
+    package mutating func take(_ samples: borrowing Samples, from a: Float, to b: Float, begins: Bool, _ part: Part) {
+        precondition(part.first >= 0 && part.first <= samples.count &- part.count && part.count <= mono.count)
+        if begins { begin(part) }
+        unsafe kernel_lay(
+            mono.base, samples.base + part.first, a, (b - a) * (1 / Float(SpatialSignal.block)),
+            Int32(truncatingIfNeeded: part.phase), part.count)
+    }
+
+    /// Fades the source in.
+    ///
+    /// - Parameters:
+    ///   - done: The frames of the fade that have gone.
+    ///   - frames: Those that it has.
+    ///   - part: The part.
+    @_noLocks @_noAllocation
+    package mutating func fadeIn(after done: Int, of frames: Int, _ part: Part) {
+        let scale = 1 / Float(Int32(truncatingIfNeeded: frames))
+        for i in 0..<part.count {
+            let passed = Float(Int32(truncatingIfNeeded: done &+ i)) * scale
+            mono[i] *= passed < 1 ? passed : 1
+        }
+    }
+
+    /// Makes what is sent to a reverb.
+    @_noLocks @_noAllocation
+    package mutating func makeSend(opening a: Float, to b: Float, _ part: Part) {
+        soften(from: a, to: b, memory: 1, part)
+    }
+
+    /// Lets the source into the line.
+    @_noLocks @_noAllocation
+    package mutating func write(opening a: Float, to b: Float, _ part: Part) {
+        soften(from: a, to: b, memory: 0, part)
+        line.write(mono, count: part.count)
+    }
+
+    /// One pole that opens and closes: on the source itself, or from it to the send.
+    @_noLocks @_noAllocation
+    private mutating func soften(from a: Float, to b: Float, memory: Int, _ part: Part) {
+        precondition(part.count >= 0 && part.count <= SpatialSignal.block)
+        let target = unsafe memory == 0 ? mono.base : sent.base
+        if a == 1 && b == 1 {
+            if memory == 1 { for i in 0..<part.count { sent[i] = mono[i] } }
+            if part.count > 0 { memories[memory] = mono[part.count &- 1] }
+            return
+        }
+        unsafe kernel_soften(
+            mono.base, target, a, (b - a) * (1 / Float(SpatialSignal.block)), memories.base + memory,
+            Int32(truncatingIfNeeded: part.phase), part.count)
+    }
+
+    // MARK: The listener
+
+    /// Aims at the filters of a head.
+    @_noLocks @_noAllocation
+    package mutating func aim(
+        _ table: HeadTableBox.Reference, _ place: SphereMesh.Place, share: Float, taps: Int, isBegun: Bool
+    ) {
+        ears.aim(table, place, share: share, taps: taps, isBegun: isBegun)
+    }
+
+    /// Hears the sound at an ear: 0, which is also that of someone who has one ear only, or 1.
+    @_noLocks @_noAllocation
+    package mutating func hear(ear: Int, from a: Double, to b: Double, _ part: Part) {
+        line.read(
+            from: a, to: b, phase: part.phase, count: part.count, into: &heard, at: ear &* SpatialSignal.block)
+    }
+
+    /// Fades what is heard at an ear from what it was before a jump.
+    @_noLocks @_noAllocation
+    package mutating func fade(ear: Int, from a: Double, to b: Double, _ jump: Jump, _ part: Part) {
+        line.read(
+            from: jump.delay + a, to: jump.delay + b, phase: part.phase, count: part.count, into: &fading, at: 0)
+        unsafe kernel_pass_over(
+            heard.base + ear &* SpatialSignal.block, fading.base, jump.passed, jump.step,
+            Int32(truncatingIfNeeded: part.phase), true, part.count)
+    }
+
+    /// Puts the shadow of a sphere on both ears: their numbers of ``SphericalHead/Ear``, left and right.
+    @_noLocks @_noAllocation
+    package mutating func shade(from a: SIMD4<Float>, to b: SIMD4<Float>, _ part: Part) {
+        for ear in 0..<2 {
+            let (first, second) = (2 &* ear, 2 &* ear &+ 1)
+            let scale = 1 / Float(SpatialSignal.block)
+            unsafe kernel_shadow(
+                heard.base + ear &* SpatialSignal.block, pole, a[first], (b[first] - a[first]) * scale, a[second],
+                (b[second] - a[second]) * scale, shadow.base + 32 &* ear, Int32(truncatingIfNeeded: part.phase),
+                part.count)
+        }
+    }
+
+    /// Forgets the sound that passes the sphere.
+    @_noLocks @_noAllocation
+    package mutating func forgetShade() { for i in 0..<shadow.count { shadow[i] = 0 } }
+
+    /// Filters what is heard at an ear as a head does.
+    @_noLocks @_noAllocation
+    package mutating func filter(ear: Int, _ part: Part) {
+        ears.filter(&heard, at: ear &* SpatialSignal.block, ear: ear, count: part.count, phase: part.phase)
+    }
+
+    /// Adds what is heard at an ear, with a level that goes from one to the other.
+    @_noLocks @_noAllocation
+    package mutating func add(
+        ear: Int, level a: Float, to b: Float, _ part: Part, to output: inout MutableSpan<Float>
+    ) {
+        unsafe lay(heard.base + ear &* SpatialSignal.block, a, b, part, &output)
+    }
+
+    /// Adds what is sent to a reverb.
+    @_noLocks @_noAllocation
+    package mutating func addSend(level a: Float, to b: Float, _ part: Part, to output: inout MutableSpan<Float>) {
+        unsafe lay(sent.base, a, b, part, &output)
+    }
+
+    @_noLocks @_noAllocation
+    private func lay(
+        _ samples: UnsafePointer<Float>, _ a: Float, _ b: Float, _ part: Part, _ output: inout MutableSpan<Float>
+    ) {
+        precondition(part.count >= 0 && part.count <= SpatialSignal.block)
+        precondition(part.first >= 0 && part.first <= output.count &- part.count)
+        guard let target = unsafe output.address() else { return }
+        unsafe kernel_lay(
+            target + part.first, samples, a, (b - a) * (1 / Float(SpatialSignal.block)),
+            Int32(truncatingIfNeeded: part.phase), part.count)
+    }
+
+    // MARK: What passes through
+
+    /// Makes a channel of the source, 8 frames later, what is heard at the first ear. ``keep(_:channel:_:)`` must follow.
+    @_noLocks @_noAllocation
+    package mutating func pass(_ samples: borrowing Samples, channel: Int, _ part: Part) {
+        let late = SpatialSignal.late
+        guard channel >= 0 && channel < SpatialSignal.channels else { return }
+        precondition(part.first >= 0 && part.first <= samples.count &- part.count)
+        let (count, row) = (part.count, channel &* late)
+        let source = unsafe samples.base + part.first
+        let short = count < late ? count : late
+        for i in 0..<short { heard[i] = through[row &+ i] }
+        var i = short
+        while i < count {
+            heard[i] = unsafe source[i &- late]
+            i &+= 1
+        }
+    }
+
+    /// Keeps the last frames of a channel of the source, whether it passes or not: after all that have heard them.
+    @_noLocks @_noAllocation
+    package mutating func keep(_ samples: borrowing Samples, channel: Int, _ part: Part) {
+        let late = SpatialSignal.late
+        guard channel >= 0 && channel < SpatialSignal.channels else { return }
+        precondition(part.first >= 0 && part.count >= 0 && part.first <= samples.count &- part.count)
+        let (count, row) = (part.count, channel &* late)
+        let source = unsafe samples.base + part.first
+        isKept = true
+        if count >= late {
+            unsafe (through.base + row).copySamples(from: source + (count &- late), count: late)
+            return
+        }
+        let short = count
+        for i in 0..<(late &- short) { through[row &+ i] = through[row &+ i &+ short] }
+        for i in 0..<short { through[row &+ late &- short &+ i] = unsafe source[count &- short &+ i] }
+    }
+
+    /// Forgets what has not passed yet.
+    @_noLocks @_noAllocation
+    package mutating func forgetThrough() {
+        if !isKept { return }
+        for i in 0..<through.count { through[i] = 0 }
+        isKept = false
+    }
+}

@@ -1,0 +1,193 @@
+/// The places at which a sound begins anew, and where they belong in the output of a ``TimeStretch``.
+///
+/// The sound is looked at in parts of about 1 ms. A part whose steps from frame to frame have three times the energy of each
+/// of the 32 parts before is an attack. Tones that beat, voices and noise do not rise that fast.
+struct StretchAttacks: ~Copyable, Sendable {
+    private let size: Int
+    private let bins: Int
+    private let part: Int
+    private static var kept: Int { @_noLocks @_noAllocation get { 32 } }
+    /// The parts in which a larger rise takes the place of the first.
+    private static var late: Int { @_noLocks @_noAllocation get { 4 } }
+    private static var room: Int { @_noLocks @_noAllocation get { 4 } }
+    private var energies: SampleMemory
+    private var heard = 0
+    /// The frame of the line at which the next part begins.
+    private var next = 0
+    private var quietUntil = 0
+    /// The energy of the part of the last attack.
+    private var found: Float = 0
+    private let attacks: AlignedMemory<StretchAttack>
+    private var count = 0
+    /// Of each attack, the power of each bin in the block before it.
+    private var before: SampleMemory
+    private var rows = 0
+
+    init(size: Int, bins: Int) {
+        self.size = size
+        self.bins = bins
+        part = size / 128
+        energies = SampleMemory(count: StretchAttacks.kept)
+        attacks = AlignedMemory(count: StretchAttacks.room)
+        before = SampleMemory(count: StretchAttacks.room * bins)
+    }
+
+    @_noLocks @_noAllocation
+    mutating func reset() {
+        for i in 0..<StretchAttacks.kept { energies[i] = 0 }
+        (heard, next, quietUntil, count) = (0, 0, 0, 0)
+    }
+
+    /// The line has been moved.
+    @_noLocks @_noAllocation
+    mutating func move(by frames: Int) {
+        next &-= frames
+        for i in 0..<count { put(i, at: unsafe attacks.base[i].place &- frames) }
+    }
+
+    /// Listens to the frames of the line that are new.
+    @_noLocks @_noAllocation
+    mutating func listen(_ line: borrowing AudioBlock, filled: Int) {
+        while next &+ part <= filled {
+            let energy = rise(line)
+            var highest: Float = 0
+            for i in 0..<StretchAttacks.kept where energies[i] > highest { highest = energies[i] }
+            // A comparison with a value that is not a number is false.
+            if energy > 3 * highest + 1e-10 {
+                if heard >= quietUntil {
+                    add(place(line))
+                    quietUntil = heard &+ StretchAttacks.kept
+                    found = energy
+                } else if count > 0 && quietUntil &- heard > StretchAttacks.kept &- StretchAttacks.late
+                    && energy > 10 * found
+                {
+                    // That was what a filter lets ring before the attack.
+                    put(count &- 1, at: place(line))
+                    found = energy
+                }
+            }
+            energies[heard & (StretchAttacks.kept &- 1)] = energy
+            heard &+= 1
+            next &+= part
+        }
+    }
+
+    /// Returns the energy of the steps from frame to frame in the next part.
+    @_noLocks @_noAllocation
+    private func rise(_ line: borrowing AudioBlock) -> Float {
+        var (even, odd): (Float, Float) = (0, 0)
+        for channel in 0..<line.channelCount {
+            let samples = unsafe line.pointers[channel] + next
+            var last = next > 0 ? line[channel, next &- 1] : 0
+            var i = 0
+            while i &+ 1 < part {
+                let (first, second) = unsafe (samples[i], samples[i &+ 1])
+                even += (first - last) * (first - last)
+                odd += (second - first) * (second - first)
+                last = second
+                i &+= 2
+            }
+        }
+        return even + odd
+    }
+
+    /// Returns the first frame of the next part whose step is about as large as its largest.
+    @_noLocks @_noAllocation
+    private func place(_ line: borrowing AudioBlock) -> Int {
+        var largest: Float = 0
+        for i in 0..<part { largest = max(largest, step(line, next &+ i)) }
+        for i in 0..<part where step(line, next &+ i) > 0.25 * largest { return next &+ i }
+        return next
+    }
+
+    /// Returns the energy of the step to a frame.
+    @_noLocks @_noAllocation
+    private func step(_ line: borrowing AudioBlock, _ frame: Int) -> Float {
+        var sum: Float = 0
+        for channel in 0..<line.channelCount {
+            let step = line[channel, frame] - (frame > 0 ? line[channel, frame &- 1] : 0)
+            sum += step * step
+        }
+        return sum
+    }
+
+    /// Puts an attack elsewhere. The whole attack is written: one property behind a pointer is more than the compiler can do for
+    /// the thread sanitizer.
+    @_noLocks @_noAllocation
+    private func put(_ index: Int, at place: Int) {
+        var attack = unsafe attacks.base[index]
+        attack.place = place
+        unsafe attacks.base[index] = attack
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func add(_ place: Int) {
+        if count == StretchAttacks.room { removeFirst() }
+        rows = (rows &+ 1) & (StretchAttacks.room &- 1)
+        unsafe attacks.base[count] = StretchAttack(place: place, row: rows)
+        count &+= 1
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func removeFirst() {
+        count &-= 1
+        for i in 0..<count { unsafe attacks.base[i] = attacks.base[i &+ 1] }
+    }
+
+    /// Goes on to the next block.
+    ///
+    /// - Parameters:
+    ///   - middle: The middle of the block, in the line.
+    ///   - exact: The same, between two frames.
+    ///   - pace: The frames of the line in a frame of output.
+    ///   - power: The power of each bin in the block before.
+    /// - Returns: How much later than in the line the attack of the block is in the output block, and the row of its powers
+    ///   for ``isNew(_:_:_:)``; `nil` if there is none.
+    @_noLocks @_noAllocation
+    mutating func advance(
+        to middle: Int, exact: Double, pace: Double, _ power: borrowing SampleMemory
+    ) -> (shift: Double, row: Int)? {
+        let past = -3 &* size / 8
+        for i in 0..<count {
+            var attack = unsafe attacks.base[i]
+            if attack.hasBegun {
+                attack.out -= Double(size / 4)
+            } else if attack.place &- middle < size / 2 &- StretchAttacks.late &* part {
+                attack.hasBegun = true
+                attack.out = (Double(attack.place) - exact) / pace
+                for bin in 0..<bins { before[attack.row &* bins &+ bin] = power[bin] }
+            }
+            unsafe attacks.base[i] = attack
+        }
+        while count > 0 {
+            let attack = unsafe attacks.base[0]
+            if !attack.hasBegun { return nil }
+            let distance = attack.place &- middle
+            // If another attack follows soon, the first is over when its middle is past.
+            let least = unsafe count > 1 && attacks.base[1].hasBegun ? -size / 8 : past
+            if distance < -size / 2 || attack.out < Double(least) {
+                removeFirst()
+                continue
+            }
+            // A place behind the block is moved to its end, where its window is low.
+            let end = Double(size / 2 &- part)
+            return ((attack.out < end ? attack.out : end) - Double(distance), attack.row)
+        }
+        return nil
+    }
+
+    /// Indicates whether a bin is much louder than it was before the attack.
+    @_noLocks @_noAllocation
+    func isNew(_ power: Float, _ bin: Int, _ row: Int) -> Bool { power > 4 * before[row &* bins &+ bin] + 1e-30 }
+}
+
+/// An attack. Not a private type: where another module owns a stretcher, the compiler would not find it.
+struct StretchAttack: BitwiseCopyable, Sendable {
+    /// The frame of the line.
+    var place = 0
+    /// How far it is from the middle of the present block of output.
+    var out = 0.0
+    /// Indicates whether it is in the present block, or has been.
+    var hasBegun = false
+    var row = 0
+}
