@@ -83,7 +83,7 @@ struct Crossover: ~Copyable, Sendable {
     ///   - crossover: Its number, from 0.
     ///   - frames: The number of frames.
     ///   - channels: The number of channels.
-    ///   - frequency: Where the bands meet, in hertz.
+    ///   - frequency: The frequency in hertz at which the bands meet.
     @_noLocks @_noAllocation
     mutating func split(_ crossover: Int, frames: Int, channels: Int, at frequency: Glide) {
         guard crossover >= 0 && crossover < bandCount &- 1, frames <= frameLimit, channels <= channelCount else {

@@ -47,7 +47,7 @@ public final class Environment: Generator {
         var known: [ObjectIdentifier: (source: SpatialSource, version: Int)] = [:]
         var version = 0
         var sampleRate = 0.0
-        /// How often responses or the rate were set, and the last time for which they were made.
+        /// The number of times that the responses or the rate were set, and the one of them for which the table was made.
         var wantedHead = 0
         var madeHead = 0
     }

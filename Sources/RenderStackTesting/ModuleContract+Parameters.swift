@@ -118,7 +118,7 @@ extension ModuleContract {
         return Float((seconds == 0 ? 0.005 : seconds) * sampleRate)
     }
 
-    /// How many frames from the first that differs on are looked at: one may be near 0 by chance.
+    /// The number of frames that the check looks at, from the first that differs on: a single one may be near 0 by chance.
     private var stepLength: Int { 4 }
 
     /// The largest first step, as a share of the whole change: ten times that of a straight line, and at least three tenths,
@@ -129,10 +129,11 @@ extension ModuleContract {
         min(0.6, max(0.3, 10 * Float(stepLength) / max(1, glideFrames(parameter))))
     }
 
-    /// How many frames from the first that differs on are looked at for the whole change.
+    /// Returns the number of frames, from the first that differs on, in which the check looks for the whole change.
     private func window(_ parameter: ParameterReference) -> Int { Int(min(glideFrames(parameter), 8_192)) + 512 }
 
-    /// How far the sound goes at once when a parameter moves, as a share of how far it goes at most; `nil`: nowhere.
+    /// Returns the first step of the sound when a parameter moves, as a share of its largest difference; `nil` if it does not
+    /// move.
     private func firstStep(_ parameter: ParameterReference, _ difference: [Float]) -> Float? {
         let loudest = difference.max() ?? 0
         guard loudest > 0, let first = difference.firstIndex(where: { $0 > loudest * 1e-4 }) else { return nil }

@@ -142,7 +142,7 @@ public struct ModuleContract<M: Module>: Sendable {
         }
     }
 
-    /// How much of the module is compared: a third of a second, and more where it takes long to come out.
+    /// Returns the frames of the module's sound that are compared: a third of a second, and more if its latency is long.
     private func frames(_ run: ModuleRun<M>) -> Int {
         16_384 + 2 * max(0, min(run.module.latency(at: sampleRate), 1 << 20))
     }

@@ -4,7 +4,7 @@ package import SignalBlocks
 /// The responses of a head and its ears to sound from many directions.
 ///
 ///     let environment = Environment(hrtf: try .kemar())       // that of Debian: MIT's KEMAR
-///     environment.hrtf = try HRTF(path: "me.sofa")            // anybody's, from any SOFA file
+///     environment.hrtf = try HRTF(path: "me.sofa")            // of any head, from a SOFA file
 ///
 /// A pair of responses becomes two filters of minimum phase and the time between the ears, by the correlation of what is below
 /// 2 kHz. Both are interpolated between the three measured directions around that of the source, apart from each other.

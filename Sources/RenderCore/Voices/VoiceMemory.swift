@@ -83,7 +83,7 @@ public struct DelayLanes: BitwiseCopyable, Sendable {
     /// Writes a frame, and goes on.
     ///
     /// - Parameters:
-    ///   - sound: What goes into the lines.
+    ///   - sound: The samples that go into the lines.
     ///   - memory: The memory that `next` was given.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public mutating func write(_ sound: Lanes, _ memory: inout VoiceMemory) {

@@ -18,8 +18,8 @@ public struct VoiceNotes<Voice: LaneVoice>: BitwiseCopyable, Sendable {
     @inlinable public var pressure: Lanes { @inline(__always) get { core.pressure + core.pressureSlope * core.place } }
     /// A random number for each note, other than 0.
     @inlinable public var seed: PhaseLanes { @inline(__always) get { core.seed } }
-    /// Whether a note has begun, or a number has moved, since the last call of `control`: while nothing has, a voice need not compute
-    /// again what depends on nothing else.
+    /// Indicates whether a note has begun, or a number has moved, since the last call of `control`. If none has, `control` need not
+    /// compute again what follows from the notes and the parameters alone.
     @inlinable public var haveChanged: Bool { @inline(__always) get { core.haveChanged } }
     /// The number of frames for which a call of `control` counts: 32, or fewer where the note has begun between two calls.
     @inlinable public var frames: Float { @inline(__always) get { core.frames } }

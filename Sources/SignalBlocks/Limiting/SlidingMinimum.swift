@@ -13,7 +13,7 @@
     /// Allocates.
     ///
     /// - Parameters:
-    ///   - count: How many numbers are looked at, 1 or more.
+    ///   - count: The number of numbers that are looked at, 1 or more.
     ///   - rest: The number that is there before the first one.
     public init(count: Int, rest: Float) {
         demand(count >= 1, "SlidingMinimum: a count of \(count); it must be 1 or more")
