@@ -221,7 +221,7 @@ struct CrossoverNumbers: Sendable, BitwiseCopyable {
 
     @_noLocks @_noAllocation
     init(frequency: Float, sampleRate: Double) {
-        // Those of FilterCoefficients, with Butterworth's Q.
+        // The coefficients are those of FilterCoefficients, with Butterworth's Q.
         let turns = Double(frequency) / sampleRate
         let g = RenderMath.tan(.pi * (turns > 1e-9 ? (turns < 0.49 ? turns : 0.49) : 1e-9))
         let k = 1.4142135623730951

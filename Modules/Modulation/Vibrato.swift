@@ -92,7 +92,7 @@ private struct VibratoLine: ~Copyable, Sendable {
     private var used = 0
     /// The distance that the delay goes, in frames; less than 0 before the first frame.
     private var swing = -1.0
-    /// Those that lead it there.
+    /// Two numbers that lead the distance to where it goes, without a corner.
     private var leader = 0.0
     private var follower = 0.0
 

@@ -72,7 +72,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         references = player.references(cases.map { "\($0)" })
     }
 
-    /// A parameter of all voices.
+    /// The parameter of all voices that a case stands for.
     ///
     /// - Parameter parameter: One of the voice's parameters.
     public subscript(_ parameter: Voice.Parameters) -> ParameterReference { references[parameter.rawValue] }

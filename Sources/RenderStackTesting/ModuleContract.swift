@@ -160,7 +160,7 @@ struct ContractSubject {
     let inputs: Int
     /// The sound that the module makes of the noise in cycles of 512 frames.
     let reference: [[Float]]
-    /// Those of a module that is gone.
+    /// The parameters of a module that is gone: their names, ranges and glides.
     let parameters: [ParameterReference]
     /// Frames of the reference.
     var frames: Int { reference[0].count }

@@ -45,7 +45,7 @@
     }
 }
 
-/// Eight delay lines: for strings, and whatever else hears itself a few milliseconds later.
+/// Eight delay lines: for strings, and for other voices whose sound comes back to them some milliseconds later.
 ///
 ///     let heard = line.read(1 / notes.turns, memory)                           // in `next(_:_:)`
 ///     line.write(pluck + 0.996 * heard, &memory)

@@ -4,7 +4,8 @@ public struct VoiceNotes<Voice: LaneVoice>: BitwiseCopyable, Sendable {
 
     @inlinable @inline(__always) init(_ core: NoteLanes) { self.core = core }
 
-    /// The way of the phase to the next frame, 2³² to the turn, with bend: as exact as a tone can be told, and the fastest.
+    /// The distance that the phase goes to the next frame, 2³² to the turn, with bend: the most exact form of the pitch, and the
+    /// fastest to use.
     @inlinable public var step: PhaseLanes { @inline(__always) get { core.step } }
     /// The frequency in turns a frame: frequency / sample rate, below ½.
     @inlinable public var turns: Lanes { @inline(__always) get { core.turns + core.turnsSlope * core.place } }

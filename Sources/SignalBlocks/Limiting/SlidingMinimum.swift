@@ -2,7 +2,7 @@
 ///
 /// Before the first number all are as high as the `rest`.
 @safe public struct SlidingMinimum: ~Copyable, Sendable {
-    /// Of the present block the numbers so far; behind them of the block before the lowest from there to its end.
+    /// The numbers of the present block so far. Behind them stand, for the block before, the lowest from each place to its end.
     @usableFromInline let values: AlignedMemory<Float>
     @usableFromInline let count: Int
     private let rest: Float
