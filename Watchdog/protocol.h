@@ -70,7 +70,7 @@ struct rtwatch_record {
     uint32_t depth;           // frames in stack[]
     uint32_t left_out;        // frames that lay between stack[RTWATCH_STACK_INNER - 1] and the next
     uint64_t stack[RTWATCH_STACK_DEPTH];   // return addresses, innermost first, without the library's own.
-                              // Where a signal or fault struck in, its address + 1: so always look up - 1
+                              // For the place of a signal or fault it is the address + 1: so always look up - 1
 };
 
 // One stack of one thread, and how often it came while the ring was pressed. The library only adds; the command keeps for

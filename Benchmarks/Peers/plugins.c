@@ -58,7 +58,7 @@ static void all_used(void) {
         if (*settings[i]) stop("There is no such port", settings[i]);
 }
 
-// How many instances there are for so many inputs and outputs.
+// Returns the number of instances that a stereo sound needs of a plug-in with these inputs and outputs.
 static int instances_for(int inputs, int outputs) {
     if (inputs == 1 && outputs == 1) return 2;
     if (inputs == 2 && outputs == 2) return 1;

@@ -170,7 +170,7 @@ extension Options {
     ///
     /// - Parameters:
     ///   - path: The sound file; the picture has its name, with `.png`.
-    ///   - below: What is drawn below, and its name.
+    ///   - below: A picture that is put below it, and the name that it has.
     public func draw(_ path: String, below: (picture: Picture, name: String)? = nil) throws {
         var picture = try SoundPicture.draw(path)
         if let below { picture = picture.above(below.picture) }

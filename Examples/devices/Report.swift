@@ -46,7 +46,7 @@ import RenderStack
             let card: String?
             let connection: String
             let inUseBy: String?
-            /// Of the hardware and of what is played on if nothing is said.
+            /// The abilities of the hardware, and of the device that programs get if they name none.
             var abilities: [Answer]?
             private let line: String
 

@@ -5,7 +5,7 @@ import RenderStack
 struct Desk: Sendable {
     /// One track's controls.
     struct Strip: Sendable, Equatable {
-        /// Of the fader, 0…1; 0.8 is 0 dB.
+        /// The position of the fader, 0…1; 0.8 is 0 dB.
         var position = RenderMath.faderPosition(decibels: -3)
         /// From left (-1) to right (1).
         var pan: Float = 0

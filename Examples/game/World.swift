@@ -146,7 +146,7 @@ struct World: Sendable {
 extension World.Ball {
     /// Flies on, and turns round at walls.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: `true` if the ball met a wall.
     fileprivate mutating func fly(seconds: Double, bounce: Double) -> Bool {
         age += seconds
         var isHit = false

@@ -5,9 +5,9 @@ import RenderStack
 ///
 /// 1 in, 1 out.
 final class Clipper: Effect {
-    /// An amplitude factor before the clipping.
+    /// The amplitude factor before the clipping.
     let drive = Parameter(1, in: 0...100)
-    /// And one behind it.
+    /// The amplitude factor behind it.
     let level = Parameter(0.5, in: 0...1)
 
     var parameters: [ParameterReference] { [drive.named("drive"), level.named("level")] }

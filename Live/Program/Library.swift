@@ -28,7 +28,7 @@ import RenderStackLive
 }
 
 extension Mappings {
-    /// Those of this process.
+    /// The pieces of memory that this process has mapped.
     static var now: Mappings {
         let count = Folder.read("/proc/self/maps")?.reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) } ?? 0
         let limit = Folder.text("/proc/sys/vm/max_map_count").flatMap { Int($0.prefix { $0.isNumber }) } ?? 65_530

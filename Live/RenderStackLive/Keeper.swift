@@ -1,6 +1,6 @@
 /// The things that go on from one version of a loop file to the next, by their names.
 package final class Keeper {
-    /// One of them.
+    /// A thing that goes on.
     package struct Entry {
         /// The module, the value, or the knob.
         package let value: any Sendable

@@ -83,7 +83,7 @@ struct Crossover: ~Copyable, Sendable {
     ///   - crossover: Its number, from 0.
     ///   - frames: The number of frames.
     ///   - channels: The number of channels.
-    ///   - frequency: Where the bands meet, in hertz.
+    ///   - frequency: The frequency in hertz at which the bands meet.
     @_noLocks @_noAllocation
     mutating func split(_ crossover: Int, frames: Int, channels: Int, at frequency: Glide) {
         guard crossover >= 0 && crossover < bandCount &- 1, frames <= frameLimit, channels <= channelCount else {
@@ -221,7 +221,7 @@ struct CrossoverNumbers: Sendable, BitwiseCopyable {
 
     @_noLocks @_noAllocation
     init(frequency: Float, sampleRate: Double) {
-        // Those of FilterCoefficients, with Butterworth's Q.
+        // The coefficients are those of FilterCoefficients, with Butterworth's Q.
         let turns = Double(frequency) / sampleRate
         let g = RenderMath.tan(.pi * (turns > 1e-9 ? (turns < 0.49 ? turns : 0.49) : 1e-9))
         let k = 1.4142135623730951

@@ -8,7 +8,7 @@ extension Parameter {
     static func ratio(_ value: Float) -> Parameter {
         Parameter(value, in: 1...100, glide: .smoothExponential(.milliseconds(150)))
     }
-    /// Also that of a gate's hysteresis.
+    /// A knee in decibels, or the hysteresis of a gate.
     static func knee(_ value: Float) -> Parameter {
         Parameter(value, in: 0...40, unit: .decibels, glide: .smooth(.milliseconds(20)))
     }

@@ -33,7 +33,7 @@ struct GainComputer: ~Copyable, Sendable {
     struct Lane: Sendable, BitwiseCopyable {
         /// The reduction of the last frame in dB, with the curve's sign.
         var state = 0.0
-        // Those that lead a gate's to where it goes.
+        // Two reductions on the way to which a gate's own one follows.
         var first = 0.0
         var second = 0.0
         var isNew = true

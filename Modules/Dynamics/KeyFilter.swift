@@ -6,7 +6,7 @@ struct KeyFilter: ~Copyable, Sendable {
     var filtered: AudioBlock
     private var rows: RenderMemory<FilterRow>
     private let rate: Double
-    // Those of the frequencies that rested last.
+    // The frequencies that rested last, and their coefficients.
     private var highFrequency: Float = -1
     private var lowFrequency: Float = -1
     private var highCoefficients: FilterCoefficients

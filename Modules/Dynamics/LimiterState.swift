@@ -33,7 +33,7 @@ struct LimiterState: ~Copyable, Sendable {
     private let isTruePeak: Bool
     /// The samples of all buffers, the mix first.
     private var history: SampleHistory
-    /// How many channels of a buffer have a past.
+    /// The number of channels that have a past, for each buffer.
     private var used: RenderMemory<Int>
     private var finder: TruePeakFinder
     /// The peaks of a slice, then the gains that they demand.

@@ -37,7 +37,7 @@ public final class SoundFontPlayer: StreamingModule {
         case reverbAndChorus
     }
 
-    /// How a player reads between the frames of a sample.
+    /// The ways in which a player reads between the frames of a sample.
     public enum Quality: Sendable, Hashable {
         /// Between four neighbours by a polynomial.
         case standard
@@ -75,7 +75,7 @@ public final class SoundFontPlayer: StreamingModule {
     /// - Parameters:
     ///   - font: The font.
     ///   - voices: The number of samples that may sound at once, 1…1,024. A note of a piano takes two, one for each side.
-    ///   - quality: How it reads between the frames of a sample.
+    ///   - quality: The way in which it reads between the frames of a sample.
     ///   - sends: The buffers that it pushes besides the sound.
     ///   - keys: The MIDI input that plays it.
     ///   - score: The messages that it plays by itself, on the sample clock.
@@ -93,7 +93,7 @@ public final class SoundFontPlayer: StreamingModule {
     /// - Parameters:
     ///   - instrument: The instrument.
     ///   - voices: The number of samples that may sound at once, 1…1,024.
-    ///   - quality: How it reads between the frames of a sample.
+    ///   - quality: The way in which it reads between the frames of a sample.
     ///   - sends: The buffers that it pushes besides the sound.
     ///   - keys: The MIDI input that plays it.
     ///   - score: The messages that it plays by itself, on the sample clock.

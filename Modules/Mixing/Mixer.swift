@@ -190,7 +190,7 @@ public final class Mixer: Generator {
             let (old, new, number) = control.withLock { control in
                 let old = control
                 edit(&control)
-                // Also here, so that a mixer that is never left in peace does not grow.
+                // It lets go of leavers here too, so that a mixer that changes all the time does not grow.
                 for leaver in control.leaving where leaver.source.isGone { leaver.source.leaveHome(self) }
                 control.leaving.removeAll { $0.source.isGone }
                 control.changes += 1

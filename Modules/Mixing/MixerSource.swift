@@ -51,7 +51,7 @@ public final class MixerSource: Sendable {
         static var hasLeft: Int { @_noLocks @_noAllocation get { 1 } }
         /// The pass in which it was rendered last.
         static var pass: Int { @_noLocks @_noAllocation get { 2 } }
-        /// And by which mixer.
+        /// The mixer that rendered it then.
         static var mixer: Int { @_noLocks @_noAllocation get { 3 } }
     }
 
@@ -160,7 +160,7 @@ struct MixerStrip: ~Copyable, Sendable {
     /// Fades in a source that joins, and out one that leaves, is muted, or has no solo while others have.
     private var gate = Signal.Fader(0)
     private var isNew = true
-    /// Since when it waits for another renderer to let go of it, by the host clock; 0 if it does not.
+    /// The host time since which it waits for another renderer to let go of it; 0 if it does not.
     private var waitsSince: Int64 = 0
 
     init(_ source: MixerSource, isAligned: Bool) {

@@ -16,7 +16,7 @@ public final class AutoPan: Effect {
     public let rate: Parameter
     /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
     public let beats: Parameter
-    /// How far the sound goes to either side: 0…1. At 0, with the ``position`` in the middle, two channels stay as they
+    /// The distance that the sound goes to either side: 0…1. At 0, with the ``position`` in the middle, two channels stay as they
     /// are, bit for bit.
     public let depth: Parameter
     /// The middle of the way, from left (-1) to right (1).

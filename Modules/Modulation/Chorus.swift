@@ -22,10 +22,10 @@ public final class Chorus: Effect {
     public let beats: Parameter
     /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes a second.
     public let delay: Parameter
-    /// How far the delay goes up and down, in seconds: 0…0.01. It is held so that no delay is shorter than two frames: softly,
-    /// from where the delay is less than twice as long. A change takes 100 ms.
+    /// The distance that the delay goes up and down, in seconds: 0…0.01. The chorus keeps every delay at two frames or more, and
+    /// so makes the depth smaller, softly, from half of the delay on. A change takes 100 ms.
     public let depth: Parameter
-    /// How far the two sides differ: from 0 (alike) to 1 (the voices of one side lie midway between those of the other).
+    /// The difference of the two sides: from 0 (alike) to 1 (the voices of one side lie midway between those of the other).
     public let spread: Parameter
     /// The mix, from the sound as it was (0, bit for bit and for free; the voices are forgotten) to the voices alone (1).
     public let mix: Parameter

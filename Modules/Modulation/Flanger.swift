@@ -20,11 +20,11 @@ public final class Flanger: Effect {
     public let beats: Parameter
     /// The delay in the middle of its way, in seconds: 0.0001…0.02. A change takes 200 ms.
     public let delay: Parameter
-    /// How far the delay goes up and down, as a share of it: 0…1. A change takes 100 ms.
+    /// The distance that the delay goes up and down, as a share of it: 0…1. A change takes 100 ms.
     public let depth: Parameter
     /// The share of the delayed sound that goes in again: -0.98…0.98.
     public let feedback: Parameter
-    /// How far the two sides differ, from 0 (alike) to 1 (one goes up while the other goes down).
+    /// The difference of the two sides, from 0 (alike) to 1 (one goes up while the other goes down).
     public let spread: Parameter
     /// The mix, from the sound as it was (0, bit for bit and for free; the delayed sound is forgotten) to the delayed sound
     /// alone (1). The comb is deepest at ½.

@@ -21,11 +21,11 @@ public final class Phaser: Effect {
     public let beats: Parameter
     /// The frequency in the middle of the way, in hertz: 20…0.45 of the sample rate.
     public let center: Parameter
-    /// How far the frequency goes up and down, in octaves: 0…4. It stays below 0.45 of the sample rate.
+    /// The distance that the frequency goes up and down, in octaves: 0…4. It stays below 0.45 of the sample rate.
     public let range: Parameter
     /// The share of what comes out of the stages that goes in again: -0.95…0.95.
     public let feedback: Parameter
-    /// How far the two sides differ, from 0 (alike) to 1 (one goes up while the other goes down).
+    /// The difference of the two sides, from 0 (alike) to 1 (one goes up while the other goes down).
     public let spread: Parameter
     /// The mix, from the sound as it was (0, bit for bit and for free; the stages are emptied) to the turned sound alone
     /// (1). The notches are deepest at ½.

@@ -81,7 +81,7 @@ struct SlowWave: ~Copyable, Sendable {
     private var leapLength = 0
     /// The seconds from an old course to a new one.
     private let leapTime: Double
-    /// Of each frame of the block the part of a turn that the faster of two courses takes; 0 where there is one.
+    /// For each frame of the block: the part of a turn that the faster of two courses takes; 0 if there is only one course.
     private var fastest = RenderMemory<UInt64>(repeating: 0, count: SlowWave.block)
     /// Indicates whether frames of the block lie between an old course and a new one.
     private(set) var isCrossing = false

@@ -14,9 +14,9 @@ public final class Tremolo: Effect {
     public let rate: Parameter
     /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
     public let beats: Parameter
-    /// How far the gain goes down: 0…1. At 0 the sound stays as it is, bit for bit.
+    /// The distance that the gain goes down: 0…1. At 0 the sound stays as it is, bit for bit.
     public let depth: Parameter
-    /// How far the right side is ahead of the left, in turns: -0.5…0.5. At ½ one side is loud while the other is soft.
+    /// The lead of the right side over the left, in turns: -0.5…0.5. At ½ one side is loud while the other is soft.
     public let stereoPhase: Parameter
     /// The course of a turn. A jump takes 2 ms, a quarter of a turn at most.
     public let shape: LFOCore.Shape

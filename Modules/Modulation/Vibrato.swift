@@ -19,9 +19,9 @@ public final class Vibrato: Effect {
     public let rate: Parameter
     /// The time of a turn in beats of `Renderer.tempo`, 0…1024, where turn 0 begins at beat 0; 0: the ``rate`` counts.
     public let beats: Parameter
-    /// How far the pitch goes up, in cents: 0…200. A change takes 100 ms.
+    /// The distance that the pitch goes up, in cents: 0…200. A change takes 100 ms.
     public let depth: Parameter
-    /// How far the right side is ahead of the left, in turns: -0.5…0.5.
+    /// The lead of the right side over the left, in turns: -0.5…0.5.
     public let stereoPhase: Parameter
     /// The course of the delay: of the pitch it is the slope.
     public let shape: LFOCore.Shape
@@ -90,9 +90,9 @@ private struct VibratoLine: ~Copyable, Sendable {
     private var position = 0
     /// Channels whose lines hold a sound: those of the others may hold anything.
     private var used = 0
-    /// How far the delay goes, in frames; less than 0 before the first frame.
+    /// The distance that the delay goes, in frames; less than 0 before the first frame.
     private var swing = -1.0
-    /// Those that lead it there.
+    /// Two numbers that lead the distance to where it goes, without a corner.
     private var leader = 0.0
     private var follower = 0.0
 

@@ -106,7 +106,7 @@ extension FilePlayback {
         var stream = startStream
         if seek.number > start.number, let seekStream, !seekStream.wasBegun { stream = seekStream }
         var late = Int64(frame).subtractingSaturated(context.frames(until: start.time))
-        // One that was waited for, and missed because clocks are not steady, has still to begin at its beginning.
+        // If the player waited for the start, and missed it because clocks are not steady, the file still begins at its beginning.
         if start.time.isImmediate || start.wasAhead && late < Int64(context.frameCount) { late = 0 }
         // After months only loops are heard, and they may begin anywhere.
         late = max(0, min(late, 1 &<< 42))

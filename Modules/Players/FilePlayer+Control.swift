@@ -36,7 +36,7 @@ extension FilePlayer {
         var waiting: [StreamFile] = []
         /// The streams that already have another one to go on with, round the loop.
         var looping: Set<Int> = []
-        /// Of a stream that goes on round the loop of another one: that other one.
+        /// For each stream that goes on round the loop of another one: that other one.
         var begunBy: [Int: Int] = [:]
         var lastStart = 0
         /// Starts in transactions that have neither been shown nor called off.

@@ -249,7 +249,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         resumes.with(&context) { cue, _ in _ = playback.resume.take(cue.number, cue.time) }
     }
 
-    /// Shows everybody where the player is after this slice.
+    /// Publishes the place of the player after this slice.
     @_noLocks @_noAllocation
     private func publish(_ playback: inout FilePlayback, _ context: borrowing RenderContext) {
         if playback.seams > 0 { seams.wrappingAdd(playback.seams, ordering: .relaxed) }

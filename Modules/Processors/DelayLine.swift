@@ -212,7 +212,7 @@ public struct DelayLine: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - echo: The samples that have come out of the channel, from `start` on.
-    ///   - round: The same samples behind the filter of the loop, unless that is open.
+    ///   - round: Those samples, after they have passed the filter of the loop; not used if that is open.
     ///   - numbers: The feedback of each frame, and from `mixes` on its mix.
     @_noLocks @_noAllocation
     mutating func feed(

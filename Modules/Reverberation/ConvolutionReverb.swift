@@ -141,7 +141,7 @@ public final class ConvolutionReverb: Effect, EventSource {
             fade: Int32(max(1, min(10 * preparation.sampleRate, fade * preparation.sampleRate))), isSpread: isSpread)
         let bytes = engine.memoryBytes
         if isFirst {
-            // Those that were made for another rate or layout do not ring on.
+            // Engines that were made for another rate or layout do not ring on.
             plan.bytes = (0, 0, 0)
             if plan.serial % 3 != 0 { slots.first.set(ConvolutionEngine()) }
             if plan.serial % 3 != 1 { slots.second.set(ConvolutionEngine()) }
@@ -278,7 +278,7 @@ extension ConvolutionReverb: Collectable {
 
 /// An event of a ``ConvolutionReverb``.
 public enum ConvolutionReverbEvent: Sendable, Hashable, CustomStringConvertible {
-    /// So many parts of the response were silent, because they were not computed in time.
+    /// The number of parts of the response that were silent, because they were not computed in time.
     case late(Int)
 
     /// A sentence.

@@ -70,7 +70,7 @@ struct DecayCurve {
     private let sampleRate: Double
     /// The energy from each frame to the end, with what the noise hides.
     private let left: [Double]
-    /// How far the decay is known, in dB below its beginning.
+    /// The level down to which the decay is known, in dB below its beginning.
     private let depth: Double
 
     init(_ energy: [Double], from start: Int, sampleRate: Double) {

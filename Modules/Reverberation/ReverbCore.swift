@@ -23,9 +23,10 @@ struct ReverbCore: ~Copyable, Sendable {
     /// The delay of each stage of each channel, before the network and then for the early reflections, and the shortest of them.
     private var stages: RenderMemory<Int32>
     private let shortestStage: Int
-    /// The early reflections of each channel against the mean path, and before each channel's what goes into the network.
+    /// The places of each channel's early reflections against the mean path, and before them those of the sound that goes into the
+    /// network.
     private let places: RenderMemory<Float>
-    /// Those places as taps, at present and at the end of a fade.
+    /// These places as taps, at present and at the end of a fade.
     private var taps: DelayTaps
     private var nextTaps: DelayTaps
 

@@ -11,16 +11,16 @@ public import SOFAFiles
 ///     …
 ///     context.run(environment)
 ///
-/// Sources come and go while it plays, from any thread, as in a `Mixer`: they fade for 5 ms, and inside of
-/// `Renderer.transaction` all happens in one cycle. A source that comes from another environment sounds on.
+/// You may add and remove sources from any thread while it plays, as in a `Mixer`: they fade for 5 ms, and all changes of a
+/// `Renderer.transaction` happen in one cycle. A source that comes from another environment sounds on.
 ///
-/// The part of each source that ``SpatialSource/send`` takes goes, before its direction, through a reverb that all sources
-/// share, into the first two channels (with ambisonics into the first). Its `mix` should be 1.
+/// ``SpatialSource/send`` sends a part of each source, before it gets its direction, through one reverb, whose sound goes into the
+/// first two channels (with ambisonics into the first). The `mix` of the reverb should be 1.
 ///
 /// With a reverb, the stack needs a channel more than the layout has: 9 for 7.1.
 /// Latency: 8 frames, besides the time that the sound needs through the air.
 public final class Environment: Generator {
-    /// The one who hears it.
+    /// The listener: its place, its velocity and the turn of its head.
     public let listener = Listener()
     /// The speed of sound in metres per second: 50…2,000.
     public let speedOfSound: Parameter
@@ -47,7 +47,7 @@ public final class Environment: Generator {
         var known: [ObjectIdentifier: (source: SpatialSource, version: Int)] = [:]
         var version = 0
         var sampleRate = 0.0
-        /// How often responses or the rate were set, and the last time for which they were made.
+        /// The number of times that the responses or the rate were set, and the one of them for which the table was made.
         var wantedHead = 0
         var madeHead = 0
     }
@@ -142,9 +142,9 @@ public final class Environment: Generator {
         }
     }
 
-    /// The responses of the head; without any, sources are rendered by a spherical head. New ones are heard when they have been
-    /// brought to the sample rate, which takes a part of a second, once for each rate, on the thread that sets them. They are
-    /// no part of a transaction.
+    /// The responses of the head; without any, sources are rendered by a spherical head. The thread that sets new ones brings
+    /// them to the sample rate, which takes a part of a second, once for each rate; they are heard after that. A transaction
+    /// does not hold them back.
     public var hrtf: HRTF? {
         get { control.withLock { $0.hrtf } }
         set {

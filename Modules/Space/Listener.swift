@@ -1,11 +1,11 @@
 public import RenderCore
 
-/// The one who hears an ``Environment``: where, and how the head is turned.
+/// The listener in an ``Environment``: its place, its velocity, and the turn of its head.
 ///
 ///     environment.listener.position = SpatialPoint(0, 1.7, 3)
 ///     environment.listener.yaw.value = 90                 // to the right
 ///
-/// A change is heard as one of the sources' places is: ``SpatialSource`` says how.
+/// The listener reaches a new place or turn within 50 ms, without a corner, as a ``SpatialSource`` does.
 public final class Listener: Sendable {
     /// The place to the right in metres: -1,000,000…1,000,000.
     public let x: Parameter
@@ -47,15 +47,15 @@ public final class Listener: Sendable {
         set { (x.value, y.value, z.value) = (newValue.x, newValue.y, newValue.z) }
     }
 
-    /// The velocity, by which the place goes on from where it was set, as a source's does. All sources are heard higher or
-    /// lower for it, by Doppler's formula for a listener who moves.
+    /// The velocity, by which the listener goes on from the place that was set. It makes the pitch of all sources higher or lower,
+    /// by Doppler's formula for a listener who moves.
     public var velocity: SpatialPoint {
         get { SpatialPoint(velocityX.value, velocityY.value, velocityZ.value) }
         set { (velocityX.value, velocityY.value, velocityZ.value) = (newValue.x, newValue.y, newValue.z) }
     }
 
-    /// Turns the head by two directions instead of angles, which need not be of length 1. Directions that say nothing (of
-    /// length 0, along one line, no numbers) change nothing.
+    /// Turns the head by two directions instead of angles, which may have any length. Directions of length 0, along one line, or of
+    /// values that are no numbers, change nothing.
     ///
     /// - Parameters:
     ///   - forward: The direction in which the listener looks.

@@ -64,7 +64,7 @@ struct ListenerMotion: Sendable, BitwiseCopyable {
     /// The speed of sound in metres per second.
     var speedOfSound: Double { @_noLocks @_noAllocation get { settings.speedOfSound } }
 
-    /// The same listener, who stays at the origin and looks ahead.
+    /// A listener with this speed of sound, who stays at the origin and looks ahead.
     var atOrigin: ListenerMotion {
         @_noLocks @_noAllocation get {
             var motion = ListenerMotion()

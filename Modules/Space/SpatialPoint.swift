@@ -23,16 +23,16 @@ public struct SpatialPoint: Sendable, Hashable {
 
 /// The way in which a source gets its direction.
 public enum SpatialRendering: Sendable, Hashable {
-    /// Levels: between left and right in stereo with constant power, between the nearest two loudspeakers in a ring.
+    /// Two levels with constant power: of left and right in stereo, of the nearest two loudspeakers in a ring.
     case equalPower
     /// The delays and the shadow of a sphere, for headphones. It needs a stereo output; in others it is equal power.
     case sphericalHead
     /// The responses of a head and its ears (`HRTF`), for headphones, with 8…256 taps, in steps of 8. It needs a stereo
     /// output, in others it is equal power; without responses it is a spherical head.
     case hrtf(taps: Int = 64)
-    /// The sound as it is, whatever the place: channel to channel, mono to all.
+    /// The sound as it is, wherever the source is: channel to channel, mono to all.
     case passThrough
-    /// First-order ambisonics all around the listener, as it is whatever the place: four channels in AmbiX order (W, Y, Z, X with
+    /// First-order ambisonics all around the listener, wherever the source is: four channels in AmbiX order (W, Y, Z, X with
     /// SN3D levels; those that are missing are silent). The head turns inside of it, and ``SpatialSource/yaw`` and
     /// ``SpatialSource/pitch`` turn it. In stereo it is heard by two cardioids to the left and to the right.
     case soundField

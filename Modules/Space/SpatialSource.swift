@@ -9,17 +9,17 @@ public import RenderCore
 ///     bee.strip.volume.value = 0.5
 ///     environment.append(bee)
 ///
-/// Any generator is a source. It is one point: of several channels their mean is heard (but with
-/// ``SpatialRendering/passThrough``).
+/// Any generator can be a source. A source is one point, which plays the mean of its channels; only
+/// ``SpatialRendering/passThrough`` and ``SpatialRendering/soundField`` use them apart.
 ///
-/// **Motion.** A place that is set is reached within 50 ms, without a corner, and from there the source moves on by its
-/// ``velocity`` until a place is set again. The sound needs its time through the air, so that a source that comes nearer is
-/// higher: by Doppler's formula, from the motion that is heard. One that jumps by more than 2 m fades from one delay to the
-/// other in 1024 frames and keeps its pitch.
+/// **Motion.** A source reaches a place that you set within 50 ms, without a corner, and from there it moves on by its
+/// ``velocity`` until you set a place again. The sound needs its time through the air, so that a source that comes nearer is
+/// higher, by Doppler's formula. A source that jumps by more than 2 m fades from one delay to the other in 1024 frames and keeps
+/// its pitch.
 ///
-/// **Level.** The level is ``strip`` · distance (``distanceModel``) · cone · obstruction and occlusion. In both ears, or all
-/// loudspeakers, together it is the power of the source; with a measured head in the mean of all directions, and in the bass.
-/// A level below -100 dB is silence, which costs less.
+/// **Level.** The level is the product of those of ``strip``, distance (``distanceModel``), cone, obstruction and occlusion. Both
+/// ears, or all loudspeakers, together have the power of the source at that level; with a measured head they have it in the mean
+/// of all directions, and in the bass. A level below -100 dB is silence, which costs less.
 ///
 /// All settings belong to the source and go with it into another environment.
 public final class SpatialSource: Sendable {
@@ -51,19 +51,19 @@ public final class SpatialSource: Sendable {
     public let minimumDistance: Parameter
     /// The distance in metres beyond which nothing gets softer: 0.01…1,000,000.
     public let maximumDistance: Parameter
-    /// The strength of the distance: 0…100. What it does depends on ``distanceModel``.
+    /// The strength of the distance: 0…100. ``distanceModel`` says how it counts.
     public let rollOff: Parameter
-    /// A wall between two rooms, in dB: -100…0. The direct sound and the send lose a third of it at low frequencies, all of it
-    /// at 5 kHz.
+    /// The loss by a wall between two rooms, in dB: -100…0. The direct sound and the send lose a third of it at low frequencies, and
+    /// all of it at 5 kHz.
     public let occlusion: Parameter
-    /// A thing in the way, in dB: -100…0. The direct sound loses a third of it at low frequencies, all of it at 5 kHz.
+    /// The loss by a thing in the way, in dB: -100…0. The direct sound loses a third of it at low frequencies, all of it at 5 kHz.
     public let obstruction: Parameter
-    /// The share that goes to the environment's reverb: 0…4. It falls with the root of the distance's level.
+    /// The share that goes to the environment's reverb: 0…4. It falls with the square root of the distance's level.
     public let send: Parameter
-    /// The strength of the Doppler effect: 0 (none; the sound needs no time) to 10. One that comes nearer at more than 0.9 of the
-    /// speed of sound, times this, keeps its pitch: its sound fades from one delay to the other again and again.
+    /// The strength of the Doppler effect: 0 (none; the sound needs no time) to 10. If the speed of a source towards the listener,
+    /// times this, is above 0.9 of the speed of sound, the source keeps its pitch: its sound fades from delay to delay.
     public let doppler: Parameter
-    /// The strength of the air: 0 (none) to 10. At 1 each metre takes 0.05 dB at 5 kHz.
+    /// The strength with which the air takes high frequencies: 0 (none) to 10. At 1 each metre takes 0.05 dB at 5 kHz.
     public let airAbsorption: Parameter
 
     let voice: SpatialVoice
@@ -126,8 +126,8 @@ public final class SpatialSource: Sendable {
         set { (x.value, y.value, z.value) = (newValue.x, newValue.y, newValue.z) }
     }
 
-    /// The velocity, by which the place goes on from where it was set. Doppler's formula holds until it comes nearer at 0.9 of the
-    /// speed of sound: ``doppler`` says what is heard beyond.
+    /// The velocity, by which the source goes on from the place that was set. Doppler's formula holds until it comes nearer at 0.9 of
+    /// the speed of sound: see ``doppler``.
     public var velocity: SpatialPoint {
         get { SpatialPoint(velocityX.value, velocityY.value, velocityZ.value) }
         set { (velocityX.value, velocityY.value, velocityZ.value) = (newValue.x, newValue.y, newValue.z) }
@@ -140,8 +140,8 @@ public final class SpatialSource: Sendable {
         set { relative.isOn = newValue }
     }
 
-    /// Turns the cone, or the sound field, by a direction in the place of ``yaw`` and ``pitch``. One that says nothing (of length
-    /// 0, no numbers) changes nothing.
+    /// Turns the cone, or the sound field, by a direction in the place of ``yaw`` and ``pitch``. A direction of length 0, or of values
+    /// that are no numbers, changes nothing.
     ///
     /// - Parameter forward: The direction in which the source sounds, of any length.
     public func look(_ forward: SpatialPoint) {
@@ -166,7 +166,7 @@ public final class SpatialSource: Sendable {
         }
     }
 
-    /// The environment that it is in, or that it is leaving.
+    /// The environment in which the source is, or which it is leaving.
     public var environment: Environment? { strip.mixer?.owner as? Environment }
 
     /// The parameters by name. Those named `distanceModel` (0…3) and `rendering` (0…4) are the numbers of their cases in order,

@@ -187,7 +187,7 @@ extension FileRecorder {
         if !control.takes.contains(where: { $0 === take }) { control.takes.append(take) }
         control.latest = take
         control.latestTime = time
-        // One that was asked for, and has not begun, does not any more: as soon as the render thread sees this one.
+        // An earlier take that has not begun will not begin any more, once the render thread sees this one.
         let end: @Sendable () -> Void = { if let latest, !latest.hasBegun && latest !== take { latest.close() } }
         let isStaged = OpenTransaction.exists
         if !isStaged { end() }

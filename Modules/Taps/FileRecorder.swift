@@ -97,7 +97,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     private struct Recording: Sendable {
         /// The take that is recorded.
         var take: TakeReference?
-        /// One that has ended in this slice; other buffers of the slice may still belong to it.
+        /// A take that has ended in this slice; other buffers of the slice may still belong to it.
         var ended: TakeReference?
         var first = 0
         var end = 0

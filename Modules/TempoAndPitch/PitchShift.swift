@@ -17,7 +17,7 @@ public final class PitchShift: Effect {
     /// Indicates whether formants stay where they are while the pitch changes: a voice keeps its character. With
     /// ``Mode/fast`` they always move.
     public let keepsFormants: Switch
-    /// How it works.
+    /// The way in which it changes the pitch.
     public let mode: Mode
 
     private let slow = RenderState(Slow(channels: 1, sampleRate: 1_000))
@@ -35,7 +35,7 @@ public final class PitchShift: Effect {
     /// Creates an effect.
     ///
     /// - Parameters:
-    ///   - mode: How it works.
+    ///   - mode: The way in which it changes the pitch.
     ///   - cents: The pitch in hundredths of a semitone, -1,200…1,200.
     ///   - keepsFormants: Indicates whether formants stay.
     public init(_ mode: Mode = .quality, cents: Float = 0, keepsFormants: Bool = false) {

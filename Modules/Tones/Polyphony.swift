@@ -72,7 +72,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         references = player.references(cases.map { "\($0)" })
     }
 
-    /// A parameter of all voices.
+    /// The parameter of all voices that a case stands for.
     ///
     /// - Parameter parameter: One of the voice's parameters.
     public subscript(_ parameter: Voice.Parameters) -> ParameterReference { references[parameter.rawValue] }
@@ -238,7 +238,8 @@ public struct VoiceController<Parameters: VoiceParameters>: Sendable {
     ///   - number: The number of the controller, 0…127.
     ///   - parameter: The parameter that it sets.
     ///   - range: The values at 0 and at 127; those of the parameter if it is `nil`.
-    ///   - isExponential: Whether equal turns are equal ratios, and not equal differences; the range must be above 0.
+    ///   - isExponential: `true` if equal turns of the knob are equal ratios, and not equal differences. The range must then
+    ///     be above 0.
     /// - Precondition: The number is one of a controller, and the range can be exponential.
     public init(
         _ number: UInt8, _ parameter: Parameters, _ range: ClosedRange<Float>? = nil, isExponential: Bool = false

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The render thread of an output: renders a cycle whenever its device has room for one.
 ///
-/// Of two devices the one that plays sets the pace, and the one that records is followed. If one of them is lost, it is
-/// given back, and the other goes on.
+/// If there are two devices, the one that plays sets the pace, and the output follows the one that records. If one of them is lost,
+/// the output gives it back and goes on with the other.
 @safe final class ALSAEngine: @unchecked Sendable {
     // Unchecked because all that is not atomic or constant belongs to the render thread while that runs.
     let settings: ALSASettings
@@ -77,7 +77,7 @@ internal import Synchronization
     var cyclesSinceRecovery = 0
     var recoveries = 0
     var captureFailures = 0
-    /// Since when the device has been suspended, without a cycle.
+    /// The time since which the device has been suspended, without a cycle.
     var asleepSince: Int64?
     /// The priority that the thread has got.
     private var ownPriority = 0

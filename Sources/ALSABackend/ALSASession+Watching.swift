@@ -121,7 +121,7 @@ extension ALSASession {
 
     /// Opens the device that plays and hands it to the render thread.
     ///
-    /// - Returns: Whether the device exists, and whether it is so different that all has to be opened anew.
+    /// - Returns: `isFound` is `true` if the device exists, and `isOther` if it is so different that all has to be opened anew.
     private func findPlayback(_ control: inout Control, _ engine: ALSAEngine) -> (isFound: Bool, isOther: Bool) {
         guard let stream = try? openPlayback(&control, isFirst: false) else { return (false, false) }
         let isOtherRate = control.settings.rate == nil && stream.configuration.sampleRate != engine.rate

@@ -38,7 +38,7 @@ internal import Glibc
         guard descriptor >= 0 else { return }
         names = [:]
         for place in places {
-            // Of a device, closing it says nothing, and would answer our own look at it.
+            // The closing of a device says nothing, and this program's own look at it would cause it.
             let whole = IN_CREATE | IN_DELETE | IN_ATTRIB | IN_MOVED_TO | IN_MOVED_FROM
             let file = IN_CREATE | IN_DELETE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM
             let mask = place.name == nil ? whole : file

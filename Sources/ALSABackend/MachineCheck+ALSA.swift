@@ -7,7 +7,7 @@ extension Machine {
 }
 
 extension MachineCheck {
-    /// Why no card is found on this machine, and what to do: for who looked for one in vain.
+    /// A sentence that says why this machine shows no card, and what to do.
     package static var absenceOfCard: String { Machine.absenceOfCard }
 
     /// All that can be looked at here, what matters most first. What this machine does not tell is left out.

@@ -18,7 +18,7 @@ public struct AudioFileFormat: Sendable, Hashable {
         case ogg
         /// A bare stream of MPEG frames.
         case mpeg
-        /// One that is only read, by the library's name for it.
+        /// Another one, which can only be read, by the library's name for it.
         case other(String)
     }
 
@@ -42,7 +42,7 @@ public struct AudioFileFormat: Sendable, Hashable {
         case opus
         /// MPEG layer III: one or two channels, up to 48 kHz.
         case mp3
-        /// One that is only read, by the library's name for it.
+        /// Another one, which can only be read, by the library's name for it.
         case other(String)
     }
 

@@ -140,7 +140,7 @@ public final class FileOutput: Sendable {
     ///   - cycle: Frames in a cycle: how exactly the condition is met.
     ///   - progress: A closure that gets the progress, as above.
     /// - Returns: The frames that this run has written.
-    /// - Throws: The same errors as above.
+    /// - Throws: The errors of ``run(for:tail:cycle:progress:)``.
     @discardableResult
     public func run(
         until isDone: @escaping @Sendable () -> Bool, tail: Silence? = nil, cycle: Int = 512,

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// An open file as the library sees it: every byte that it reads or writes passes here.
 ///
-/// So the `errno` of a failed call is known, and the bytes that a full disk cut off. A library that is lost in a
+/// So it knows the `errno` of a failed call, and the bytes that a full disk cut off. A library that is lost in a
 /// damaged file runs dry: it has a budget of bytes and calls for each request.
 struct FileStream: ~Copyable {
     let file: FileDescriptor

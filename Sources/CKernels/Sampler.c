@@ -170,7 +170,7 @@ INLINE void sampler_mix_body(
     f8 band = load8(voices->band), low = load8(voices->low), passed = load8(voices->passed);
     const f8 k = load8(voices->k), g0 = load8(voices->g), slope = load8(voices->gSlope);
     f8 g = g0 + slope * passed, a = 1 / (1 + g * (g + k));
-    // How much the two states move: the trapezoidal filter, written as what is added, so that little is lost at low cutoffs.
+    // The steps of the two states. The trapezoidal filter adds them, so that little is lost at low cutoffs.
     f8 p = -2 * (g * (g + k) * a), q = 2 * (g * a), r = 2 * (g * (g * a));
     for (size_t i = 0; i < count; i++) {
         if (sweeps) {

@@ -1,4 +1,4 @@
-// Which plug-ins there are, and what they are.
+// Lists the plug-ins of this machine, and describes them.
 
 #include "internal.h"
 
@@ -342,7 +342,7 @@ struct clv2_plugin *clv2_describe(const char *uri, char *error) {
         describe_port(world, plugin, i, &ports[i]);
         if (ports[i].kind == CLV2_AUDIO && ports[i].is_input && !ports[i].is_side_chain) has_main = true;
     }
-    // Where every input is called a side-chain there is nothing beside which it could be one.
+    // A plug-in that calls every input a side-chain has no main input: its inputs are the main ones.
     for (uint32_t i = 0; ports && i < count && !has_main; i++) ports[i].is_side_chain = false;
     result->ports = ports;
     result->port_count = ports ? (int)count : 0;

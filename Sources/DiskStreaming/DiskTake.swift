@@ -190,7 +190,7 @@ internal import Synchronization
             news.append(.failed(error))
         }
         try? writer.sink?.finish()
-        // Of the last block a part may have found room.
+        // A part of the last block may have found room.
         if let kept = writer.sink?.keptFrameCount { writer.written = kept }
         writer.sink = nil
     }

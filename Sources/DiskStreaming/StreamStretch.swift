@@ -1,7 +1,7 @@
 internal import AudioFiles
 internal import RenderCore
 
-/// How a stream changes the tempo and the pitch of its file on the way from the disk.
+/// The way in which a stream changes the tempo and the pitch of its file on the way from the disk.
 package struct StreamStretch: Sendable, Hashable {
     /// Seconds of the file in a second of sound, ¼…4.
     package var rate: Double { didSet { rate = rate.isNaN ? oldValue : max(0.25, min(rate, 4)) } }

@@ -7,10 +7,10 @@ internal import RenderCore
 ///     for opcode in piano.unknownOpcodes { print("line \(opcode.line): \(opcode.name)") }
 ///     let player = SoundFontPlayer(piano)
 ///
-/// A subset of the format is known: the article “Instruments” lists its opcodes. The others change nothing, and
+/// RenderStack knows a part of the format: the article “Instruments” lists its opcodes. The others change nothing, and
 /// ``unknownOpcodes`` has each with its line. All samples are in memory.
 public struct SFZInstrument: Sendable {
-    /// An opcode that is not known, or has a value that is not.
+    /// An opcode that RenderStack does not know, or whose value it does not know.
     public struct Opcode: Sendable, Hashable {
         /// Its name.
         public let name: String
@@ -32,7 +32,7 @@ public struct SFZInstrument: Sendable {
     public let memorySize: Int
     package let table: InstrumentTable
 
-    /// The bytes of samples that an instrument may have, if nothing else is said: 2 GB.
+    /// The default limit: the samples of an instrument may have 2 GB.
     public static let usualLimit = 2 << 30
 
     /// Reads a file, and the sound files that it names.

@@ -8,8 +8,8 @@ internal import RenderCore
 ///
 /// Reading waits for the disk. A font is shared by as many players as you like; its samples are in memory once.
 ///
-/// The samples of a file beyond ``SoundFont/usualLimit`` bytes stay on the disk, but for the first 0.7 s of each. A player
-/// reads the rest while it plays, and counts frames that did not come in time (`SoundFontPlayer.missingFrameCount`).
+/// If the samples of a file take more than ``SoundFont/usualLimit`` bytes, only the first 0.7 s of each are in memory. A player
+/// reads the rest from the disk while it plays, and counts frames that did not come in time (`SoundFontPlayer.missingFrameCount`).
 public struct SoundFont: Sendable {
     /// An instrument of the font.
     public struct Preset: Sendable, Hashable {
@@ -33,7 +33,7 @@ public struct SoundFont: Sendable {
     public let regionCount: Int
     package let table: InstrumentTable
 
-    /// The bytes of samples that a font has in memory at most, if nothing else is said: 256 MB.
+    /// The default limit: the samples of a font may have 256 MB in memory.
     public static let usualLimit = 256 << 20
     /// The most zones of instruments that all presets together may use.
     public static let largestZoneCount = 1 << 18
@@ -42,7 +42,7 @@ public struct SoundFont: Sendable {
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - limit: Bytes of samples beyond which they stay on the disk, 0 or more.
+    ///   - limit: The bytes of samples, 0 or more, above which only the beginning of each sample is in memory.
     /// - Throws: An error if the file cannot be read, or is damaged: a sentence with the place in the file.
     public init(path: String, streamingAbove limit: Int = usualLimit) throws(InstrumentFileError) {
         try self.init(ByteSource(path: path), limit: limit)
@@ -52,7 +52,7 @@ public struct SoundFont: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - limit: Bytes of samples beyond which they stay where they are.
+    ///   - limit: The bytes of samples above which a player copies only the beginning of each.
     /// - Throws: An error if they are damaged.
     public init(bytes: [UInt8], streamingAbove limit: Int = usualLimit) throws(InstrumentFileError) {
         try self.init(ByteSource(bytes: bytes), limit: limit)

@@ -85,7 +85,7 @@ extension JACKClient {
     /// Returns whether there is a port of this full name.
     func hasPort(_ name: String) -> Bool { unsafe jack_port_by_name(client, name) != nil }
 
-    /// Has the server ask everybody for latencies anew.
+    /// Has the server ask all clients for their latencies anew.
     func recomputeLatencies() { _ = ask { unsafe jack_recompute_total_latencies($0.client) } }
 
     /// Describes the ports for people, in JACK's metadata.

@@ -34,7 +34,7 @@ package struct Machine: Sendable {
 
     /// This machine.
     ///
-    /// - Parameter hasCard: whether a program sees a sound card, which its library for them knows.
+    /// - Parameter hasCard: `true` if a program sees a sound card, as its library for sound cards tells.
     package init(hasCard: Bool) {
         self.hasCard = hasCard
         mayHavePriority = Machine.triesPriority()

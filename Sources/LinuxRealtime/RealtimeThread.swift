@@ -25,7 +25,7 @@ package enum RealtimeThread {
     /// Raises the calling thread, with the same guard, where the user may do so: for threads that help a render thread, which
     /// has raised itself and has told what is missing. It asks no service, because a cycle may be waiting for the thread.
     ///
-    /// - Returns: whether the thread has the priority now.
+    /// - Returns: `true` if the thread has the priority now.
     package static func raiseHelper(to priority: Int) -> Bool { take(priority) == 0 }
 
     /// Takes a priority by the user's own right. Every thread of the package comes to it here.

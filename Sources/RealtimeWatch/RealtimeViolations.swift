@@ -60,7 +60,7 @@ public struct RealtimeViolations: Sendable, Equatable, CustomStringConvertible {
 /// The watchdog does not run, so that nothing was found because nothing looked. It is thrown, so that no test passes then,
 /// also none that expects violations.
 public struct NotWatched: Error, CustomStringConvertible {
-    /// How to run the tests with the watchdog.
+    /// A sentence that says how to run the tests under the watchdog.
     public var description: String {
         "not watched: run the tests under the watchdog: "
             + "swift build --build-tests && rtwatch --follow -- swift test --skip-build"

@@ -79,7 +79,7 @@ public struct Plugin: Sendable {
     ///   - name: The name for people.
     ///   - inputs: The number of audio inputs, 0…64.
     ///   - outputs: The number of audio outputs, 1…64.
-    ///   - category: What kind of plug-in it is.
+    ///   - category: The kind of the plug-in, for the menus of hosts.
     ///   - author: The author's name.
     ///   - license: The URI of the licence.
     ///   - version: The version that hosts see; both numbers even for one that is finished.

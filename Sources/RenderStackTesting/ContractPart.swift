@@ -39,7 +39,8 @@ package enum AllocationWatch: Sendable {
         allocation_counter_works() != 0 ? .counter : RealtimeWatch.isPresent ? .watchdog : .none
     }
 
-    /// How many calls of the allocator a closure makes on this thread, frees included; `nil`: nothing has counted them.
+    /// Returns the number of calls of the allocator that a closure makes on this thread, frees included; `nil` if nothing counts
+    /// them.
     func calls(in body: () -> Void) -> Int? {
         switch self {
         case .counter:

@@ -3,8 +3,8 @@ internal import RenderCore
 // This part judges whether the sound comes out when the module says.
 
 extension ModuleContract {
-    /// Returns when a louder sample changes the sound: first and most, in frames after that sample.
-    /// The module hears noise on both sides, so that what opens by itself, such as a gate, is open.
+    /// Returns the frames after which a louder sample changes the sound first, and most.
+    /// The module hears noise on both sides, so that a module that opens by itself, such as a gate, is open.
     private func answer(_ subject: ContractSubject, to pulse: Int) throws -> (first: Int, loudest: Int)? {
         let sound = try ModuleRun(self, TestSound(pulse: Int64(pulse))).render(frames: subject.frames)
         let difference = SoundComparison.difference(subject.reference, sound, from: pulse)

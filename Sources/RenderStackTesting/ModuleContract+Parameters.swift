@@ -4,8 +4,8 @@ internal import RenderCore
 
 /// The values to which the contract moves a parameter.
 enum ParameterMove {
-    /// Up and down from a value: to the ends of a short range; of others half way there, and to the ends where that is not
-    /// heard.
+    /// Returns values above and below a value: the ends of a short range; of a longer one the middle of the way to each end, and the
+    /// end itself if that is not heard.
     static func all(_ parameter: ParameterReference, from start: Float) -> [Float] {
         let ends = [parameter.range.upperBound, parameter.range.lowerBound]
         return near(parameter, from: start) + ends.filter { $0 != start }
@@ -44,7 +44,7 @@ extension ModuleContract {
             .flatMap { index in try parameter(index, subject, isSteady) }
     }
 
-    /// Returns a sentence about the first fault of a parameter; none if it is right.
+    /// Returns a sentence about the first fault of a parameter; an empty list if it has none.
     private func parameter(_ index: Int, _ subject: ContractSubject, _ isSteady: Bool) throws -> [String] {
         let parameter = subject.parameters[index]
         let (start, who) = (parameter.value, "The parameter \"\(parameter.name)\" of \(subject.name)")
@@ -112,13 +112,13 @@ extension ModuleContract {
         return (run.render(frames: frames, cycles: cycles), run.firstMistake)
     }
 
-    /// The frames that the glide of a parameter takes; 5 ms for one without, which is for what does not click.
+    /// Returns the frames that the glide of a parameter takes; 5 ms for one without a glide.
     private func glideFrames(_ parameter: ParameterReference) -> Float {
         let seconds = parameter.glide.duration / .seconds(1)
         return Float((seconds == 0 ? 0.005 : seconds) * sampleRate)
     }
 
-    /// How many frames from the first that differs on are looked at: one may be near 0 by chance.
+    /// The number of frames that the check looks at, from the first that differs on: a single one may be near 0 by chance.
     private var stepLength: Int { 4 }
 
     /// The largest first step, as a share of the whole change: ten times that of a straight line, and at least three tenths,
@@ -129,10 +129,11 @@ extension ModuleContract {
         min(0.6, max(0.3, 10 * Float(stepLength) / max(1, glideFrames(parameter))))
     }
 
-    /// How many frames from the first that differs on are looked at for the whole change.
+    /// Returns the number of frames, from the first that differs on, in which the check looks for the whole change.
     private func window(_ parameter: ParameterReference) -> Int { Int(min(glideFrames(parameter), 8_192)) + 512 }
 
-    /// How far the sound goes at once when a parameter moves, as a share of how far it goes at most; `nil`: nowhere.
+    /// Returns the first step of the sound when a parameter moves, as a share of its largest difference; `nil` if it does not
+    /// move.
     private func firstStep(_ parameter: ParameterReference, _ difference: [Float]) -> Float? {
         let loudest = difference.max() ?? 0
         guard loudest > 0, let first = difference.firstIndex(where: { $0 > loudest * 1e-4 }) else { return nil }

@@ -1,26 +1,26 @@
 public import RenderCore
 
-/// The promises of every module, with a call that finds out whether a module keeps them.
+/// The promises of every module, and a call that finds out whether a module keeps them.
 ///
 ///     @Test func theTremoloKeepsTheContract() {
 ///         #expect(ModuleContract { Tremolo() }.violations() == [])
 ///     }
 ///
-/// ``violations()`` returns a sentence for each way in which the module breaks the contract; none is a pass. It returns
-/// strings and needs no test library: Swift Testing, XCTest and a plain program show them alike.
+/// ``violations()`` returns a sentence for each way in which the module breaks the contract, and an empty list if it keeps it. It
+/// needs no test library: Swift Testing, XCTest and a plain program show the sentences alike.
 ///
 /// The contract makes the module anew for each run, sends noise into as many buffers as its `stackEffect` takes, and hears
-/// all that it leaves on the stack. What is judged, one ``ContractPart`` after the other:
+/// all that it leaves on the stack. It judges these parts, each a ``ContractPart``:
 ///
 /// - the same samples with any lengths of cycles, and again after a reset;
 /// - a sample that is not a number makes one fault, and the module sounds again afterwards;
-/// - zeros after its tail, where silence goes in;
+/// - zeros after its tail, when silence goes in;
 /// - no allocation on the render thread;
-/// - the latency that it declares: what goes in at a frame is heard so much later;
+/// - the latency that it declares: a sound that goes in at a frame is heard so many frames later;
 /// - each of its `parameters` is heard, and moves without a step;
-/// - transparency with an identity setting, where there is one: ``transparent(_:)``.
+/// - transparency with an identity setting, if the test names one: ``transparent(_:)``.
 ///
-/// A part that cannot be judged is a sentence too.
+/// If it cannot judge a part, it returns a sentence about that too.
 public struct ModuleContract<M: Module>: Sendable {
     let make: @Sendable () throws -> M
     let loop: @Sendable (M, inout RenderContext) -> Void
@@ -32,7 +32,7 @@ public struct ModuleContract<M: Module>: Sendable {
     var leftOut: Set<ContractPart> = []
     var parametersLeftOut: Set<String> = []
 
-    /// The contract of a module.
+    /// Creates the contract of a module.
     ///
     ///     ModuleContract(tail: .seconds(4)) { Echo() }
     ///     ModuleContract { Gate() } loop: { gate, context in
@@ -41,14 +41,14 @@ public struct ModuleContract<M: Module>: Sendable {
     ///     }
     ///
     /// - Parameters:
-    ///   - sampleRate: frames per second, as a renderer takes them.
-    ///   - channels: channels of each input and of what is heard, 1…8.
-    ///   - tail: how long the module sounds on when its input falls silent, at most, and is silent at most after a fault;
+    ///   - sampleRate: Frames per second, as a renderer takes them.
+    ///   - channels: The channels of each input and of the output, 1…8.
+    ///   - tail: The longest time for which the module sounds on when its input falls silent, or is silent after a fault;
     ///     up to an hour.
-    ///   - inputs: buffers on the stack before the loop; as many as the module's `stackEffect` takes if nothing is said.
-    ///   - make: makes the module, in a state in which it sounds; called once for each run.
-    ///   - loop: runs the module, on the render thread; what is on the stack afterwards is heard. It does
-    ///     `context.run(module)` if nothing is said.
+    ///   - inputs: The buffers on the stack before the loop; by default as many as the module's `stackEffect` takes.
+    ///   - make: A closure that makes the module, in a state in which it sounds. It is called once for each run.
+    ///   - loop: A closure that runs the module, on the render thread. The contract hears all buffers that are on the stack
+    ///     afterwards. By default it does `context.run(module)`.
     public init(
         sampleRate: Double = 48_000, channels: Int = 2, tail: Duration = .seconds(1), inputs: Int? = nil,
         _ make: @escaping @Sendable () throws -> M,
@@ -63,11 +63,11 @@ public struct ModuleContract<M: Module>: Sendable {
     }
 
     /// Returns the contract with transparency in it: a setting at which the module leaves the sound as it is, bit for bit.
-    /// Of several inputs all are to come out, or any one of them alone.
+    /// If the module takes several inputs, all of them must come out, or any one of them alone.
     ///
     ///     ModuleContract { Echo() }.transparent { $0.mix.value = 0 }
     ///
-    /// - Parameter setting: makes a new module transparent.
+    /// - Parameter setting: A closure that makes a new module transparent.
     public func transparent(_ setting: @escaping @Sendable (M) -> Void) -> ModuleContract {
         var contract = self
         contract.identity = setting
@@ -77,8 +77,8 @@ public struct ModuleContract<M: Module>: Sendable {
     /// Returns the contract without some parts, for a module that is not meant to keep them.
     ///
     /// - Parameters:
-    ///   - parts: what is not judged.
-    ///   - reason: why, for whoever reads the test.
+    ///   - parts: The parts that the call does not judge.
+    ///   - reason: The reason, for the readers of the test.
     public func leavingOut(_ parts: ContractPart..., because reason: String) -> ModuleContract {
         var contract = self
         contract.leftOut.formUnion(parts)
@@ -88,15 +88,15 @@ public struct ModuleContract<M: Module>: Sendable {
     /// Returns the contract without some parameters: those that are not heard in this state, or that are meant to step.
     ///
     /// - Parameters:
-    ///   - names: as `Module.parameters` has them.
-    ///   - reason: why, for whoever reads the test.
+    ///   - names: The names that `Module.parameters` has.
+    ///   - reason: The reason, for the readers of the test.
     public func leavingOut(parameters names: String..., because reason: String) -> ModuleContract {
         var contract = self
         contract.parametersLeftOut.formUnion(names)
         return contract
     }
 
-    /// Runs the module, and returns a sentence for each way in which it breaks the contract; none is a pass.
+    /// Runs the module, and returns a sentence for each way in which it breaks the contract.
     ///
     /// It renders some ten seconds of sound, offline, on this thread.
     public func violations() -> [String] { violations(AllocationWatch.best) }
@@ -142,7 +142,7 @@ public struct ModuleContract<M: Module>: Sendable {
         }
     }
 
-    /// How much of the module is compared: a third of a second, and more where it takes long to come out.
+    /// Returns the frames of the module's sound that are compared: a third of a second, and more if its latency is long.
     private func frames(_ run: ModuleRun<M>) -> Int {
         16_384 + 2 * max(0, min(run.module.latency(at: sampleRate), 1 << 20))
     }
@@ -160,7 +160,7 @@ struct ContractSubject {
     let inputs: Int
     /// The sound that the module makes of the noise in cycles of 512 frames.
     let reference: [[Float]]
-    /// Those of a module that is gone.
+    /// The parameters of a module that is gone: their names, ranges and glides.
     let parameters: [ParameterReference]
     /// Frames of the reference.
     var frames: Int { reference[0].count }

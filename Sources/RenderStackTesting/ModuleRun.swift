@@ -15,7 +15,7 @@ final class ModuleRun<M: Module> {
 
     /// Sets the module up; at the frame `resetsAt` it is reset. With `dry` these inputs alone are heard, and no module.
     ///
-    /// - Throws: what `make` throws, and the refusal of the closure.
+    /// - Throws: The errors of `make`, and the refusal of the closure.
     init(
         _ contract: ModuleContract<M>, _ sound: TestSound = TestSound(), resetsAt: Int64 = -1,
         dry: Range<Int>? = nil, prepare: (M) -> Void = { _ in }
@@ -70,8 +70,8 @@ final class ModuleRun<M: Module> {
 }
 
 extension ModuleRun {
-    /// The first mistake on the render thread, in a sentence; `nil` where none was made. They are told a little later: this
-    /// waits for that, but not for long.
+    /// The first mistake on the render thread, in a sentence; `nil` if there was none. The renderer tells of mistakes a little later:
+    /// this waits for that, but not for long.
     var firstMistake: String? {
         if renderer.faultCount == 0 { return nil }
         let end = ContinuousClock.now + .milliseconds(500)

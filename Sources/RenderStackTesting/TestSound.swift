@@ -15,7 +15,7 @@ struct TestSound: Sendable {
 
     /// Frames in which the noise has become loud.
     static let fadeLength = 2_048
-    /// How much louder the pulse is.
+    /// The number by which the pulse is louder.
     private static let pulseHeight: Float = 0.25
     /// Channels that differ, and frames after which the noise repeats.
     private static let (width, lap) = (16, 16_384)

@@ -22,7 +22,7 @@ extension HRTF {
     /// this process's table of pages, which takes some ms: read files before it plays.
     ///
     /// - Parameter path: The file's name. It may have up to 512 MB, 20,000 directions, 16,384 samples in each response and 64
-    ///   million samples in all. Of several distances the farthest counts. The more directions, the longer an environment takes
+    ///   million samples in all. If it has several distances, the farthest counts. The more directions, the longer an environment takes
     ///   to bring them to its sample rate: 710 about 0.3 s, 12,000 about 8 s.
     /// - Throws: ``HRTFError`` with a sentence that says what is wrong.
     public init(path: String) throws(HRTFError) {

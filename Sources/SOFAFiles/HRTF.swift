@@ -3,11 +3,12 @@ package import SignalBlocks
 
 /// The responses of a head and its ears to sound from many directions.
 ///
-///     let environment = Environment(hrtf: try .kemar())       // that of Debian: MIT's KEMAR
-///     environment.hrtf = try HRTF(path: "me.sofa")            // anybody's, from any SOFA file
+///     let environment = Environment(hrtf: try .kemar())       // MIT's KEMAR, from Debian
+///     environment.hrtf = try HRTF(path: "me.sofa")            // of any head, from a SOFA file
 ///
-/// A pair of responses becomes two filters of minimum phase and the time between the ears, by the correlation of what is below
-/// 2 kHz. Both are interpolated between the three measured directions around that of the source, apart from each other.
+/// An environment makes of each pair of responses two filters of minimum phase and the time between the ears, which it finds by
+/// the correlation below 2 kHz. It interpolates both, apart from each other, between the three measured directions around that of
+/// the source.
 public struct HRTF: Sendable {
     /// The directions that were measured.
     public var directionCount: Int { measurements.count }
@@ -17,7 +18,7 @@ public struct HRTF: Sendable {
     public let length: Int
 
     package let measurements: [HeadTable.Measurement]
-    /// The tables of the last rates, for all who have these responses.
+    /// The tables of the last rates, for all environments with these responses.
     private let tables = Lock([Table]())
 
     private struct Table: Sendable {

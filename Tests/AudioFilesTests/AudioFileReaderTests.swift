@@ -182,7 +182,7 @@ import Testing
         #expect(error?.reason == .unsuitableFormat && error?.description.contains("100 channels") == true)
     }
 
-    @Test("What a file says about itself")
+    @Test("A file tells its rate, channels, length and format")
     func information() throws {
         let folder = try Folder(), path = folder.file("a.flac")
         try write(

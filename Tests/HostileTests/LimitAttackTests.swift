@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("A pipe that nobody writes holds up nobody")
+    @Test("A pipe without a writer holds up no thread")
     func pipe() async throws {
         let folder = Folder()
         let path = "\(folder.path)/pipe.wav"

@@ -89,7 +89,7 @@ import Testing
         let fit = SineFit(heard[50_400..<54_000], frequency: 440 * RenderMath.exp2(newCents / 1_200) / 48_000, from: 0)
         #expect(abs(fit.amplitude - 0.5) < 0.03 && fit.rest < 0.03, "\(fit.amplitude), \(fit.rest)")
         if loops { return }
-        // What is left of the sound, and then the next one, at its pitch.
+        // The rest of the sound, and then the next one, at its pitch.
         let left = Int((240_000 - 48_000 * rate - 24_000 * newRate) / newRate)
         _ = render(renderer, frames: left - 4)
         let next = render(renderer, frames: Int(24_000 / newRate))[0]

@@ -283,7 +283,7 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         #expect(HostClock.now >= start + 150_000_000)
     }
 
-    @Test("A player that goes lets nobody wait")
+    @Test("A player that goes lets no thread wait")
     func gone() async throws {
         var player: BufferPlayer? = BufferPlayer()
         let ticket = player?.schedule(sound(1, 10))

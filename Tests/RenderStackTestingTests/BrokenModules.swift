@@ -146,7 +146,7 @@ final class Zippering: Effect {
     private let isAtEnd: Bool
     var parameters: [ParameterReference] { [level.named("level")] }
 
-    /// - Parameter isAtEnd: whether it takes the last level of the slice, or the first.
+    /// - Parameter isAtEnd: `true` if it takes the last level of the slice, and not the first.
     init(isAtEnd: Bool) { self.isAtEnd = isAtEnd }
 
     @_noLocks @_noAllocation

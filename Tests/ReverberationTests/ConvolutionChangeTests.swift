@@ -152,7 +152,7 @@ import Testing
         blocker.gate.awaitThreads()
         defer { blocker.gate.open() }
         for _ in 0..<40 { renderer.render(into: &block, hostTime: 0) }
-        // Nobody computes: every block of 1,024 frames from the second on is late, and the two of 8,192.
+        // No thread computes: every block of 1,024 frames from the second on is late, and the two of 8,192.
         #expect(reverb.lateCount >= 18)
         blocker.gate.open()
         // Behind the last late job it is whole again, and silent in the end.

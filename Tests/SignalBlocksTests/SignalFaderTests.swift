@@ -17,7 +17,7 @@ import Testing
         #expect(fader.value == 0 && fader.framesLeft == 0)
     }
 
-    @Test("The same in mono, and after the ramp the gain stands")
+    @Test("Mono fades alike, and after the ramp the gain stands")
     func mono() {
         let tone = testTone()
         var samples = tone + tone

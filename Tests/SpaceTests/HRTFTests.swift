@@ -34,7 +34,7 @@ private func made(_ table: consuming HeadTable?) throws -> HeadTableBox {
     return HeadTableBox(table)
 }
 
-/// What a table makes of a direction: both filters of 64 taps and the delay.
+/// Returns the answer of a table to a direction: both filters of 64 taps and the delay.
 private func answer(
     _ table: HeadTableBox.Reference, _ direction: SIMD3<Double>, taps: Int = 64
 ) -> ([Float], [Float], Double) {

@@ -7,7 +7,7 @@ import Testing
 
 /// Environments whose heads change while they play.
 @Suite struct HeadChangeTests {
-    /// The same head with its ears exchanged.
+    /// KEMAR with its ears exchanged.
     private static let mirrored = Result { () throws -> HRTF in
         let head = try sparseKemar.get()
         let measurements = head.measurements.map { one in
@@ -24,7 +24,7 @@ import Testing
         return source
     }
 
-    /// What is heard of a head after `edit`, when nothing fades any more.
+    /// Returns the sound through a head after `edit`, when nothing fades any more.
     private static func heard(
         _ head: HRTF?, _ rendering: SpatialRendering = .hrtf(),
         _ edit: (Environment, SpatialSource) async -> Void = { _, _ in }

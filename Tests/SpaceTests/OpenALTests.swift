@@ -2,8 +2,8 @@ import RenderStack
 import TestSupport
 import Testing
 
-/// What OpenAL Soft 1.19 plays through its loopback device (mono, 48 kHz, called by Python's ctypes, the pitch by a transform of a
-/// second with a parabola through its three highest lines).
+/// Compares with the levels and pitches that OpenAL Soft 1.19 gave through its loopback device (mono, 48 kHz, called by Python's
+/// ctypes, the pitch by a transform of a second with a parabola through its three highest lines).
 @Suite struct OpenALTests {
     /// Levels of a constant with `AL_REFERENCE_DISTANCE` 2, `AL_MAX_DISTANCE` 50 and `AL_ROLLOFF_FACTOR` 0.7, clamped models.
     private static let metres: [Float] = [0.5, 1, 2, 3.5, 7, 30, 50, 200]

@@ -121,7 +121,7 @@ import Testing
         #expect(meter.combined.peak == -.infinity && meter.combined.rms == -.infinity)
     }
 
-    @Test("A lazy meter measures only while somebody looks") func lazy() throws {
+    @Test("A lazy meter measures only while control code asks") func lazy() throws {
         let meter = LevelMeter(isLazy: true)
         let renderer = try renderer(meter, Constant(0.5))
         var block = AudioBlock(channels: 6, frames: 480)

@@ -9,7 +9,7 @@ private func sine(_ frequency: Double, frames: Int) -> [Float] {
     (0..<frames).map { Float(0.5 * sin(2 * Double.pi * frequency / rate * Double($0))) }
 }
 
-/// How far sines stand out of everything else, in dB: each is fitted to what the others leave, until nothing changes.
+/// Returns the level of sines over everything else, in dB: each is fitted to what the others leave, until nothing changes.
 func purity(_ samples: [Float], _ frequencies: [Double]) -> Double {
     var waves = frequencies.map { _ in [Float](repeating: 0, count: samples.count) }
     var rest = samples

@@ -15,7 +15,7 @@ public let isSanitized: Bool = {
 public func becomeNobody() {
     guard getuid() == 0 else { return }
     precondition(setgid(65_534) == 0 && setuid(65_534) == 0, "root may not become another user: errno \(errno)")
-    // Else no one may look into the process any more, not even its own sanitizer, which looks for leaks at its end. `prctl`
+    // Else no process may look into this one any more, not even its own sanitizer, which looks for leaks at its end. `prctl`
     // takes any number of arguments, so Swift cannot import it: 4 is PR_SET_DUMPABLE.
     typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
     let control = unsafe unsafeBitCast(dlsym(nil, "prctl"), to: Control.self)

@@ -96,7 +96,7 @@ import Testing
         #expect(samples[22] == 1 && samples[23] < 1 && samples[32] == 0 && samples[31] > 0)
     }
 
-    @Test("It is idle before, between and after, so that a closure can leave out what nobody hears")
+    @Test("It is idle before, between and after, so that a closure can leave out what is not heard")
     func idle() throws {
         let envelope = Envelope(attack: 0.01, decay: 0.01, sustain: 1, release: 0.01)
         let ones = Constant(1)

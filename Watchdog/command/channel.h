@@ -16,7 +16,7 @@ struct process {
     uint64_t cycles_read, cycles_lost;
     uint64_t torn;                    // records whose writer never finished them
     uint64_t stuck_since;             // when the next record was first found unfinished
-    struct repeats *repeats;          // what is taken of the channel's, by index; NULL as long as there were none
+    struct repeats *repeats;          // the counts taken from the channel, by index; NULL as long as there were none
     const char *file;                   // name in the folder
 };
 

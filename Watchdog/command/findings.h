@@ -31,7 +31,7 @@ struct finding {
                                           // may have left the stack
     bool only_caller;                     // the place is in one of these
     int place;                            // the user's own frame, an index; -1 when there is no stack
-    const char *called;                   // what the place's code called, as far as the table knows it; else the call
+    const char *called;                   // the function that the place's code called, if the table knows it; else the call
     const struct advice *advice;
     struct suppression *suppressed;
     struct finding *next;                 // of the same place
@@ -41,7 +41,7 @@ struct finding {
 // All findings with the same function, line and callee.
 struct place {
     const struct frame *frame;            // NULL when there is no stack
-    const char *called;                   // what the user's code called there: "print(_:…)"; may be the call itself
+    const char *called;                   // the function that the user's code called there: "print(_:…)"; may be the call itself
     int tier;                             // the worst
     int kind;                             // RTWATCH_CALL for calls and system calls, else that kind
     uint64_t count, first_cycle, last_cycle, longest;

@@ -14,15 +14,15 @@ struct report {
     struct place_list places;             // calls, system calls and hangs; notes only if they are shown
     struct place_list faults, preemptions;
     uint64_t found[4];                    // recorded and not suppressed, by tier, without faults and preemptions
-    uint64_t judged[4];                   // the same with page faults: what --fail-on looks at
+    uint64_t judged[4];                   // those with page faults: --fail-on looks at these
     uint64_t suppressed, lost[4], notes_not_shown, skipped, torn, cycles_lost, kernel_lost;
     uint64_t cycles, misses;
-    const struct finding *crash;          // how the program died, or NULL
+    const struct finding *crash;          // the finding of the crash that ended the program, or NULL
     uint64_t judged_cycles;               // without those that --skip-cycles left out
     uint64_t fault_count, preemption_count, hang_count;
     bool loaded, refused, watching, halted;
-    int status;                           // what the command exits with
-    const char *verdict;                  // why it is not the program's own, or NULL
+    int status;                           // the exit status of the command
+    const char *verdict;                  // the reason why it is not that of the program, or NULL
     const char **messages;                // the library's sentences and the command's own
     int message_count;
 };

@@ -11,7 +11,7 @@
 struct run {
     struct program program;
     const char *library;
-    void (*pipe_handler)(int);    // what SIGPIPE did before, for the program
+    void (*pipe_handler)(int);    // the action of SIGPIPE from before, for the program
     int pid;
     int status;                   // as of waitpid
     bool ended_by_us;             // --duration was over

@@ -10,7 +10,7 @@
 
 enum { MOST_TAILS = 4 };
 struct tails {
-    uint64_t at[MOST_TAILS];   // where each jumped away, innermost first; addresses of the process, plus 1
+    uint64_t at[MOST_TAILS];   // the place from which each jumped away, innermost first; addresses of the process, plus 1
     int count;
     bool only_caller;          // called through a pointer: a function may have left that nothing names
 };

@@ -26,7 +26,7 @@ enum { RESTORER = 0x04000000 };
 enum { STUBS = 256 };
 extern const uint8_t rtw_stubs[] __attribute__((visibility("hidden")));       // 16 bytes each
 extern void rtw_restore(void) __attribute__((visibility("hidden")));
-_Atomic uint64_t rtw_back[STUBS] __attribute__((visibility("hidden")));       // where each stub returns to
+_Atomic uint64_t rtw_back[STUBS] __attribute__((visibility("hidden")));       // the address to which each stub returns
 
 __asm__(".pushsection .text, \"ax\", @progbits\n"
         ".hidden rtw_back\n"

@@ -59,12 +59,12 @@ struct rtw_self {
     uint8_t mode;
     volatile uint8_t selector;    // the kernel reads it at each system call
     uint8_t inside;               // tier of the intercepted call that is running, 0 none
-    uint8_t jump_tier;            // the same for calls jumped to; valid while their return address is in place
+    uint8_t jump_tier;            // the tier of calls jumped to; valid while their return address is in place
     uint8_t dispatch;             // Syscall User Dispatch is on
     uint8_t registered, vforked, found_by, named, busy;   // busy: in the library's own dealings
     uint32_t depth, permits;
     const char *foreign;          // the name of the foreign code that it is in
-    uint64_t *inside_slot;        // where the return address of the running call is
+    uint64_t *inside_slot;        // the place of the running call's return address
     uint64_t inside_return;
     uint64_t *jump_slot;
     uint64_t jump_return;
@@ -97,8 +97,8 @@ struct rtw_watched {
     _Atomic uint32_t exited, asked;
     uint64_t stack_high;
     _Atomic(struct rtw_perf *) opened;   // page faults and switches; by the monitor, so that no cycle waits for it
-    struct rtw_perf *perf;        // the same from the thread's next cycle on; null until then, or where it was refused
-    uint64_t perf_since;          // what came before is in the thread's own counters
+    struct rtw_perf *perf;        // the counters from the thread's next cycle on; null until then, or where it was refused
+    uint64_t perf_since;          // the thread's own counters have what came before
     uint8_t perf_asked;
 };
 #define RTW_WATCHED RTWATCH_THREADS
@@ -127,7 +127,7 @@ extern bool rtw_forked;   // in a forked child, until it opens a library: then t
 extern uint64_t rtw_text_start, rtw_text_end; // this library's own code
 bool rtw_sanitizer(void);                     // refused, and said
 void rtw_forget_code(void);                   // a library was unloaded
-extern uint32_t rtw_permanent_modules;        // how many of the channel's modules were there at the start
+extern uint32_t rtw_permanent_modules;        // the number of the channel's modules at the start
 void rtw_walks_others_stacks(void);           // the calling thread does: what it walks may have been unmapped since
 
 // trampolines.S: calls function(a, b), which may change vector registers, where arguments of another call may be in them
@@ -179,7 +179,7 @@ struct rtw_window { uint64_t low, high; intptr_t bias; };
 uint32_t rtw_walk(uint64_t pc, uint64_t cfa, uint64_t rbp, bool exact, struct rtw_window window,
                   uint64_t frames[RTWATCH_STACK_DEPTH], uint32_t *left_out, uint64_t *signal_at);
 struct rtw_window rtw_stack_window(const struct rtw_self *self, uint64_t at);
-extern _Atomic uint64_t rtw_restorer;         // where libc's signal restorer is, once known
+extern _Atomic uint64_t rtw_restorer;         // the address of libc's signal restorer, once known
 
 // unwind.c: one step by the call frame information; cfa_offset, rbp_offset, ra_offset
 struct rtw_rule { uint8_t base; uint8_t flags; int32_t cfa; int16_t rbp, ra; };
@@ -208,13 +208,13 @@ void rtw_dispatch_on(struct rtw_self *self);
 void rtw_dispatch_off(struct rtw_self *self);
 void rtw_dispatch_prepare(void);
 void rtw_dispatch_check(void);
-uint64_t rtw_stub_origin(uint64_t pc);        // where a system call was made that now stands in a stub, else 0
+uint64_t rtw_stub_origin(uint64_t pc);        // the place of a system call that now stands in a stub, else 0
 
 // signals.c
 void rtw_signals_prepare(void);
 void rtw_foreign_sigsys(int signal, void *info, void *context);
 long rtw_program_sigsys(const void *kernel_action, void *old_kernel_action);
-extern _Atomic uint32_t rtw_handlers;         // how many handlers the program has installed
+extern _Atomic uint32_t rtw_handlers;         // the number of handlers that the program has installed
 
 // perf.c
 void rtw_perf_open(struct rtw_watched *watched);

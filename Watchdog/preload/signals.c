@@ -12,7 +12,7 @@ _Atomic uint32_t rtw_handlers;
 int rtw_hang_signal;
 
 struct kernel_action { void *handler; uint64_t flags; void *restorer; uint64_t mask; };
-static struct kernel_action program_sigsys;   // what the program believes to be installed
+static struct kernel_action program_sigsys;   // the action that the program believes to be installed
 
 #define REAL(name) ({ \
     static __typeof__(&name) real; \

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static void *one_cycle(void *unused) {
-    void *volatile own;   // zoo_pointer is everybody's
+    void *volatile own;   // zoo_pointer belongs to all threads
     rtwatch_cycle_begin("one of many", 0);
     own = malloc(10);
     free(own);

@@ -67,7 +67,7 @@ def marks():
             if start:
                 function = start.group(1)
                 files[function] = path.stem
-            # What a function owns is released at its closing brace.
+            # A function releases what it owns at its closing brace.
             if line == "}" and function:
                 lines[function].add((path.name, number))
                 function = None

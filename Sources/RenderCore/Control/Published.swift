@@ -41,7 +41,7 @@ package struct Published<Value: BitwiseCopyable & Sendable>: ~Copyable, Sendable
     @usableFromInline let count: Int
     private let memory: Memory
 
-    /// Of a struct like this Swift 6.3 forgets the `deinit` where a class holds one, and its memory is never freed.
+    /// A class, because Swift 6.3 forgets the `deinit` of such a struct if a class holds it, and its memory is never freed.
     @safe private final class Memory: @unchecked Sendable {
         // Unchecked because behind the pointer is nothing but atomics.
         let words: UnsafeMutablePointer<Atomic<UInt64>>

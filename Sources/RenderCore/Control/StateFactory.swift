@@ -1,4 +1,4 @@
-/// How a state makes its initial value, and how it is freed.
+/// Makes the initial value of a state, and frees it.
 @safe @usableFromInline final class StateFactory: Sendable {
     let make: @Sendable () -> UnsafeMutableRawPointer
     let free: @Sendable (UnsafeMutableRawPointer) -> Void

@@ -103,7 +103,7 @@ extension InnerRenderer.Reference {
     /// Pushes a slice of it at another tempo and another pitch.
     ///
     /// - Parameters:
-    ///   - stretch: What changes them, with the channels that are pushed.
+    ///   - stretch: The stretcher that changes them. It has as many channels as are pushed.
     ///   - settings: The rate and the pitch.
     ///   - resets: `true` if its modules are reset before; `false` when that is done.
     @_noLocks @_noAllocation

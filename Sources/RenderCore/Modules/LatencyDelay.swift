@@ -85,7 +85,7 @@ internal import Synchronization
                 room.channels = max(room.channels, channels)
                 room.slice = max(room.slice, slice)
                 let ring = unsafe DelayRing.make(room.channels, frames: room.frames, slice: room.slice)
-                // One that the render thread has not taken is of no use any more.
+                // A ring that the render thread has not taken is of no use any more.
                 let old = unsafe cell.pointee.offered.exchange(
                     UInt(bitPattern: ring), ordering: .acquiringAndReleasing)
                 if let old = unsafe DelayRing.at(old) { unsafe DelayRing.free(old) }

@@ -37,6 +37,6 @@ enum MemberLatency {
 }
 
 extension Module {
-    /// That of the members, one after the other; none without.
+    /// Returns the latency of the members, one after the other; 0 without members.
     public func latency(at sampleRate: Double) -> Int { MemberLatency.sum(of: self, at: sampleRate) }
 }

@@ -73,7 +73,7 @@ internal import Synchronization
         }
         unsafe memberTable = Self.makeMemberTable(modules, details)
         for index in 0..<modules.count + 2 { unsafe (records + index).initialize(to: ModuleRecord()) }
-        // One that ends the table, and the closure.
+        // Two more: for the end of the table, and for the closure.
         for index in modules.count..<modules.count + 2 {
             unsafe (details + index).initialize(to: ModuleDetails(identity: nil, nameNumber: -1, slot: nil))
         }

@@ -2,11 +2,11 @@ extension StateVariableFilter {
     /// Filters frames of a buffer, all alike.
     ///
     /// - Parameters:
-    ///   - buffer: What is filtered.
+    ///   - buffer: The buffer that is filtered in place.
     ///   - first: The first frame.
-    ///   - count: How many; all that follow if nothing is said.
-    ///   - stage: Which of the filters.
-    ///   - coefficients: What is done to these frames.
+    ///   - count: The number of frames; by default all that follow.
+    ///   - stage: The number of the filter, from 0.
+    ///   - coefficients: The coefficients of all these frames.
     @_noLocks @_noAllocation
     public mutating func process(
         _ buffer: inout AudioBuffer, from first: Int = 0, count: Int = .max, stage: Int = 0,
@@ -22,11 +22,11 @@ extension StateVariableFilter {
     /// Filters frames of a buffer, each with its own coefficients: while something glides.
     ///
     /// - Parameters:
-    ///   - buffer: What is filtered.
+    ///   - buffer: The buffer that is filtered in place.
     ///   - first: The first frame.
-    ///   - count: How many: at most as many as there are coefficients.
-    ///   - stage: Which of the filters.
-    ///   - coefficients: What is done to the first of these frames, the second, and so on.
+    ///   - count: The number of frames: at most as many as there are coefficients.
+    ///   - stage: The number of the filter, from 0.
+    ///   - coefficients: The coefficients of the first of these frames, the second, and so on.
     @_noLocks @_noAllocation
     public mutating func process(
         _ buffer: inout AudioBuffer, from first: Int, count: Int, stage: Int = 0,

@@ -45,15 +45,15 @@ public protocol LaneVoice: BitwiseCopyable, Sendable {
     /// - Parameter notes: The notes, as they are in this frame.
     mutating func next(_ notes: borrowing VoiceNotes<Self>) -> Sound
 
-    /// Does the same for a voice that has delay lines or tables. By default it calls `next(_:)`.
+    /// Returns a frame of eight voices that have delay lines or tables, and goes on. By default it calls `next(_:)`.
     ///
     /// - Parameters:
     ///   - notes: The notes, as they are in this frame.
     ///   - memory: The delay lines and tables.
     mutating func next(_ notes: borrowing VoiceNotes<Self>, _ memory: inout VoiceMemory) -> Sound
 
-    /// Returns which voices are to be heard. It is asked every 32 frames. One whose key is up and that does not sound any more ends.
-    /// By default a voice ends with its key, in 5 ms.
+    /// Returns the voices that still sound. A `Polyphony` asks every 32 frames, and ends a voice whose key is up and that does not
+    /// sound any more. By default a voice ends with its key, in 5 ms.
     ///
     /// - Parameter notes: The notes.
     func isSounding(_ notes: borrowing VoiceNotes<Self>) -> LaneMask
@@ -63,10 +63,10 @@ public protocol LaneVoice: BitwiseCopyable, Sendable {
     /// - Parameter sampleRate: Frames in a second.
     static func lineFrames(at sampleRate: Double) -> Int
 
-    /// Returns the tables of waves, of one length each, which is a power of two. By default none.
+    /// Returns the tables of waves, which all have the same length, a power of two. By default there are none.
     static func makeTables() -> [[Float]]
 
-    /// Does some work for the engine. RenderStack calls it; leave the default, which is compiled with your voice.
+    /// Does some work for the engine. RenderStack calls it. Leave the default, which the compiler compiles with your voice.
     ///
     /// - Parameter work: The work, of which only RenderStack can make one.
     static func perform(_ work: borrowing LaneWork)
@@ -81,7 +81,7 @@ extension LaneVoice {
     @inlinable @inline(__always)
     public mutating func next(_ notes: borrowing VoiceNotes<Self>, _ memory: inout VoiceMemory) -> Sound { next(notes) }
 
-    /// Returns which keys are down.
+    /// Returns the voices whose keys are down.
     @inlinable @inline(__always)
     public func isSounding(_ notes: borrowing VoiceNotes<Self>) -> LaneMask { notes.gate .> 0 }
 

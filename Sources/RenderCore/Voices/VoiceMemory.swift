@@ -45,7 +45,7 @@
     }
 }
 
-/// Eight delay lines: for strings, and whatever else hears itself a few milliseconds later.
+/// Eight delay lines: for strings, and for other voices whose sound comes back to them some milliseconds later.
 ///
 ///     let heard = line.read(1 / notes.turns, memory)                           // in `next(_:_:)`
 ///     line.write(pluck + 0.996 * heard, &memory)
@@ -83,7 +83,7 @@ public struct DelayLanes: BitwiseCopyable, Sendable {
     /// Writes a frame, and goes on.
     ///
     /// - Parameters:
-    ///   - sound: What goes into the lines.
+    ///   - sound: The samples that go into the lines.
     ///   - memory: The memory that `next` was given.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public mutating func write(_ sound: Lanes, _ memory: inout VoiceMemory) {

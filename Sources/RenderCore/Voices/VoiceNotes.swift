@@ -4,7 +4,8 @@ public struct VoiceNotes<Voice: LaneVoice>: BitwiseCopyable, Sendable {
 
     @inlinable @inline(__always) init(_ core: NoteLanes) { self.core = core }
 
-    /// The way of the phase to the next frame, 2³² to the turn, with bend: as exact as a tone can be told, and the fastest.
+    /// The distance that the phase goes to the next frame, 2³² to the turn, with bend: the most exact form of the pitch, and the
+    /// fastest to use.
     @inlinable public var step: PhaseLanes { @inline(__always) get { core.step } }
     /// The frequency in turns a frame: frequency / sample rate, below ½.
     @inlinable public var turns: Lanes { @inline(__always) get { core.turns + core.turnsSlope * core.place } }
@@ -18,8 +19,8 @@ public struct VoiceNotes<Voice: LaneVoice>: BitwiseCopyable, Sendable {
     @inlinable public var pressure: Lanes { @inline(__always) get { core.pressure + core.pressureSlope * core.place } }
     /// A random number for each note, other than 0.
     @inlinable public var seed: PhaseLanes { @inline(__always) get { core.seed } }
-    /// Whether a note has begun, or a number has moved, since the last call of `control`: while nothing has, a voice need not compute
-    /// again what depends on nothing else.
+    /// Indicates whether a note has begun, or a number has moved, since the last call of `control`. If none has, `control` need not
+    /// compute again what follows from the notes and the parameters alone.
     @inlinable public var haveChanged: Bool { @inline(__always) get { core.haveChanged } }
     /// The number of frames for which a call of `control` counts: 32, or fewer where the note has begun between two calls.
     @inlinable public var frames: Float { @inline(__always) get { core.frames } }

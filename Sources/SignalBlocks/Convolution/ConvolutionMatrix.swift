@@ -1,4 +1,4 @@
-/// Which channel of a response leads from which channel of a sound to which.
+/// The channels of a response, each of which leads from a channel of the sound to a channel of the result.
 package enum ConvolutionMatrix: Sendable {
     /// One response for every channel.
     case mono

@@ -23,7 +23,7 @@ package struct ConvolutionPartition: Sendable, Hashable {
 
     /// The parts that are computed at once.
     package let short: Level
-    /// Those that are computed a block ahead.
+    /// The parts that are computed a block ahead.
     package let long: [Level]
 
     /// - Parameter frames: The length of the response.

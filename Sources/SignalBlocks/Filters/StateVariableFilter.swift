@@ -94,8 +94,8 @@
         if count > young { unsafe leap(channels, used, from: first &+ young, count: count &- young, stage) }
     }
 
-    /// How many channels a stage goes on with by blocks, where the slice before was filtered so to its end; 0 where it was
-    /// not, or where there is no such stage.
+    /// Returns the number of channels that a stage filters on by blocks, if it filtered the slice before so to its end; 0 if it
+    /// did not, or if there is no such stage.
     @_noLocks @_noAllocation
     @inlinable package func channelsAtRest(_ stage: Int) -> Int {
         guard stage >= 0 && stage < stageCount else { return 0 }

@@ -48,7 +48,7 @@ public struct TempoFinder: Sendable {
     private mutating func update(_ now: Double) {
         guard onsets.count >= 5 else { return }
         let recent = onsets.map { ($0.time, $0.weight * RenderMath.exp2((($0.time - now) / 3))) }
-        // How well attacks follow on each other after a time, in steps of half a percent.
+        // For each period, in steps of half a percent: a number that says how well attacks follow on each other after it.
         let (shortest, longest) = (60 / range.upperBound, 60 / range.lowerBound)
         let count = max(2, Int(RenderMath.log2(longest / shortest) * 140) + 1)
         let periods = (0..<count).map { shortest * RenderMath.exp2(Double($0) / 140) }

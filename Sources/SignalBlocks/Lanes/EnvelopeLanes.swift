@@ -5,7 +5,7 @@
 /// Each segment lasts its time to the frame, from whatever level it begins, on the curves of an `Envelope`: with `x` from 0 to 1 over
 /// the segment, `from + (goal - from) (1 - exp(-c x)) / (1 - exp(-c))`, where `c` is 1.5 in the attack and 5 in decay and release.
 public struct EnvelopeLanes: BitwiseCopyable, Sendable {
-    /// The settings of eight envelopes. They are asked for when a segment begins.
+    /// The settings of eight envelopes. An envelope reads them when a segment begins.
     public struct Times: BitwiseCopyable, Sendable {
         /// Seconds from the beginning to the level 1.
         public var attack: Lanes

@@ -47,7 +47,7 @@ public struct StateVariableLanes: BitwiseCopyable, Sendable {
 
     /// Returns a frame, and goes on.
     ///
-    /// - Parameter sound: What goes in.
+    /// - Parameter sound: The samples that go in.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public mutating func next(_ sound: Lanes) -> Outputs {
         let rest = sound - second
@@ -83,7 +83,7 @@ public struct OnePoleLanes: BitwiseCopyable, Sendable {
 
     /// Returns a frame of the low-pass, and goes on. What it takes away is the high-pass: `sound - filter.next(sound)`.
     ///
-    /// - Parameter sound: What goes in.
+    /// - Parameter sound: The samples that go in.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public mutating func next(_ sound: Lanes) -> Lanes {
         let change = part * (sound - memory)

@@ -29,7 +29,7 @@ public struct LFOLanes: BitwiseCopyable, Sendable {
     ///
     /// - Parameters:
     ///   - shape: The form.
-    ///   - turns: The way to the next value, in turns, up to 32: frequency / sample rate, for one that is asked for in every frame.
+    ///   - turns: The way to the next value, in turns, up to 32: frequency / sample rate, if you ask for a value in every frame.
     ///   - seed: The numbers from which random ones are made, other than 0: `VoiceNotes.seed`.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public mutating func next(_ shape: Shape, turns: Lanes, seed: PhaseLanes = PhaseLanes(repeating: 1)) -> Lanes {

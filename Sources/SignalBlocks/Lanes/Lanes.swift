@@ -45,7 +45,7 @@ public enum LaneMath {
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public static func abs(_ x: Lanes) -> Lanes { value(bits(x) & 0x7FFF_FFFF) }
 
-    /// Returns the numbers of one lane where a condition holds, and those of another elsewhere.
+    /// Returns the first numbers in the lanes where a condition holds, and the second ones in the others.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public static func select(_ yes: Lanes, _ no: Lanes, where mask: LaneMask) -> Lanes {
         no.replacing(with: yes, where: mask)
@@ -115,7 +115,7 @@ extension SIMD8: LaneSound where Scalar == Float {
 }
 
 extension InlineArray: LaneSound where Element == Lanes {
-    /// As many channels as the array has elements.
+    /// The number of elements of the array.
     @inlinable public static var channelCount: Int { count }
 
     /// Returns the samples for a channel.

@@ -11,7 +11,7 @@
     /// Allocates.
     ///
     /// - Parameters:
-    ///   - count: How many numbers are added up, 1 or more.
+    ///   - count: The number of numbers that are added up, 1 or more.
     ///   - rest: The number that is there before the first one.
     /// - Precondition: `count` times any number that comes is an `Int64`.
     public init(count: Int, rest: Int64) {

@@ -2,7 +2,7 @@
 ///
 /// Before the first number all are as high as the `rest`.
 @safe public struct SlidingMinimum: ~Copyable, Sendable {
-    /// Of the present block the numbers so far; behind them of the block before the lowest from there to its end.
+    /// The numbers of the present block so far. Behind them stand, for the block before, the lowest from each place to its end.
     @usableFromInline let values: AlignedMemory<Float>
     @usableFromInline let count: Int
     private let rest: Float
@@ -13,7 +13,7 @@
     /// Allocates.
     ///
     /// - Parameters:
-    ///   - count: How many numbers are looked at, 1 or more.
+    ///   - count: The number of numbers that are looked at, 1 or more.
     ///   - rest: The number that is there before the first one.
     public init(count: Int, rest: Float) {
         demand(count >= 1, "SlidingMinimum: a count of \(count); it must be 1 or more")

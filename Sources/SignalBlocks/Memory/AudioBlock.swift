@@ -103,7 +103,7 @@ extension AudioBlock {
         }
     }
 
-    /// Returns one channel, to read.
+    /// Returns one channel, to read in a loop. ``array(_:)`` returns a copy that has all that an array has.
     @_lifetime(borrow self)
     @_noLocks @_noAllocation
     @inlinable public func samples(_ channel: Int) -> Samples {

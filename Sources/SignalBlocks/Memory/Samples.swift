@@ -1,4 +1,5 @@
-/// The samples of one channel, to read.
+/// The samples of one channel, to read in a loop over ``indices``. (`AudioBlock.array(_:)` returns an array, which has `max()` and
+/// the like.)
 ///
 /// A `Samples` is to reading what `MutableSpan<Float>` is to writing. It exists because Swift 6.3 lets an annotated
 /// (`@_noLocks`) function hold a `MutableSpan` but not a `Span` that it got from a borrowed view.

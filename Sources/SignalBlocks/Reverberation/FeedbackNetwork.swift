@@ -191,7 +191,8 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - settings: The settings that are reached at the end of the block.
-    ///   - fade: How far the fade to other delays is at the start and at the end of it, 0…1. Not all lines fade at once.
+    ///   - fade: The part of the fade to other delays that is over at the start and at the end of the block, 0…1. Not all
+    ///     lines fade at once.
     @_noLocks @_noAllocation
     package mutating func begin(_ settings: Settings, fade: (start: Float, end: Float)) {
         let isSame =

@@ -74,7 +74,7 @@ extension Signal {
     ///
     /// - Parameters:
     ///   - echo: The samples that have come out of the line, from `start` on.
-    ///   - round: The same samples behind the filter of the loop.
+    ///   - round: Those samples, after they have passed the filter of the loop.
     ///   - gains: From `feedback` on the share of `round` that goes in again, from `mix` on the share of `echo` that is
     ///     heard, frame by frame.
     ///   - samples: The samples that come in, from `first` on, which are replaced by those that are heard.

@@ -13,7 +13,7 @@ package struct HeadTable: ~Copyable, Sendable {
         package var direction: SIMD3<Double>
         package var left: [Float]
         package var right: [Float]
-        /// How much later the right response begins besides, in frames.
+        /// The frames by which the right response begins later, besides the zeros that it holds.
         package var delay = 0.0
 
         package init(direction: SIMD3<Double>, left: [Float], right: [Float], delay: Double = 0) {

@@ -21,7 +21,7 @@ package struct MinimumPhase: ~Copyable {
     /// - Parameters:
     ///   - response: The samples.
     ///   - taps: The number of samples of the filter.
-    ///   - levels: What is made of its levels before.
+    ///   - levels: The correction of its levels, which comes first.
     package mutating func filter(_ response: [Float], taps: Int, levels: HeadLevels) -> [Float] {
         var (re, im) = spectrum(response)
         var largest: Float = 0

@@ -1,11 +1,11 @@
-/// The time that the sound of a moving source is under way: what is heard now set out when the source was elsewhere.
+/// The time that the sound of a moving source is under way: the sound that is heard now set out when the source was elsewhere.
 ///
-/// Every 64 frames the arrival of the sound that sets out is noted. What arrives now set out between two of them; so the pitch is
-/// that of Doppler's formula for a source that moves, also while the motion changes.
+/// Every 64 frames the path notes when the sound that sets out will arrive. The sound that arrives now set out between two such
+/// notes; so the pitch is that of Doppler's formula for a source that moves, also while the motion changes.
 package struct SoundPath: ~Copyable, Sendable {
-    /// The frame of arrival of what sets out in each block, less 64 frames for each block.
+    /// For each block the frame at which its sound arrives, less 64 frames for each block.
     private let ways: AlignedMemory<Double>
-    /// How fast the listener came nearer at each, as a part of the speed of sound.
+    /// For each block the speed at which the listener came nearer, as a part of the speed of sound.
     private let approaches: AlignedMemory<Double>
     private let mask: Int
     private let longest: Double

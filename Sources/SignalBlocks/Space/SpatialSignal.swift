@@ -168,7 +168,7 @@ package struct SpatialSignal: ~Copyable, Sendable {
         ears.aim(table, place, share: share, taps: taps, isBegun: isBegun)
     }
 
-    /// Hears the sound at an ear: 0, which is also that of someone who has one ear only, or 1.
+    /// Hears the sound at an ear: 0 (left, or the only one) or 1.
     @_noLocks @_noAllocation
     package mutating func hear(ear: Int, from a: Double, to b: Double, _ part: Part) {
         line.read(

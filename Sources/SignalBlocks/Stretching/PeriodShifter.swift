@@ -190,12 +190,12 @@ public struct PeriodShifter: ~Copyable, Sendable {
         return exact
     }
 
-    /// Returns how much older the place should be at which the sound is most alike: the step of Gauss and Newton, half a
+    /// Returns the frames by which the place at which the sound is most alike is older: the step of Gauss and Newton, half a
     /// frame at most.
     ///
     /// - Parameters:
     ///   - newest: The newest of the frames that are compared.
-    ///   - distance: How much older than those the place is.
+    ///   - distance: The frames by which the place is older than those.
     @_noLocks @_noAllocation
     private mutating func correction(_ newest: Int, _ distance: Double) -> Double {
         var place = Int(-distance)

@@ -138,10 +138,10 @@ struct StretchAttacks: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - middle: The middle of the block, in the line.
-    ///   - exact: The same, between two frames.
+    ///   - exact: That middle, with its fraction of a frame.
     ///   - pace: The frames of the line in a frame of output.
     ///   - power: The power of each bin in the block before.
-    /// - Returns: How much later than in the line the attack of the block is in the output block, and the row of its powers
+    /// - Returns: The frames by which the attack is later in the output block than in the line, and the row of its powers
     ///   for ``isNew(_:_:_:)``; `nil` if there is none.
     @_noLocks @_noAllocation
     mutating func advance(
@@ -185,7 +185,7 @@ struct StretchAttacks: ~Copyable, Sendable {
 struct StretchAttack: BitwiseCopyable, Sendable {
     /// The frame of the line.
     var place = 0
-    /// How far it is from the middle of the present block of output.
+    /// The distance from the middle of the present block of output.
     var out = 0.0
     /// Indicates whether it is in the present block, or has been.
     var hasBegun = false

@@ -21,7 +21,7 @@ struct StretchTone: Sendable, BitwiseCopyable {
     ///
     /// - Parameters:
     ///   - planes: The real parts of the spectrum, of more than 24 bins.
-    ///   - stride: Where the imaginary parts begin.
+    ///   - stride: The place at which the imaginary parts begin.
     @_noLocks @_noAllocation
     init(takenOutOf planes: UnsafeMutablePointer<Float>, stride: Int) {
         var (loudest, place): (Float, Int) = (0, 0)
@@ -58,7 +58,7 @@ struct StretchTone: Sendable, BitwiseCopyable {
     ///
     /// - Parameters:
     ///   - planes: The spectrum, turned.
-    ///   - stride: Where the imaginary parts begin.
+    ///   - stride: The place at which the imaginary parts begin.
     ///   - turnRe: The real part of the tone's turn.
     ///   - turnIm: The imaginary part.
     @_noLocks @_noAllocation

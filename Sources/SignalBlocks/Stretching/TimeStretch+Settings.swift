@@ -1,5 +1,5 @@
 extension TimeStretch {
-    /// How a sound is changed: numbers, or glides from frame to frame.
+    /// The changes that a sound gets: numbers, or glides from frame to frame.
     public struct Settings: Sendable, BitwiseCopyable {
         let rateGlide: Glide
         let rateFactor: Double

@@ -61,7 +61,7 @@ struct ComplexFFT: ~Copyable, Sendable {
         return length % 3 == 0 ? 3 : 5
     }
 
-    /// How far a transform is that is made pass by pass.
+    /// The state of a transform that is made pass by pass.
     struct Progress: Sendable {
         fileprivate var length = 1
         fileprivate var stride = 4

@@ -14,7 +14,7 @@ struct sofa_header {
     uint64_t mark;
     int32_t code;
     uint32_t receivers, directions, length;
-    /// How many numbers follow: the sample rates, the places, the responses, the delays.
+    /// The numbers that follow: of sample rates, places, responses and delays.
     uint32_t rates, places, samples, delays;
 };
 

@@ -18,7 +18,7 @@ import time
 import jack
 import numpy
 
-# Where an ordinary user may not lock memory libjack complains, among what is said here.
+# libjack complains through this function if the user may not lock memory.
 jack.set_error_function(lambda text: None)
 client = jack.Client("peer", no_start_server=True)
 rate = client.samplerate
@@ -142,7 +142,7 @@ def frames(path, seconds):
     with client:
         end = time.time() + float(seconds)
         while time.time() < end:
-            # What was read quickly: in between the machine may have done something else.
+            # Only a quick reading counts: in between the machine may have done something else.
             before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
             frame = client.frame_time
             after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)

@@ -130,7 +130,7 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
-    @Test("What nobody listens to stays in the port, for drain() or the first listener")
+    @Test("Messages without a listener stay in the port, for drain() or the first listener")
     func nobody() async throws {
         let box = Box()
         for number in 0..<10 { box.port.send(number) }

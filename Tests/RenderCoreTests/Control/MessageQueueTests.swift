@@ -120,7 +120,7 @@ import Testing
         await #expect(throws: MessageQueueFull.self) { try await renderer.messages.perform { _ in } }
     }
 
-    @Test("A renderer that goes leaves nobody waiting and keeps nothing")
+    @Test("A renderer that goes leaves no thread waiting and keeps nothing")
     func rendererGoes() async throws {
         let lives = Lives()
         let (ran, completed) = (Record<Int>(), Record<Int>())

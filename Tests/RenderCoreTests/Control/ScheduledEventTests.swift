@@ -34,7 +34,7 @@ import Testing
         #expect(renderer.values(400, cycle: cycle) == expected(400, [(100, 1), (101, 2), (350, 3)]))
     }
 
-    @Test("A time that somebody added to is exact, on either clock")
+    @Test("A time after an addition is exact, on either clock")
     func addedTimes() throws {
         let probe = GlideProbe(0, glide: .none)
         let renderer = try probe.renderer(sampleRate: 1000)

@@ -58,7 +58,7 @@ import Testing
         #expect(await becomesTrue { hasUsualEffect(SIGINT) && hasUsualEffect(SIGTERM) })
     }
 
-    @Test("Signals that follow each other at once are one request: the later ones end nothing else, and kill nobody")
+    @Test("Signals that follow each other at once are one request: the later ones end nothing else, no process either")
     func burst() async throws {
         let (first, second) = (try output(), try output())
         let run = Task { try await first.run(for: .seconds(600)) }

@@ -60,7 +60,7 @@ import Testing
         #expect(renderer.sampleTime == 50)
     }
 
-    @Test("Time stamps follow the samples, and the context knows that nobody waits")
+    @Test("Time stamps follow the samples, and the context knows that no device waits")
     func timeStamps() throws {
         let stamps = Record<[Int64]>()
         let offline = Record<Bool>()

@@ -91,7 +91,7 @@ import Testing
         #expect(parallel.workerCount == 2)
     }
 
-    @Test("It pays or it does not: the same samples, and nobody is woken for little")
+    @Test("It pays or it does not: the same samples, and no thread is woken for little")
     func worthwhile() throws {
         let parallel = try parallel(4, workers: 2, worthwhile: .max)
         let expected = render(try serial(4), frames: 5000, cycles: [64], isOffline: true)

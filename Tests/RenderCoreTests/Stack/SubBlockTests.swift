@@ -56,7 +56,7 @@ import Testing
         #expect(result.faults == 0)
     }
 
-    @Test("The same with gains", arguments: 1...3, 1...3)
+    @Test("Gains in parts of a slice are those of the whole slice", arguments: 1...3, 1...3)
     func mixGainsIntoAround(around: Int, inside: Int) throws {
         let result = try renderSlice { context in
             context.push([9, 9, 9, 9])

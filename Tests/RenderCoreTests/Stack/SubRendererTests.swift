@@ -143,7 +143,7 @@ import Testing
         for renderer in renderers { renderer.removeLoop() }
     }
 
-    @Test("An inner renderer that somebody else drives is silent here, and that is a fault of it")
+    @Test("An inner renderer that another output drives is silent here, and that is a fault of it")
     func driven() async throws {
         let busy = Shared<Renderer?>(nil)
         let inner = try Renderer(layout: smallLayout) { context in

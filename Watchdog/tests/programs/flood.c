@@ -13,7 +13,7 @@
 
 enum { PAGES = 4096, PAGE = 4096 };
 static int cycles, violations, ways;
-static char *pages;   // the same 16 MB at many addresses
+static char *pages;   // 16 MB, mapped at many addresses
 static size_t page_count;
 
 __attribute__((noinline)) static void by_way(unsigned way, int steps) {

@@ -22,7 +22,7 @@ double sysinfo(int count, ...) {
 struct mixed uname(struct mixed a, struct two b) { return (struct mixed){a.number + b.x, a.count + (long)b.y}; }
 struct two getrlimit(struct two a, _Complex double b) { return (struct two){a.x + __real__ b, a.y + __imag__ b}; }
 
-// Of a family that is watched whoever has it, and called so that its end is seen.
+// The watchdog watches this family in every library; the call is made so that its end is seen.
 double swift_allocObject(double a, double b) { return a - b; }
 long double swift_allocError(double a) { return (long double)a + 1; }
 struct two swift_allocBox(struct two a) { return (struct two){a.y, a.x}; }

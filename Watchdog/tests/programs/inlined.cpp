@@ -1,4 +1,4 @@
-// What is inlined into a C++ program, from the system's headers and from a header of its own, for the command's tests.
+// For the command's tests: a C++ program with code inlined from the system's headers and from a header of its own.
 #include "../../rtwatch.h"
 #include "inlined.h"
 

@@ -146,7 +146,7 @@ int main(int argc, char **argv) {
         audio(NULL);
         _exit(0);
     }
-    if (has("sealed")) {   // what the watchdog starts for itself it starts here
+    if (has("sealed")) {   // the watchdog starts here what it starts for itself
         rtwatch_cycle_begin("first", 0);
         rtwatch_cycle_end();
     }

@@ -47,7 +47,7 @@ def check(example):
 
     words(run)
 
-    # What was played is in the file, whole, from its first frame on.
+    # The file has all that was played, from the first frame on.
     played = folder / "played.raw"
     text = run("--device", "file", "--seconds", 2, "--period", 128, "--periods", 16, status=ZERO_OR_LATE)
     samples = array.array("f", played.read_bytes())

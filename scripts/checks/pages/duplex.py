@@ -33,7 +33,7 @@ def recorded(path, channels):
 
 
 def check(example):
-    # Without anybody who plays into it: the tone alone, on both sides.
+    # If no program plays into it: the tone alone, on both sides.
     left, right = example.offline(2, "--save", "copy.wav")
     assert left == right and (left, right) == read(example.folder / "copy.wav")
     assert abs(level(left[24_000:72_000], 440) + 20) < 0.01

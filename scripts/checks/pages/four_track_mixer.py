@@ -42,7 +42,7 @@ def check(example):
         sides = [side[48_000:72_000] for side in read(folder / "live.wav")]
         return text, [[level(side, frequency) for frequency in TONES] for side in sides]
 
-    # Where nobody looks at a screen each change is a line.
+    # Without a screen each change is a line.
     text, (left, right) = live("2m3<<<<<<<<<<")
     assert "2 700: -3.0 dB, C, silent" in text and "3 1100: -3.0 dB, L100\n" in text, text
     assert "\x1b" not in text, text
@@ -129,7 +129,7 @@ def is_seen(example, names):
 
     typist = start()
     typist.waits_for(lambda screen: "▶ 1 400 " in screen[2] and "█" in screen[2][50:], "the first track")
-    # What is read may end in the middle of a picture.
+    # The bytes read so far may end in the middle of a picture.
     typist.waits_for(
         lambda screen: all(f"{track} {name.split('.')[0]} " in screen[track + 1] for track, name in enumerate(names, 1))
         and "mix" in screen[7] and any("Ctrl-C end" in line for line in screen), "the tracks, the mix and the keys")

@@ -64,7 +64,7 @@ def check(example):
     write(folder / "voice.wav", sing(notes, 10, -40))
     points, text = score("--voice", "voice.wav", "--seconds", 10, *song)
     assert points == 0 and "0 notes on key" in text and "40" in text, text
-    # Nobody sings, and what only hisses does not either.
+    # Silence is no singing, and a hiss is none either.
     points, text = score("--voice", "nothing.wav", "--seconds", 10, *song)
     assert points == 0 and "Nobody sang" in text, text
     noise = random.Random(1)

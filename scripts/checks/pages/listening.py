@@ -84,7 +84,7 @@ class Example:
         out, err = self.cut("--output", "clock", "--seconds", "60", "--save", "cut.wav", *arguments, times=2)
         assert " faults" not in out, out
         assert len(read(self.folder / "cut.wav")[0]) > 4_000
-        assert "\r" not in err, "meters are drawn although nobody looks"
+        assert "\r" not in err, "meters are drawn although there is no screen"
 
     def file_is_whole_after_ctrl_c(self, *arguments, **options):
         """Stops it while it writes a file that would take hours."""
@@ -171,7 +171,7 @@ class Picture:
 
 
 class Typist:
-    """Somebody at a terminal of 24 lines, in which a program runs."""
+    """Types and reads at a terminal of 24 lines, in which a program runs."""
 
     def __init__(self, path, *arguments, cwd):
         self.keyboard, other = pty.openpty()

@@ -49,7 +49,7 @@ def check(example):
     example.run("--tempo", 1, status=2, says="from 10 to 600")
     example.run("one.wav", "two.wav", status=1, says="one.wav")
     example.run("--skip", 1, status=2, says="--skip needs --output file:PATH")
-    # A day that nobody wants to wait for: nothing has been written yet.
+    # A day is longer than this check waits: nothing has been written yet.
     example.file_is_whole_after_ctrl_c("--skip", "900000", size=0)
 
 
@@ -100,7 +100,7 @@ def follow(example):
         # Nothing rolls, nothing ticks.
         heard, _ = session.hear(RATE, hear=port, freewheel=True)
         assert not any(heard)
-        # Nobody leads: its own tempo from frame 0 of the piece on, here from the middle of it.
+        # No other program leads: its own tempo from frame 0 of the piece on, here from the middle of it.
         heard, cycles = session.hear(4 * RATE, hear=port, freewheel=True, roll=100_003)
         on_the_beats(heard, cycles, 90, 3)
         # Another program leads, in whole ticks.

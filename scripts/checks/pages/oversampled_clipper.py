@@ -1,10 +1,10 @@
-"""What the clipper folds back: less at four times the rate, less still at eight times."""
+"""Checks the harmonics that the clipper folds back: less at four times the rate, less still at eight times."""
 
 import re
 
 from listening import Picture, level, read, same_frames
 
-# Where the odd harmonics of 5 kHz come to lie that have no place below 24 kHz: the fifth at 23 kHz, and so on.
+# The odd harmonics of 5 kHz that have no place below 24 kHz fold back to these: the fifth to 23 kHz, and so on.
 FOLDED = range(1_000, 24_000, 2_000)
 TRUE = (5_000, 15_000)
 
@@ -19,7 +19,7 @@ def check(example):
     assert -19 < levels[1] < -17, f"plain: {levels[1]} dB"
     assert levels[4] < -40, f"four times: {levels[4]} dB"
     assert levels[8] < -59, f"eight times: {levels[8]} dB"
-    # What it measures itself is the same, and stands in the picture: red lines as high as that.
+    # It measures these levels itself too, and draws them: red lines as high as that.
     text = example.run("--drive", 20, "--compare", "aliasing.png")
     measured = [float(number) for number in re.findall(r"× *:? ?.*? has (-[\d.]+) dB", text)]
     assert all(abs(a - b) < 0.1 for a, b in zip(measured, levels.values())) and len(measured) == 3, (measured, levels)

@@ -38,7 +38,7 @@ def check(example):
     assert set(Picture(folder / "half.png").column(three)[TOP:BOTTOM + 1]) != {BLACK}
     example.run(says="picture.png")
     assert (folder / "picture.png").stat().st_size < 80_000
-    # What is no sound at all, or hardly, is drawn as well.
+    # It also draws files that hold no sound at all, or hardly any.
     for samples in ([], [0.5], [math.nan, math.inf, -math.inf, 1e30] * 100):
         write(folder / "odd.wav", samples)
         example.run("odd.wav", "--output", "file:odd.png", says="pixels")

@@ -74,7 +74,7 @@ def keeps_to_time(example):
 
 
 def comes_by_socket(example):
-    """Somebody sends on the loopback device, and keys turn the bass up meanwhile."""
+    """A peer sends on the loopback device, and keys turn the bass up meanwhile."""
     process = subprocess.Popen(
         [example.path, "--input=socket:0", "--output=clock", "--save=heard.wav"], cwd=example.folder,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -24,7 +24,7 @@ def check(example):
     # It is odd: the tone that it makes itself has its third harmonic, and no second.
     tone = example.offline(1)[0]
     assert level(tone, 660) > -40 and level(tone, 440) < -100, f"{level(tone, 660)} and {level(tone, 440)} dB"
-    # What comes in, of which there is nothing here.
+    # The live input, which is silent here.
     assert not any(example.offline(1, "--input", "live")[0])
     example.run("--input", "moon", status=2, says="it must be live")
     example.run("--input", "live", "ramp.wav", status=2, says="without a file")

@@ -30,7 +30,7 @@ def check(example):
     # The bass is mono and its first note is 55 Hz: on both sides, behind the delay's dry part (0.7).
     for side in flow:
         assert -20 < level(side[:24_000], 55) < -8, f"the bass: {level(side[:24_000], 55)} dB"
-    # The same from files of one's own, in other formats: a tone of 1 kHz passes the band-pass as it is.
+    # It plays a user's own files in other formats, too: a tone of 1 kHz passes the band-pass as it is.
     subprocess.run(
         ["sox", "-n", "-r", "44100", "-b", "24", "tone.flac", "synth", "3", "sine", "1000", "vol", "-12dB"], cwd=folder,
         check=True)
