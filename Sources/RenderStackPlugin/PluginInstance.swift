@@ -341,9 +341,11 @@ internal import SignalBlocks
         let isAtRest = part == (isOn ? 1 : 0)
         let hasPast = pastLength > 0
         if hasPast {
+            let first = min(count, pastLength - pastPlace)
             for channel in 0..<counts.inputs {
                 let line = unsafe past + channel * pastLength
-                for i in 0..<count { unsafe line[(pastPlace + i) % pastLength] = inputs[channel][i] }
+                unsafe (line + pastPlace).copySamples(from: inputs[channel], count: first)
+                unsafe line.copySamples(from: inputs[channel] + first, count: count - first)
             }
         }
         if !(isAtRest && isOn) {
