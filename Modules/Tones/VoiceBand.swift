@@ -124,9 +124,7 @@ struct VoiceBand: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private mutating func count() {
-        sounding = 0
-        if ensemble.liveCount == 0 { return }
-        for index in slots.indices where !ensemble.isFree(index) && ensemble.fadeLeft(index) < 0 { sounding &+= 1 }
+        sounding = ensemble.soundingCount
         most = max(most, sounding)
     }
 

@@ -42,7 +42,7 @@ struct SFZRegion {
     private var loopEnd = -1
 
     init() {
-        home.filterLowers = false
+        home.isSoundFont = false
         (values[36], values[38]) = (-12_000, -12_000)
         values[26] = -12_000
     }
