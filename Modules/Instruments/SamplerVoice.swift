@@ -50,6 +50,8 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     private var level: Float = 0
     private var sides: SIMD4<Float> = .zero
     private var cutoff: Float = 13_500
+    /// The cents between which the cutoff is held: 20 Hz and 20 kHz in a SoundFont.
+    private var cutoffs: (low: Float, high: Float) = (1_500, 13_500)
     private var k: Float = 1
     private var steps: (modulation: Float, vibrato: Float) = (0, 0)
     private var toPitch: (lfo: Float, vibrato: Float, envelope: Float) = (0, 0, 0)
@@ -142,6 +144,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         toCutoff = (Self.held(v[10], 12_000), Self.held(v[11], 12_000))
         toVolume = Self.held(v[13], 960) * 0.016_609_640
         mostMoved = home.isSoundFont ? 0 : .infinity
+        cutoffs = home.isSoundFont ? (1_500, 13_500) : (-20_000, 20_000)
         steps = (
             Self.hertz(v[22] < -16_000 ? -16_000 : v[22] > 4_500 ? 4_500 : v[22]) / rate,
             Self.hertz(v[24] < -16_000 ? -16_000 : v[24] > 4_500 ? 4_500 : v[24]) / rate
@@ -202,13 +205,14 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
             let octaves = Double(pitch) * (1 / 1_200) + ratio
             place.step = octaves > 6 ? 64 &<< 32 : Int64(RenderMath.exp2(octaves < -31 ? -31 : octaves) * 0x1p32)
         }
-        let centsOfFilter = cutoff + wave * toCutoff.lfo + bent * toCutoff.envelope
+        let wanted = cutoff + wave * toCutoff.lfo + bent * toCutoff.envelope
+        let centsOfFilter = wanted < cutoffs.low ? cutoffs.low : wanted > cutoffs.high ? cutoffs.high : wanted
         sweeps = false
         if centsOfFilter != lastCutoff {
             sweeps = lastCutoff < .infinity
             lastCutoff = centsOfFilter
             let rate = Float(sampleRate)
-            let hertz = Self.hertz(Self.held(centsOfFilter, 20_000))
+            let hertz = Self.hertz(centsOfFilter)
             g = RenderMath.tan(.pi * (hertz < 5 ? 5 : hertz > 0.45 * rate ? 0.45 * rate : hertz) / rate)
         }
         // The gains at the end of the cell.
