@@ -40,6 +40,8 @@ def check(example):
         [(0.3, 0x90, 69, 127), (0.9, 0x80, 69, 0), (1.5, 0x90, 81, 127), (2.1, 0x80, 81, 0)], microseconds=600_000))
     text = example.run("song.mid", "--font", "sine.sf2", "--dry", "--output", "file:a.wav", says="2 notes")
     assert "its piano roll" in text and (folder / "a.png").read_bytes()[1:4] == b"PNG"
+    (folder / "held.mid").write_bytes(fonts.midi([(0, 0x90, 69, 127)]))
+    example.run("held.mid", "--font", "sine.sf2", "--output", "file:held.wav", "--seconds", 1, says="1 notes, 1 tracks, 0.0 s")
     left, right = read(folder / "a.wav")
     assert len(left) == round(5.1 * RATE), len(left)
     for frame in (round(0.3 * RATE), round(1.5 * RATE)):
