@@ -26,6 +26,12 @@ struct PianoRoll: Sendable {
             default: break
             }
         }
+        // Notes that no message ends last as long as the song.
+        for (place, begins) in open {
+            for begin in begins {
+                notes.append(Note(channel: place >> 7, key: place & 127, seconds: begin...max(begin, duration)))
+            }
+        }
         self.notes = notes.sorted { $0.seconds.lowerBound < $1.seconds.lowerBound }
         let all = notes.filter { $0.channel != 9 }.map(\.key)
         keys = max(0, (all.min() ?? 48) - 2)...min(127, (all.max() ?? 72) + 2)

@@ -52,7 +52,8 @@ do {
     }
     synth.volume.value = Float(options["volume"])
     let roll = PianoRoll(messages, duration: file.duration)
-    print("\(options.files.first ?? Song.title): \(roll.count) notes, \(file.tracks.count) tracks, \(file.duration) s")
+    let seconds = (file.duration * 100).rounded() / 100
+    print("\(options.files.first ?? Song.title): \(roll.count) notes, \(file.tracks.count) tracks, \(seconds) s")
 
     let isDry = options.has("dry")
     let output = MIDIOutput(name: "song")

@@ -102,12 +102,12 @@ struct SamplerEnvelope: BitwiseCopyable, Sendable {
     ///
     /// - Parameters:
     ///   - times: The times.
-    ///   - range: Decibels from 1 to 0, by which an amplitude in the attack is turned into a value; 0 if it need not.
+    ///   - range: Decibels from 1 to 0, by which an amplitude in the attack is turned into a value.
     @_noLocks @_noAllocation
     mutating func release(_ times: Times, range: Float) {
         if section == .release || section == .over { return }
         var value = value(times)
-        if section == .attack && range > 0 {
+        if section == .attack {
             value = value > 0 ? 1 + 20 * RenderMath.log10(value) / range : 0
             if value < 0 { value = 0 }
         }

@@ -50,11 +50,15 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     private var level: Float = 0
     private var sides: SIMD4<Float> = .zero
     private var cutoff: Float = 13_500
+    /// The cents between which the cutoff is held: 20 Hz and 20 kHz in a SoundFont.
+    private var cutoffs: (low: Float, high: Float) = (1_500, 13_500)
     private var k: Float = 1
     private var steps: (modulation: Float, vibrato: Float) = (0, 0)
     private var toPitch: (lfo: Float, vibrato: Float, envelope: Float) = (0, 0, 0)
     private var toCutoff: (lfo: Float, envelope: Float) = (0, 0)
     private var toVolume: Float = 0
+    /// log₂ of the most that the wave and the envelope together add: in a SoundFont no wave makes a note louder than its peak.
+    private var mostMoved: Float = 0
     /// log₂ of frames of the sample for each frame, at 0 cents.
     private var ratio = 0.0
     /// The ratio that was computed last from cents, which change seldom.
@@ -129,7 +133,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         k = RenderMath.amplitude(decibels: -resonance)
         // A factor of 10^(-1/200) is 2^-0.01661.
         level = -0.016_609_640 * attenuation + 0.166_096_4 * home.boost + RenderMath.log2(gain)
-        if home.filterLowers { level -= resonance * 0.083_048_2 }
+        if home.isSoundFont { level -= resonance * 0.083_048_2 }
         let place = (Self.held(v[17], 500) + 500) * (0.25 / 1_000)
         let (reverb, chorus) = (v[16] * 0.001, v[15] * 0.001)
         sides = SIMD4(
@@ -139,6 +143,8 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         toPitch = (Self.held(v[5], 12_000), Self.held(v[6], 12_000), Self.held(v[7], 12_000))
         toCutoff = (Self.held(v[10], 12_000), Self.held(v[11], 12_000))
         toVolume = Self.held(v[13], 960) * 0.016_609_640
+        mostMoved = home.isSoundFont ? 0 : .infinity
+        cutoffs = home.isSoundFont ? (1_500, 13_500) : (-20_000, 20_000)
         steps = (
             Self.hertz(v[22] < -16_000 ? -16_000 : v[22] > 4_500 ? 4_500 : v[22]) / rate,
             Self.hertz(v[24] < -16_000 ? -16_000 : v[24] > 4_500 ? 4_500 : v[24]) / rate
@@ -199,24 +205,26 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
             let octaves = Double(pitch) * (1 / 1_200) + ratio
             place.step = octaves > 6 ? 64 &<< 32 : Int64(RenderMath.exp2(octaves < -31 ? -31 : octaves) * 0x1p32)
         }
-        let centsOfFilter = cutoff + wave * toCutoff.lfo + bent * toCutoff.envelope
+        let wanted = cutoff + wave * toCutoff.lfo + bent * toCutoff.envelope
+        let centsOfFilter = wanted < cutoffs.low ? cutoffs.low : wanted > cutoffs.high ? cutoffs.high : wanted
         sweeps = false
         if centsOfFilter != lastCutoff {
             sweeps = lastCutoff < .infinity
             lastCutoff = centsOfFilter
             let rate = Float(sampleRate)
-            let hertz = Self.hertz(Self.held(centsOfFilter, 20_000))
+            let hertz = Self.hertz(centsOfFilter)
             g = RenderMath.tan(.pi * (hertz < 5 ? 5 : hertz > 0.45 * rate ? 0.45 * rate : hertz) / rate)
         }
         // The gains at the end of the cell.
         var next = volume
         next.advance(cell, volumeTimes)
         var aimed = next.value(volumeTimes)
-        var octaves = level + wave * toVolume
+        var moved = wave * toVolume
         if !next.rises {
-            octaves -= (1 - aimed) * (Self.range * 0.166_096_4)
+            moved -= (1 - aimed) * (Self.range * 0.166_096_4)
             aimed = next.isOver ? 0 : 1
         }
+        let octaves = level + (moved < mostMoved ? moved : mostMoved)
         if fade.left >= 0 {
             aimed *= fade.left > cell ? (fade.left - cell) / fade.length : 0
         }
@@ -245,7 +253,8 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     private mutating func endNow() {
         isEnding = false
         volume.release(volumeTimes, range: Self.range)
-        modulation.release(modulationTimes, range: 0)
+        // What its attack does to pitch and filter follows a curve of 48 dB (`SamplerChannel.convex`): it goes on from there.
+        modulation.release(modulationTimes, range: 48)
         if loopsUntilRelease { place.loops = false }
     }
 

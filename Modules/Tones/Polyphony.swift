@@ -41,7 +41,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     ///   - keys: An input that plays it.
     ///   - score: Notes that it plays by itself.
     ///   - controllers: The controllers that set parameters, each for the notes of its channel.
-    ///   - bendRange: Semitones of the wheel, either way.
+    ///   - bendRange: Semitones of the wheel, either way: -128…128.
     ///   - name: The name in faults and statistics.
     /// - Precondition: The numbers are in range, and all fields of the voice are of eight lanes.
     public init(
@@ -49,7 +49,8 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         controllers: [VoiceController<Voice.Parameters>] = [], bendRange: Float = 2, name: String = "\(Voice.self)"
     ) {
         demand((1...4096).contains(voices), "Polyphony: \(voices) voices; it must be 1…4,096")
-        demand(bendRange.isFinite, "Polyphony: a wheel of \(bendRange) semitones; it must be a finite number")
+        demand(
+            abs(bendRange) <= 128, "Polyphony: a wheel of \(bendRange) semitones; it must be -128…128")
         let problem = Voice.problem
         demand(problem == nil, problem ?? "")
         voiceCount = voices
@@ -98,7 +99,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     /// Begins a note. From any thread.
     ///
     /// - Parameters:
-    ///   - note: The note in semitones, fractions included: 69 is the A of 440 Hz.
+    ///   - note: The note in semitones, fractions included: 69 is the A of 440 Hz. It is held to -128…256.
     ///   - velocity: 0…1.
     ///   - values: Values of its own for some parameters; the others follow the parameters of all.
     ///   - time: The time at which it begins.
@@ -109,7 +110,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         at time: RenderTime = .immediately
     ) -> VoiceID? {
         let id = VoiceID(number: lastVoice.wrappingAdd(1, ordering: .relaxed).newValue)
-        var command = VoiceCommand(.play, id.number, note.isNaN ? 69 : note)
+        var command = VoiceCommand(.play, id.number, note.isNaN ? 69 : max(-128, min(note, 256)))
         command.velocity = velocity > 0 ? min(velocity, 1) : 0
         for (parameter, value) in values { command.own[parameter.rawValue] = held(value, parameter) }
         return player.commands.send(command, at: time) ? id : nil
@@ -129,11 +130,12 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     ///
     /// - Parameters:
     ///   - voice: The voice.
-    ///   - semitones: The distance from its note.
+    ///   - semitones: The distance from its note, held to 384 either way.
     ///   - time: The time at which the bend begins.
     @discardableResult
     public func bend(_ voice: VoiceID?, by semitones: Float, at time: RenderTime = .immediately) -> Bool {
-        send(.bend, voice, semitones, at: time)
+        // An infinite distance would stay one for ever: no number leads back from it.
+        send(.bend, voice, semitones.isNaN ? .nan : max(-384, min(semitones, 384)), at: time)
     }
 
     /// Presses the key of a voice. From any thread; `false` if 64 commands wait.

@@ -124,9 +124,7 @@ struct VoiceBand: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private mutating func count() {
-        sounding = 0
-        if ensemble.liveCount == 0 { return }
-        for index in slots.indices where !ensemble.isFree(index) && ensemble.fadeLeft(index) < 0 { sounding &+= 1 }
+        sounding = ensemble.soundingCount
         most = max(most, sounding)
     }
 
@@ -215,21 +213,25 @@ struct VoiceBand: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func act(_ message: MIDIMessage, _ glides: borrowing InlineArray<16, Glide>, at frame: Int) {
         switch message {
-        case .noteOn(let channel, let note, let velocity): begin(channel & 15, note, velocity, glides, at: frame)
-        case .noteOff(let channel, let note, _): letGo(channel & 15, note)
+        case .noteOn(let channel, let note, let velocity):
+            // A note-on without velocity is a note-off: so it stands in streams of bytes, and so a program may send it.
+            if velocity & 127 == 0 { return letGo(channel & 15, note & 127) }
+            begin(channel & 15, note & 127, velocity & 127, glides, at: frame)
+        case .noteOff(let channel, let note, _): letGo(channel & 15, note & 127)
         case .bend(let channel, let value):
-            let bend = bendRange * Float(value) / (value > 0 ? 8191 : 8192)
+            let held = max(-8_192, min(value, 8_191))
+            let bend = bendRange * Float(held) / (held > 0 ? 8191 : 8192)
             channels[Int(channel & 15)].bend = bend
             for index in slots.indices where isPlayed(index, channel & 15) { ensemble.move(index, bend: bend) }
         case .pressure(let channel, let pressure):
-            let pressed = Float(pressure) / 127
+            let pressed = Float(pressure & 127) / 127
             channels[Int(channel & 15)].pressure = pressed
             for index in slots.indices where isPlayed(index, channel & 15) { ensemble.move(index, pressure: pressed) }
         case .keyPressure(let channel, let note, let pressure):
-            for index in slots.indices where isPlayed(index, channel & 15) && slots[index].note == note {
-                ensemble.move(index, pressure: Float(pressure) / 127)
+            for index in slots.indices where isPlayed(index, channel & 15) && slots[index].note == note & 127 {
+                ensemble.move(index, pressure: Float(pressure & 127) / 127)
             }
-        case .controller(let channel, let number, let value): turn(number, value, channel & 15)
+        case .controller(let channel, let number, let value): turn(number & 127, value & 127, channel & 15)
         case .reset: for channel in 0..<16 { silence(UInt8(truncatingIfNeeded: channel)) }
         default: break
         }
@@ -252,10 +254,10 @@ struct VoiceBand: ~Copyable, Sendable {
         }
         let index = room()
         slots[index].channel = channel
-        slots[index].note = note & 127
+        slots[index].note = note
         let shared = channels[Int(channel)]
         ensemble.begin(
-            index, note: Float(note & 127), bend: shared.bend, velocity: Float(velocity) / 127,
+            index, note: Float(note), bend: shared.bend, velocity: Float(velocity) / 127,
             pressure: shared.pressure, own: shared.own, glides, at: frame)
     }
 

@@ -97,8 +97,8 @@ package struct InstrumentRegion: BitwiseCopyable, Sendable {
     /// The key and the velocity that take the place of those that are played; -1 for none.
     package var key: Int16 = -1
     package var velocity: Int16 = -1
-    /// Indicates whether a resonance lowers the level, as in a SoundFont.
-    package var filterLowers = true
+    /// Indicates whether a resonance lowers the level, and no wave raises it above that of the note, as in a SoundFont.
+    package var isSoundFont = true
     /// The turn in a sequence of notes, and its length.
     package var turn: Int32 = 1
     package var turns: Int32 = 1

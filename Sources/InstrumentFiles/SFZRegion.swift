@@ -33,7 +33,8 @@ struct SFZRegion {
     private var cutoffKey = 0.0
     private var cutoffCenter = 60.0
     private var cutoff: Double?
-    private var sounds = 0.0
+    /// Decibels, by the opcodes `volume` and `amplitude`, which count both.
+    private var (sounds, amplitude) = (0.0, 0.0)
     private var pan = 0.0
     private var loop = ""
     private var offset = 0
@@ -42,7 +43,7 @@ struct SFZRegion {
     private var loopEnd = -1
 
     init() {
-        home.filterLowers = false
+        home.isSoundFont = false
         (values[36], values[38]) = (-12_000, -12_000)
         values[26] = -12_000
     }
@@ -95,7 +96,7 @@ struct SFZRegion {
     private mutating func take(_ name: String, _ number: Double) -> Bool {
         switch name {
         case "volume": sounds = max(-144, min(number, 48))
-        case "amplitude": sounds = number > 0 ? 20 * RenderMath.log2(min(number, 10_000) / 100) * 0.301_03 : -144
+        case "amplitude": amplitude = number > 0 ? 20 * RenderMath.log2(min(number, 10_000) / 100) * 0.301_03 : -144
         case "pan": pan = max(-100, min(number, 100))
         case "tune", "pitch": tune = max(-9_600, min(number, 9_600))
         case "transpose": values[51] = Int(max(-127, min(number, 127)))
@@ -197,7 +198,7 @@ struct SFZRegion {
     func region(count: Int) -> InstrumentRegion {
         var region = home
         region.rootPitch = Float(100 * center)
-        region.boost = Float(sounds)
+        region.boost = Float(sounds + amplitude)
         region.start = Int32(min(offset, count))
         region.end = Int32(end >= 0 ? min(end + 1, count) : count)
         region.isOneShot = loop == "one_shot"

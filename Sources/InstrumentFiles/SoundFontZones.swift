@@ -228,7 +228,7 @@ struct SoundFontZones {
         region.exclusiveClass = Int32(values[SoundFontGenerator.exclusiveClass])
         region.endingClass = region.exclusiveClass
         // The fonts of the field are made for sound cards that attenuate by four tenths of what the format says.
-        region.attenuation = 0.4 * Float(max(0, values[SoundFontGenerator.attenuation]))
+        region.attenuation = 0.4 * Float(values[SoundFontGenerator.attenuation])
         let root = values[SoundFontGenerator.rootKey]
         region.rootPitch = Float(100 * (0...127 ~= root ? root : head.key) - head.correction)
         region.scaleTuning = Float(values[SoundFontGenerator.scaleTuning])

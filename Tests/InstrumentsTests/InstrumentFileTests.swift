@@ -149,7 +149,7 @@ import Testing
             #define $ROOT pitch_keycenter
             <control> default_path=./
             #include "in.sfz"
-            <region> sample=one.wav $ROOT=60 hikey=60 loop_mode=loop_continuous volume=-6
+            <region> sample=one.wav $ROOT=60 hikey=60 loop_mode=loop_continuous amplitude=70.7946 volume=-3
             <region> sample=two side.wav lokey=c#4 pitch_keycenter=61 cutoff=800 resonance=3 warble_depth=4
             <region> sample=*sine key=90
             """

@@ -111,6 +111,27 @@ func peak(_ samples: some Sequence<Float>) -> Float { samples.reduce(0) { max($0
         #expect(heard[45_000...].allSatisfy { $0 == 0 })
     }
 
+    @Test("Zones may raise the level, a wave may not, and what is let go in its attack goes on from there")
+    func bounds() throws {
+        let plain = try rendered(SoundFont(bytes: FontMaker.sine().bytes), [(0, on(69))], frames: 9_600)[0]
+        let raised = try rendered(SoundFont(bytes: FontMaker.sine([(48, -100)]).bytes), [(0, on(69))], frames: 9_600)[0]
+        // A hundred centibels of a zone are four decibels, as sound cards have it.
+        #expect(abs(20 * log10(Double(peak(raised) / peak(plain))) - 4) < 0.05)
+        let tremolo = try SoundFont(bytes: FontMaker.sine([(13, 200), (22, -725)]).bytes)
+        let heard = try rendered(tremolo, [(0, on(69))], frames: 24_000)[0]
+        #expect(peak(heard) < peak(plain) * 1.001)
+        #expect((0..<10).contains { peak(heard[2_400 * $0..<2_400 * $0 + 240]) < peak(plain) / 4 })
+        // No filter goes below 1,500 cents, 19.4 Hz: 480 Hz is 55.7 dB down there, and not to be found below -90.
+        let dark = try rendered(SoundFont(bytes: FontMaker.sine([(8, 200)]).bytes), [(0, on(69))], frames: 48_000)[0]
+        let left = SineFit(dark[24_000...], frequency: 480.0 / 48_000, from: 0).amplitude / Double(peak(plain))
+        #expect(abs(20 * log10(left) + 55.7) < 0.3, "\(20 * log10(left))")
+        // An octave up in 2 s, on a curve that is at 0.75 after a quarter of the time.
+        let sweep = try SoundFont(bytes: FontMaker.sine([(7, 1_200), (26, 1_200), (30, 2_400), (38, 1_200)]).bytes)
+        let swept = try rendered(sweep, [(0, on(69)), (24_000, off(69))], frames: 28_800)[0][24_100..<26_500]
+        let turns = zip(swept, swept.dropFirst()).count { $0 <= 0 && $1 > 0 }
+        #expect((38...42).contains(turns), "\(turns)")
+    }
+
     @Test("Voices of a class end each other, pedals hold, notes of no length sound, a stolen voice fades")
     func notes() throws {
         let font = try SoundFont(bytes: FontMaker.sine([(57, 3), (38, -3_000)]).bytes)

@@ -169,6 +169,13 @@ import Testing
         tone.send(.bend(channel: 3, value: -8_192))
         _ = render(pure, frames: 9_600)
         #expect(abs(level(render(pure, frames: 48_000)[0], frequency: 110)) < 0.01)
+        // A note-on without velocity lets the key go, and numbers beyond seven bits count as their seven.
+        tone.send(.noteOn(channel: 3, note: 185, velocity: 0))
+        _ = render(pure, frames: 4_800)
+        #expect(tone.soundingCount == 0)
+        tone.send(.bend(channel: 4, value: .max))
+        tone.send(.noteOn(channel: 4, note: 57, velocity: 255))
+        #expect(abs(level(render(pure, frames: 4_800)[0], frequency: 440)) < 0.01)
         for number in 0..<128 {
             tone.send(.controller(channel: 15, number: UInt8(number), value: 255))
             _ = render(pure, frames: 1)
@@ -176,6 +183,18 @@ import Testing
         tone.send(.reset)
         _ = render(pure, frames: 4_800)
         #expect(tone.soundingCount == 0)
+    }
+
+    @Test("A voice comes back from any bend")
+    func bends() throws {
+        let tone = Polyphony<SineVoice>()
+        let renderer = try renderer(tone)
+        let voice = tone.play(57, velocity: 1)
+        for semitones in [Float.infinity, -.infinity, .greatestFiniteMagnitude, .nan, 0] {
+            tone.bend(voice, by: semitones)
+            _ = render(renderer, frames: 9_600)
+        }
+        #expect(abs(level(render(renderer, frames: 48_000)[0], frequency: 220)) < 0.01)
     }
 
     @Test("It keeps the contract of a module")

@@ -139,6 +139,18 @@
     @_noLocks @_noAllocation
     package func isFree(_ slot: Int) -> Bool { unsafe fades.base[slot &>> 3].live & bit(slot) == 0 }
 
+    /// The number of voices that sound, those that fade out not counted.
+    package var soundingCount: Int {
+        @_noLocks @_noAllocation get {
+            var count = 0
+            for group in 0..<groupCount {
+                let fade = unsafe fades.base[group]
+                count &+= (fade.live & ~fade.fading).nonzeroBitCount
+            }
+            return count
+        }
+    }
+
     /// Returns the number of frames for which a slot still fades out; -1 if it does not.
     @_noLocks @_noAllocation
     package func fadeLeft(_ slot: Int) -> Int {
