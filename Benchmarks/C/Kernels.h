@@ -13,6 +13,12 @@ typedef uint32_t u8 __attribute__((vector_size(32)));
 typedef float f8u __attribute__((vector_size(32), aligned(4)));
 typedef int16_t s8 __attribute__((vector_size(16), aligned(2)));
 
+// The number in which filters compute: float, if the file does not say double.
+#ifndef REAL
+#define REAL float
+#endif
+typedef REAL NAME(r8) __attribute__((vector_size(8 * sizeof(REAL))));
+
 #define LOAD(p) (*(const f8u *)(p))
 #define STORE(p, v) (*(f8u *)(p) = (v))
 #define ALL(x) ((f8){} + (float)(x))
@@ -45,13 +51,15 @@ static int NAME(to_int16)(const float *restrict from, int16_t *restrict into, in
 }
 
 // Eight outputs at once: each is a weighted sum of the eight inputs and of two inputs and two outputs before them.
-static void NAME(bandpass)(struct bench_bandpass filter, float state[4], float *samples, int frames) {
-    float h[8];
-    f8 columns[12];
-    float y1 = 0, y2 = 0;
+static void NAME(bandpass)(struct bench_bandpass filter, void *memory, float *samples, int frames) {
+    REAL *state = memory;
+    REAL b0 = filter.b0, a1 = filter.a1, a2 = filter.a2;
+    REAL h[8];
+    NAME(r8) columns[12];
+    REAL y1 = 0, y2 = 0;
     for (int n = 0; n < 8; n++) {
-        float x = n == 0 ? filter.b0 : n == 2 ? -filter.b0 : 0;
-        h[n] = x - filter.a1 * y1 - filter.a2 * y2;
+        REAL x = n == 0 ? b0 : n == 2 ? -b0 : 0;
+        h[n] = x - a1 * y1 - a2 * y2;
         y2 = y1;
         y1 = h[n];
     }
@@ -60,37 +68,37 @@ static void NAME(bandpass)(struct bench_bandpass filter, float state[4], float *
     }
     // Answers to x[-1], x[-2], y[-1], y[-2] alone.
     for (int kind = 0; kind < 4; kind++) {
-        float x[2] = {kind == 0, kind == 1};
-        float y[2] = {kind == 2, kind == 3};
+        REAL x[2] = {kind == 0, kind == 1};
+        REAL y[2] = {kind == 2, kind == 3};
         for (int n = 0; n < 8; n++) {
-            float in = n == 0 ? -filter.b0 * x[1] : n == 1 ? -filter.b0 * x[0] : 0;
-            float out = in - filter.a1 * y[0] - filter.a2 * y[1];
+            REAL in = n == 0 ? -b0 * x[1] : n == 1 ? -b0 * x[0] : 0;
+            REAL out = in - a1 * y[0] - a2 * y[1];
             columns[8 + kind][n] = out;
             y[1] = y[0];
             y[0] = out;
         }
     }
-    float x1 = state[0], x2 = state[1];
+    REAL x1 = state[0], x2 = state[1];
     y1 = state[2];
     y2 = state[3];
     int i = 0;
     for (; i + 8 <= frames; i += 8) {
         float *s = samples + i;
-        f8 a = columns[0] * s[0] + columns[1] * s[1];
-        f8 b = columns[2] * s[2] + columns[3] * s[3];
-        a += columns[4] * s[4] + columns[5] * s[5];
-        b += columns[6] * s[6] + columns[7] * s[7];
+        NAME(r8) a = columns[0] * (REAL)s[0] + columns[1] * (REAL)s[1];
+        NAME(r8) b = columns[2] * (REAL)s[2] + columns[3] * (REAL)s[3];
+        a += columns[4] * (REAL)s[4] + columns[5] * (REAL)s[5];
+        b += columns[6] * (REAL)s[6] + columns[7] * (REAL)s[7];
         a += columns[8] * x1 + columns[9] * x2;
         x1 = s[7];
         x2 = s[6];
-        f8 y = (a + b) + (columns[10] * y1 + columns[11] * y2);
-        STORE(s, y);
+        NAME(r8) y = (a + b) + (columns[10] * y1 + columns[11] * y2);
+        STORE(s, __builtin_convertvector(y, f8));
         y1 = y[7];
         y2 = y[6];
     }
     for (; i < frames; i++) {
-        float x = samples[i];
-        float y = filter.b0 * (x - x2) - filter.a1 * y1 - filter.a2 * y2;
+        REAL x = samples[i];
+        REAL y = b0 * (x - x2) - a1 * y1 - a2 * y2;
         x2 = x1;
         x1 = x;
         y2 = y1;
@@ -122,25 +130,26 @@ __attribute__((always_inline)) static inline void NAME(transpose)(f8 r[8]) {
     }
 }
 
-static void NAME(bandpass_eight)(struct bench_bandpass filter, float state[16], float *const samples[8], int frames) {
-    f8 s1 = LOAD(state), s2 = LOAD(state + 8);
-    f8 b0 = ALL(filter.b0), a1 = ALL(-filter.a1), a2 = ALL(-filter.a2);
+static void NAME(bandpass_eight)(struct bench_bandpass filter, void *memory, float *const samples[8], int frames) {
+    NAME(r8) *state = memory;
+    NAME(r8) s1 = state[0], s2 = state[1];
+    REAL b0 = filter.b0, a1 = -filter.a1, a2 = -filter.a2;
     for (int i = 0; i + 8 <= frames; i += 8) {
         f8 r[8];
         for (int c = 0; c < 8; c++) r[c] = LOAD(samples[c] + i);
         NAME(transpose)(r);
         for (int n = 0; n < 8; n++) {
-            f8 in = b0 * r[n];
-            f8 y = in + s1;
+            NAME(r8) in = b0 * __builtin_convertvector(r[n], NAME(r8));
+            NAME(r8) y = in + s1;
             s1 = a1 * y + s2;
             s2 = a2 * y - in;
-            r[n] = y;
+            r[n] = __builtin_convertvector(y, f8);
         }
         NAME(transpose)(r);
         for (int c = 0; c < 8; c++) STORE(samples[c] + i, r[c]);
     }
-    STORE(state, s1);
-    STORE(state + 8, s2);
+    state[0] = s1;
+    state[1] = s2;
 }
 
 static void NAME(combine)(const float weights[16], const float *from, float *restrict into, int frames) {

@@ -7,8 +7,8 @@ struct bench_bank {
     int count;
     struct bench_voice *voices;
     uint32_t *phases;
-    /// Four numbers a voice, for voices one by one.
-    float (*states)[4];
+    /// Four numbers a voice, of whichever kind, for voices one by one.
+    double (*states)[4];
     /// Groups of eight, in lanes: step, level, left, right, b0, a1, a2, two of state, phase.
     float *lanes;
     uint32_t *lane_phases;
@@ -20,7 +20,7 @@ enum { lane_level, lane_left, lane_right, lane_b0, lane_a1, lane_a2, lane_s1, la
 
 struct bench_flow {
     struct bench_bandpass filter;
-    float states[2][4];
+    double states[2][4];
     int delay, position;
     float feedback, mix;
     float *line[2];

@@ -28,7 +28,7 @@ struct bench_bank *bench_bank_make(const struct bench_voice *voices, int count) 
     bank->voices = aligned(sizeof *voices * count);
     memcpy(bank->voices, voices, sizeof *voices * count);
     bank->phases = aligned(4 * count);
-    bank->states = aligned(16 * count);
+    bank->states = aligned(32 * count);
     bank->lanes = aligned(groups * 32 * lane_kinds);
     bank->lane_phases = aligned(groups * 32);
     bank->lane_steps = aligned(groups * 32);

@@ -192,7 +192,7 @@ enum Kernels {
             tuned: tuned { tuned in
                 let from = Floats(frames) { samples[$0] }
                 let into = (0..<channels).map { _ in Floats(frames) }
-                let state = Floats(16)
+                let state = Floats(32)
                 let (sums, table) = ((0..<channels).map { _ in Floats(frames) }, Table(into))
                 return Work {
                     // Our renderer also makes a source's copy, and the sum onto the output.

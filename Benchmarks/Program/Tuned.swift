@@ -7,7 +7,7 @@ import RenderStack
 
     /// Those that this processor can run: the base first.
     static var all: [Tuned] {
-        unsafe [bench_plain(), bench_fast()].compactMap { kernels in
+        unsafe [bench_plain(), bench_fast(), bench_exact()].compactMap { kernels in
             unsafe kernels.map { unsafe Tuned(kernels: $0) }
         }
     }

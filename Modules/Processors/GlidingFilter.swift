@@ -8,11 +8,11 @@ public import RenderCore
 ///
 /// While a setting moves, each frame gets its own coefficients; at rest they are made when they change.
 public struct GlidingFilter: ~Copyable, Sendable {
+    /// The settings of the last slice at rest, one for each stage. First, so that a slice at rest reads one cache line.
+    private var settled: RenderMemory<Settled>
     private var filter: StateVariableFilter
     /// One for each frame of a part of the slice.
     private var coefficients: RenderMemory<FilterCoefficients>
-    /// The settings of the last slice at rest, one for each stage.
-    private var settled: RenderMemory<Settled>
 
     /// The settings that coefficients at rest were made from.
     private struct Settled: Sendable, BitwiseCopyable {

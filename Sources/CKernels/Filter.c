@@ -8,6 +8,7 @@
 // frame-by-frame form; what differs between the two lies at 1e-16.
 
 struct filter {
+    // The first of the zeros is not read: it is the caller's.
     double zeros[4], h[8], cu[8], cw[8], bu[8], bw[8], a[4];
 };
 

@@ -46,6 +46,26 @@ int guest_longest_block(const struct guest_feature *const *features) {
     return 0;
 }
 
+int guest_store_text(void *store, void *handle, uint32_t key, uint32_t type, const char *text) {
+    enum { SUCCESS = 0, UNKNOWN = 1, IS_POD_AND_PORTABLE = 3 };
+    int (*function)(void *, uint32_t, const void *, size_t, uint32_t, uint32_t);
+    if (!store || !key || !type) return UNKNOWN;
+    memcpy(&function, &store, sizeof function);
+    return function(handle, key, text, strlen(text) + 1, type, IS_POD_AND_PORTABLE) ? UNKNOWN : SUCCESS;
+}
+
+const char *guest_retrieve_text(void *retrieve, void *handle, uint32_t key, uint32_t type, size_t *length) {
+    const void *(*function)(void *, uint32_t, size_t *, uint32_t *, uint32_t *);
+    size_t size = 0;
+    uint32_t found = 0, flags = 0;
+    if (!retrieve || !key) return NULL;
+    memcpy(&function, &retrieve, sizeof function);
+    const char *text = function(handle, key, &size, &found, &flags);
+    if (!text || found != type) return NULL;
+    *length = strnlen(text, size);
+    return text;
+}
+
 static uint32_t padded(uint32_t size) { return (size + 7u) & ~7u; }
 
 bool guest_next_event(

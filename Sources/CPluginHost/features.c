@@ -1,6 +1,7 @@
 // The features that a host offers its plug-ins.
 
 #include "internal.h"
+#include <sys/stat.h>
 
 #ifdef CLV2_HAS_LILV
 
@@ -46,7 +47,14 @@ static char *make_path(LV2_State_Make_Path_Handle handle, const char *path) {
     const char *home = getenv("HOME");
     size_t length = strlen(home ? home : "/tmp") + strlen(path) + 40;
     char *whole = malloc(length);
-    if (whole) snprintf(whole, length, "%s/.local/share/renderstack-lv2/%s", home ? home : "/tmp", path);
+    if (!whole) return NULL;
+    snprintf(whole, length, "%s/.local/share/renderstack-lv2/%s", home ? home : "/tmp", path);
+    // The plug-in finds the folders of its file there.
+    for (char *end = strchr(whole + 1, '/'); end; end = strchr(end + 1, '/')) {
+        *end = 0;
+        mkdir(whole, 0755);
+        *end = '/';
+    }
     return whole;
 }
 

@@ -1,12 +1,14 @@
 // One plug-in that is loaded, its memory, and its life.
 
 #include "internal.h"
+#include <dlfcn.h>
 #include <time.h>
 
 #ifdef CLV2_HAS_LILV
 
 #define RING_SIZE (1u << 17)
 #define GUARD 0x7fa5a5a5u
+#define SHORT_GUARD 16
 
 static void write_guard(struct clv2_memory *memory, int guard) {
     const uint32_t word = GUARD;
@@ -16,26 +18,36 @@ static void write_guard(struct clv2_memory *memory, int guard) {
     }
 }
 
-bool clv2_guards_are_whole(const struct clv2_instance *instance) {
-    const size_t bytes = (size_t)instance->guard * sizeof(float);
-    bool is_whole = true;
-    for (int i = 0; i < instance->description->port_count; i++) {
-        const struct clv2_memory *memory = &instance->memories[i];
-        if (!memory->all) continue;
-        const float *behind = memory->samples + memory->count;
-        // Each word is like the next, and the first is the guard.
-        const uint32_t word = GUARD;
-        if (memcmp(memory->all, &word, sizeof word) || memcmp(behind, &word, sizeof word) ||
-            memcmp(memory->all, memory->all + 1, bytes - sizeof word) || memcmp(behind, behind + 1, bytes - sizeof word)) {
-            write_guard((struct clv2_memory *)memory, instance->guard);
-            is_whole = false;
-        }
+/// Returns whether the guards of some memory are as they were; if not, writes them anew.
+static bool is_whole(struct clv2_memory *memory, int guard) {
+    const size_t bytes = (size_t)guard * sizeof(float);
+    const float *behind = memory->samples + memory->count;
+    // That of a release build is of a length that the compiler knows: it takes a few nanoseconds.
+    if (guard == SHORT_GUARD) {
+        uint32_t words[2][SHORT_GUARD], wrong = 0;
+        memcpy(words[0], memory->all, sizeof words[0]);
+        memcpy(words[1], behind, sizeof words[1]);
+        for (int i = 0; i < SHORT_GUARD; i++) wrong |= (words[0][i] ^ GUARD) | (words[1][i] ^ GUARD);
+        if (wrong) write_guard(memory, guard);
+        return !wrong;
     }
-    return is_whole;
+    // Each word is like the next, and the first is the guard.
+    const uint32_t word = GUARD;
+    if (!memcmp(memory->all, &word, sizeof word) && !memcmp(behind, &word, sizeof word) &&
+        !memcmp(memory->all, memory->all + 1, bytes - sizeof word) && !memcmp(behind, behind + 1, bytes - sizeof word))
+        return true;
+    write_guard(memory, guard);
+    return false;
+}
+
+bool clv2_guards_are_whole(struct clv2_instance *instance) {
+    bool are_whole = is_whole(&instance->control_memory, instance->guard);
+    for (int i = 0; i < instance->description->port_count; i++)
+        if (instance->memories[i].all && !is_whole(&instance->memories[i], instance->guard)) are_whole = false;
+    return are_whole;
 }
 
 static bool make_memory(struct clv2_instance *instance, struct clv2_memory *memory, int count) {
-    count = (count + 15) & ~15;
     size_t bytes = ((size_t)count + 2 * (size_t)instance->guard) * sizeof(float);
     memory->all = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
     if (!memory->all) return false;
@@ -50,10 +62,9 @@ static bool make_sequence(struct clv2_instance *instance, int port) {
     size_t size = 32768, wanted = instance->description->ports[port].minimum_size;
     if (wanted > size) size = wanted < (1u << 26) ? wanted : 1u << 26;
     size = (size + 63) & ~(size_t)63;
-    instance->sequences[port] = aligned_alloc(64, size);
+    if (!make_memory(instance, &instance->memories[port], (int)(size / sizeof(float)))) return false;
+    instance->sequences[port] = (uint8_t *)instance->memories[port].samples;
     instance->capacities[port] = (uint32_t)(size - sizeof(LV2_Atom));
-    if (!instance->sequences[port]) return false;
-    memset(instance->sequences[port], 0, size);
     // A plug-in may look at its events before the first run.
     LV2_Atom_Sequence *sequence = (LV2_Atom_Sequence *)instance->sequences[port];
     sequence->atom.type = clv2_ids.sequence;
@@ -109,14 +120,25 @@ static bool connect_ports(struct clv2_instance *instance, char *error) {
     return true;
 }
 
-/// Makes the memory of the input that the bypass needs, for a plug-in whose sound is late.
-static bool make_delays(struct clv2_instance *instance, int latency) {
+/// Makes the memory of the input that the bypass needs, for a plug-in whose sound is late, or may come to be: half a second at least.
+static bool make_delays(struct clv2_instance *instance, int latency, char *error) {
     atomic_store(&instance->latency, latency);
-    if (latency <= 0 || instance->input_count == 0 || instance->output_count == 0) return true;
-    instance->delay_size = latency + instance->frames;
+    if (instance->latency_port < 0 || instance->input_count == 0 || instance->output_count == 0) return true;
+    int least = (int)(instance->rate / 2);
+    instance->delay_size = (latency > least ? latency : least) + instance->frames;
     instance->delays = calloc((size_t)instance->delay_size * (size_t)instance->output_count, sizeof(float));
     instance->delayed = calloc((size_t)instance->frames, sizeof(float));
-    return instance->delays && instance->delayed;
+    if (instance->delays && instance->delayed) return true;
+    clv2_say(error, "there is no memory for the %d frames by which %s is late", latency, instance->description->name);
+    return false;
+}
+
+/// Says why a library cannot be loaded, or that it does not make an instance.
+static void say_why(const struct clv2_plugin *plugin, double rate, char *error) {
+    void *library = *plugin->library ? dlopen(plugin->library, RTLD_NOW) : NULL;
+    const char *reason = library ? "its library does not make it" : *plugin->library ? dlerror() : "it names no library";
+    clv2_say(error, "%s cannot be loaded at %g Hz: %s", plugin->name, rate, reason ? reason : "its library is damaged");
+    if (library) dlclose(library);
 }
 
 int clv2_probe_latency(const char *uri, double rate, int frames, const float *values, char *error) {
@@ -152,11 +174,12 @@ struct clv2_instance *clv2_instance_new(
     instance->rate = rate;
     instance->frames = frames < 1 ? 1 : frames;
     instance->guard = guard < 4 ? 4 : (guard + 15) & ~15;
-    instance->controls = calloc(ports, sizeof(float));
     instance->memories = calloc(ports, sizeof *instance->memories);
     instance->sequences = calloc(ports, sizeof *instance->sequences);
     instance->capacities = calloc(ports, sizeof *instance->capacities);
-    bool is_made = instance->controls && instance->memories && instance->sequences && instance->capacities;
+    bool is_made = make_memory(instance, &instance->control_memory, description->port_count > 0 ? description->port_count : 1) && instance->memories && instance->sequences &&
+                   instance->capacities;
+    instance->controls = instance->control_memory.samples;
     if (is_made && description->has_worker) {
         instance->message = malloc(RING_SIZE);
         instance->answer = malloc(RING_SIZE);
@@ -174,9 +197,7 @@ struct clv2_instance *clv2_instance_new(
     instance->lilv = instance->plugin ? lilv_plugin_instantiate(instance->plugin, rate, instance->features) : NULL;
     clv2_world_unlock();
     if (!instance->lilv) {
-        clv2_say(
-            error, "%s cannot be loaded at %g Hz: its library (%s) is missing or refuses", description->name, rate,
-            description->library);
+        say_why(description, rate, error);
         clv2_instance_free(instance);
         return NULL;
     }
@@ -184,7 +205,7 @@ struct clv2_instance *clv2_instance_new(
     instance->handle = lilv_instance_get_handle(instance->lilv);
     if (description->has_worker && instance->descriptor->extension_data)
         instance->worker = instance->descriptor->extension_data(LV2_WORKER__interface);
-    if (!connect_ports(instance, error) || !make_delays(instance, latency)) {
+    if (!connect_ports(instance, error) || !make_delays(instance, latency, error)) {
         clv2_instance_free(instance);
         return NULL;
     }
@@ -203,9 +224,8 @@ void clv2_instance_free(struct clv2_instance *instance) {
     }
     for (int i = 0; i < instance->description->port_count; i++) {
         if (instance->memories) free(instance->memories[i].all);
-        if (instance->sequences) free(instance->sequences[i]);
     }
-    free(instance->controls);
+    free(instance->control_memory.all);
     free(instance->memories);
     free(instance->sequences);
     free(instance->capacities);
@@ -221,16 +241,36 @@ void clv2_instance_free(struct clv2_instance *instance) {
 
 // MARK: - Beside the audio
 
+static bool can_begin_work(struct clv2_instance *instance) {
+    bool is_idle = false;
+    return atomic_compare_exchange_strong(&instance->works, &is_idle, true);
+}
+
+void clv2_begin_work(struct clv2_instance *instance) {
+    while (!can_begin_work(instance)) nanosleep(&(struct timespec){0, 100000}, NULL);
+}
+
+void clv2_end_work(struct clv2_instance *instance) { atomic_store(&instance->works, false); }
+
+static void reset(struct clv2_instance *instance);
+
 void clv2_hold(struct clv2_instance *instance) {
-    int free_gate = CLV2_FREE;
-    while (!atomic_compare_exchange_weak(&instance->gate, &free_gate, CLV2_HELD)) {
-        free_gate = CLV2_FREE;
-        if (atomic_load(&instance->gate) == CLV2_RESETS) clv2_service(instance);
+    for (;;) {
+        int gate = atomic_load(&instance->gate);
+        if ((gate == CLV2_FREE || gate == CLV2_RESETS) &&
+            atomic_compare_exchange_strong(&instance->gate, &gate, CLV2_HELD)) {
+            clv2_begin_work(instance);
+            if (gate == CLV2_RESETS) reset(instance);
+            return;
+        }
         nanosleep(&(struct timespec){0, 100000}, NULL);
     }
 }
 
-void clv2_let_go(struct clv2_instance *instance) { atomic_store(&instance->gate, CLV2_FREE); }
+void clv2_let_go(struct clv2_instance *instance) {
+    clv2_end_work(instance);
+    atomic_store(&instance->gate, CLV2_FREE);
+}
 
 static LV2_Worker_Status respond(LV2_Worker_Respond_Handle handle, uint32_t size, const void *data) {
     struct clv2_instance *instance = handle;
@@ -242,11 +282,9 @@ LV2_Worker_Status clv2_schedule(LV2_Worker_Schedule_Handle handle, uint32_t size
     struct clv2_instance *instance = handle;
     // A plug-in that is restoring its state may ask before it says that it has a worker at all.
     if (!instance->worker || !instance->worker->work) return LV2_WORKER_ERR_UNKNOWN;
-    bool is_idle = false;
-    if (instance->is_offline && clv2_ring_is_empty(&instance->requests) &&
-        atomic_compare_exchange_strong(&instance->works, &is_idle, true)) {
+    if (instance->is_offline && clv2_ring_is_empty(&instance->requests) && can_begin_work(instance)) {
         LV2_Worker_Status status = instance->worker->work(instance->handle, respond, instance, size, data);
-        atomic_store(&instance->works, false);
+        clv2_end_work(instance);
         return status;
     }
     return clv2_ring_write(&instance->requests, size, data) ? LV2_WORKER_SUCCESS : LV2_WORKER_ERR_NO_SPACE;
@@ -267,23 +305,28 @@ static void reset(struct clv2_instance *instance) {
 void clv2_service(struct clv2_instance *instance) {
     int asked = CLV2_RESETS;
     if (atomic_compare_exchange_strong(&instance->gate, &asked, CLV2_HELD)) {
+        clv2_begin_work(instance);
         reset(instance);
         clv2_let_go(instance);
     }
-    bool is_idle = false;
-    if (!instance->worker || clv2_ring_is_empty(&instance->requests)) return;
-    if (!atomic_compare_exchange_strong(&instance->works, &is_idle, true)) return;
+    clv2_do_work(instance);
+}
+
+void clv2_do_work(struct clv2_instance *instance) {
+    if (!instance->worker || !instance->worker->work || clv2_ring_is_empty(&instance->requests)) return;
+    clv2_begin_work(instance);
     int64_t size;
     while ((size = clv2_ring_read(&instance->requests, instance->message)) >= 0)
         instance->worker->work(instance->handle, respond, instance, (uint32_t)size, instance->message);
-    atomic_store(&instance->works, false);
+    clv2_end_work(instance);
 }
 
 void clv2_ask_for_reset(struct clv2_instance *instance, bool is_offline) {
     int is_free = CLV2_FREE;
     if (!is_offline) {
         atomic_compare_exchange_strong(&instance->gate, &is_free, CLV2_RESETS);
-    } else if (atomic_compare_exchange_strong(&instance->gate, &is_free, CLV2_HELD)) {
+    } else {
+        clv2_hold(instance);
         reset(instance);
         clv2_let_go(instance);
     }

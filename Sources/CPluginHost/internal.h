@@ -106,7 +106,9 @@ struct clv2_instance {
     double rate;
     int frames, guard;
 
+    /// The values of the control ports, by the ports' numbers; and the memory in which they lie.
     float *controls;
+    struct clv2_memory control_memory;
     struct clv2_memory *memories;
     int inputs[CLV2_CHANNELS], sides[CLV2_CHANNELS], outputs[CLV2_CHANNELS];
     int input_count, side_count, output_count;
@@ -128,6 +130,8 @@ struct clv2_instance {
     _Atomic int gate;
     _Atomic int latency;
     _Atomic int overruns;
+    /// True while a thread calls a function of the plug-in that is not for the audio: its work, its state, a reset. A thread that
+    /// needs the gate too takes that first.
     _Atomic bool works;
     bool is_offline;
     struct clv2_ring requests, answers;
@@ -148,10 +152,15 @@ struct clv2_instance {
 void clv2_features(struct clv2_instance *instance);
 LV2_Worker_Status clv2_schedule(LV2_Worker_Schedule_Handle handle, uint32_t size, const void *data);
 bool clv2_restore_default(struct clv2_instance *instance);
-/// Waits until no thread runs the plug-in, and keeps them from it.
+/// Waits until no thread runs the plug-in or works for it, and keeps them from it.
 void clv2_hold(struct clv2_instance *instance);
 void clv2_let_go(struct clv2_instance *instance);
-bool clv2_guards_are_whole(const struct clv2_instance *instance);
+/// Waits until no thread works for the plug-in, which may run meanwhile.
+void clv2_begin_work(struct clv2_instance *instance);
+void clv2_end_work(struct clv2_instance *instance);
+/// Does all work that the plug-in has asked for.
+void clv2_do_work(struct clv2_instance *instance);
+bool clv2_guards_are_whole(struct clv2_instance *instance);
 
 #endif
 #endif

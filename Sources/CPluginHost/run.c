@@ -16,6 +16,8 @@ bool clv2_begin(struct clv2_instance *instance, bool is_offline) {
             &instance->gate, &is_free, CLV2_RUNS, memory_order_acquire, memory_order_relaxed))
         return false;
     instance->is_offline = is_offline;
+    // What it asked for before, such as files to load that its state names, is there in every offline run alike.
+    if (is_offline) clv2_do_work(instance);
     const struct clv2_plugin *plugin = instance->description;
     if (instance->freewheel_port >= 0) instance->controls[instance->freewheel_port] = is_offline ? 1 : 0;
     for (int i = 0; i < plugin->port_count; i++) {
@@ -175,7 +177,7 @@ static const float *dry(struct clv2_instance *instance, int output, int frames) 
     return delayed;
 }
 
-/// Keeps the input for `dry`. The memory is there if the latency was known when the instance was made.
+/// Keeps the input for `dry`.
 static void keep_dry(struct clv2_instance *instance, int frames) {
     if (!instance->delays) return;
     for (int output = 0; output < instance->output_count; output++) {

@@ -33,9 +33,11 @@ static const void *get_value(const char *symbol, void *data, uint32_t *size, uin
 char *clv2_save(struct clv2_instance *instance, const float *values, char *error) {
     struct giver giver = {instance, values};
     LilvWorld *world = clv2_world_lock();
+    clv2_begin_work(instance);
     LilvState *state = lilv_state_new_from_instance(
         instance->plugin, instance->lilv, &clv2_map, NULL, NULL, NULL, NULL, get_value, &giver,
         LV2_STATE_IS_POD | LV2_STATE_IS_PORTABLE, instance->features);
+    clv2_end_work(instance);
     char *text = NULL;
     if (state) {
         char *made = lilv_state_to_string(

@@ -12,7 +12,7 @@ static LilvWorld *the_world;
 static struct {
     LilvNode *audio, *control, *cv, *atom, *input, *midi, *position, *toggle, *integer, *enumeration, *logarithmic,
         *trigger, *rate, *hidden, *optional, *side_chain_of, *latency_property, *latency, *freewheel, *group, *name,
-        *unit, *symbol, *minimum_size, *designation, *is_side_chain, *realtime, *worker_data, *preset, *label;
+        *unit, *symbol, *minimum_size, *designation, *is_side_chain, *realtime, *worker_data, *preset, *label, *port, *index;
 } nodes;
 
 static void make_world(void) {
@@ -53,6 +53,8 @@ static void make_world(void) {
     NODE(worker_data, LV2_WORKER__interface);
     NODE(preset, LV2_PRESETS__Preset);
     NODE(label, LILV_NS_RDFS "label");
+    NODE(port, LV2_CORE__port);
+    NODE(index, LV2_CORE__index);
 #undef NODE
     lilv_world_load_all(world);
     the_world = world;
@@ -288,6 +290,9 @@ static void describe_port(LilvWorld *world, const LilvPlugin *plugin, uint32_t i
     lilv_node_free(initial);
     lilv_node_free(minimum);
     lilv_node_free(maximum);
+    // Without an initial value the nearest to 0 is that.
+    if (isnan(result->initial) && result->kind == CLV2_CONTROL)
+        result->initial = result->minimum > 0 ? result->minimum : result->maximum < 0 ? result->maximum : 0;
     if (result->kind == CLV2_CONTROL) add_points(plugin, port, result);
 }
 
@@ -310,17 +315,53 @@ static char *path_of(const LilvNode *uri) {
     return copy;
 }
 
+/// The most ports that a plug-in may have.
+#define MOST_PORTS 16384
+
+/// Returns whether a description numbers its ports from 0 on, each once, and lilv understands all of them. lilv makes a table as
+/// long as the greatest number, and leaves out all ports where one is damaged.
+static bool has_ports_in_order(LilvWorld *world, const LilvPlugin *plugin) {
+    LilvNodes *ports = lilv_plugin_get_value(plugin, nodes.port);
+    unsigned count = lilv_nodes_size(ports);
+    bool *seen = calloc(count + 1, sizeof *seen);
+    bool is_good = seen && count <= MOST_PORTS;
+    LILV_FOREACH (nodes, i, ports) {
+        const LilvNode *port = lilv_nodes_get(ports, i);
+        bool is_node = is_good && (lilv_node_is_uri(port) || lilv_node_is_blank(port));
+        LilvNode *index = is_node ? lilv_world_get(world, port, nodes.index, NULL) : NULL;
+        const char *text = index ? lilv_node_as_string(index) : "";
+        char *end;
+        unsigned long number = strtoul(text, &end, 10);
+        is_good = is_good && *text >= '0' && *text <= '9' && !*end && number < count && !seen[number];
+        if (is_good) seen[number] = true;
+        lilv_node_free(index);
+    }
+    free(seen);
+    lilv_nodes_free(ports);
+    return is_good && lilv_plugin_get_num_ports(plugin) == count;
+}
+
 struct clv2_plugin *clv2_describe(const char *uri, char *error) {
     LilvWorld *world = clv2_world_lock();
     const LilvPlugin *plugin = world ? clv2_plugin_by_uri(world, uri) : NULL;
-    struct clv2_plugin *result = plugin ? calloc(1, sizeof *result) : NULL;
+    bool is_good = plugin && has_ports_in_order(world, plugin);
+    struct clv2_plugin *result = is_good ? calloc(1, sizeof *result) : NULL;
     if (!result) {
-        clv2_say(error, "no plug-in has the URI \"%.200s\"", uri);
+        if (plugin)
+            clv2_say(
+                error, "the description of %.200s is damaged: it does not number its ports from 0 to at most %d, each once, or "
+                       "one has no symbol", uri, MOST_PORTS - 1);
+        else
+            clv2_say(error, "no plug-in has the URI \"%.200s\"", uri);
         clv2_world_unlock();
         return NULL;
     }
     result->uri = clv2_copy(uri);
     result->name = text_of(lilv_plugin_get_name(plugin));
+    if (!*result->name) {
+        free((char *)result->name);
+        result->name = clv2_copy(uri);
+    }
     const LilvPluginClass *class = lilv_plugin_get_class(plugin);
     const LilvNode *label = class ? lilv_plugin_class_get_label(class) : NULL;
     result->kind = clv2_copy(label ? lilv_node_as_string(label) : "");

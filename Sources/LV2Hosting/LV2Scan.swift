@@ -89,17 +89,19 @@ public struct LV2Scan: Sendable {
             if let missing = description.missingFeature {
                 problem = "It requires \(missing), which RenderStack does not have."
             } else {
-                let trying: ScanChild
-                if let child { trying = child } else { trying = try ScanChild(bundles: bundles) }
-                switch trying.tries(uri, within: timeLimit) {
-                case .good: child = trying
-                case .bad(let sentence):
-                    problem = sentence
-                    child = trying
-                case .ended(let sentence):
-                    problem = sentence
-                    child = nil
-                }
+                var isFirst = child == nil
+                repeat {
+                    let trying: ScanChild
+                    if let child { trying = child } else { trying = try ScanChild(bundles: bundles) }
+                    switch trying.tries(uri, within: timeLimit) {
+                    case .good: (child, problem) = (trying, nil)
+                    case .bad(let sentence): (child, problem) = (trying, sentence)
+                    case .ended(let sentence): (child, problem) = (nil, sentence)
+                    }
+                    // An earlier one may have brought the child down, by a thread that it left behind: a child of its own tells.
+                    if child != nil || isFirst { break }
+                    isFirst = true
+                } while true
             }
             fresh[uri] = ScanCache.Entry(stamp: stamp, problem: problem)
             results.append(Result(uri: uri, problem: problem, isFromCache: false))
@@ -151,7 +153,7 @@ private struct ScanChild {
                 return .ended("It does not come back within \(limit).")
             }
             var byte: UInt8 = 0
-            guard unsafe read(from, &byte, 1) == 1 else { return .ended(reap()) }
+            guard unsafe read(from, &byte, 1) == 1 else { return .ended(reap(within: limit)) }
             if byte != UInt8(ascii: "\n") {
                 line.append(byte)
                 continue
@@ -192,12 +194,21 @@ private struct ScanChild {
         unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
-    /// Waits for the end of the child, and says how it ended.
-    private func reap() -> String {
+    /// Waits for the end of the child, and says how it ended. A child that has closed its files and lives on is ended.
+    private func reap(within limit: Duration = .zero) -> String {
         close(to)
         close(from)
         var status: Int32 = 0
-        while unsafe waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        let end = ContinuousClock.now + limit
+        var isLate = false
+        while unsafe waitpid(process, &status, WNOHANG) == 0 {
+            if ContinuousClock.now >= end {
+                isLate = true
+                kill(process, SIGKILL)
+            }
+            usleep(2_000)
+        }
+        if isLate { return "It does not come back within \(limit)." }
         let signal = status & 0x7F
         return signal != 0
             ? "It crashes when it is tried (signal \(signal))."

@@ -1,4 +1,5 @@
 public import RenderStack
+internal import SignalBlocks
 
 /// A plug-in of yours, that LV2 hosts such as Ardour and jalv load: a render loop with parameters, ports and a name.
 ///
@@ -85,17 +86,22 @@ public struct Plugin: Sendable {
     ///   - version: The version that hosts see; both numbers even for one that is finished.
     ///   - presets: The presets.
     ///   - make: The closure that makes an instance for a sample rate: its modules, parameters and render loop.
-    /// - Precondition: The numbers are in range, and the URI has no space, quotation mark or angle bracket.
+    /// - Precondition: The numbers are in range, the name is not empty, and the URIs have no space, quotation mark or angle bracket.
     public init(
         uri: String, name: String, inputs: Int = 2, outputs: Int = 2, category: Category = .none, author: String = "",
         license: String = "", version: (minor: Int, micro: Int) = (2, 0), presets: [Preset] = [],
         _ make: @escaping @Sendable (_ sampleRate: Double) throws -> PluginBody
     ) {
-        precondition((0...64).contains(inputs), "Plugin \(name): \(inputs) inputs; it may have 0…64")
-        precondition((1...64).contains(outputs), "Plugin \(name): \(outputs) outputs; it must have 1…64")
-        precondition(
-            uri.contains(":") && !uri.contains { $0.isWhitespace || "<>\"{}|\\^`".contains($0) },
-            "Plugin \(name): \"\(uri)\" is no URI, such as https://example.org/warm")
+        demand(!name.isEmpty, "Plugin \(uri): its name is empty; hosts show none without one")
+        demand((0...64).contains(inputs), "Plugin \(name): \(inputs) inputs; it may have 0…64")
+        demand((1...64).contains(outputs), "Plugin \(name): \(outputs) outputs; it must have 1…64")
+        demand(Self.isURI(uri), "Plugin \(name): \"\(uri)\" is no URI, such as https://example.org/warm")
+        demand(
+            license.isEmpty || Self.isURI(license),
+            "Plugin \(name): the licence \"\(license)\" is no URI, such as http://opensource.org/licenses/MIT")
+        demand(
+            version.minor >= 0 && version.micro >= 0,
+            "Plugin \(name): a version of \(version.minor) and \(version.micro); neither may be negative")
         self.uri = uri
         self.name = name
         self.inputs = inputs
@@ -107,6 +113,37 @@ public struct Plugin: Sendable {
         self.presets = presets
         self.make = make
     }
+
+    /// Returns whether a text is a URI that Turtle takes between angle brackets: a word, a colon, and no sign that ends it.
+    private static func isURI(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return false }
+        let scheme = text[..<colon].utf8
+        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+        let isWord = scheme.allSatisfy {
+            letters.contains($0 | 0x20) || (0x2B...0x39).contains($0) && $0 != 0x2C && $0 != 0x2F
+        }
+        return isWord
+            && text.unicodeScalars.allSatisfy {
+                $0.value > 0x20 && $0.value != 0x7F && !"<>\"{}|\\^`".unicodeScalars.contains($0)
+            }
+    }
+}
+
+/// What an instance of a plug-in keeps besides its parameters, as a text: the path of a file that it has loaded, say. Hosts save it
+/// with their sessions.
+public struct PluginState: Sendable {
+    let save: @Sendable () -> String
+    let restore: @Sendable (String) throws -> Void
+
+    /// Creates a state. Both closures are called on a thread that may allocate, `save` while the plug-in plays too.
+    ///
+    /// - Parameters:
+    ///   - save: The closure that returns the text.
+    ///   - restore: The closure that goes back to a text that `save` has returned, perhaps long ago.
+    public init(save: @escaping @Sendable () -> String, restore: @escaping @Sendable (String) throws -> Void) {
+        self.save = save
+        self.restore = restore
+    }
 }
 
 /// The inside of an instance of a ``Plugin``: its parameters and its render loop.
@@ -114,6 +151,7 @@ public struct PluginBody: Sendable {
     let parameters: [ParameterReference]
     let midiInput: MIDIInput?
     let midiOutput: MIDIOutput?
+    let state: PluginState?
     let hasInput: Bool
     let loop: RenderLoop
 
@@ -123,13 +161,15 @@ public struct PluginBody: Sendable {
     ///   - parameters: The parameters that the host shows, by their names for people.
     ///   - midiInput: The input by which it hears MIDI; `nil` for none.
     ///   - midiOutput: The output by which it sends MIDI; `nil` for none.
+    ///   - state: What it keeps besides the parameters; `nil` for nothing.
     ///   - loop: The render loop.
     public static func effect(
         parameters: [ParameterReference] = [], midiInput: MIDIInput? = nil, midiOutput: MIDIOutput? = nil,
-        _ loop: @escaping RenderLoop
+        state: PluginState? = nil, _ loop: @escaping RenderLoop
     ) -> PluginBody {
         PluginBody(
-            parameters: parameters, midiInput: midiInput, midiOutput: midiOutput, hasInput: true, loop: loop)
+            parameters: parameters, midiInput: midiInput, midiOutput: midiOutput, state: state, hasInput: true,
+            loop: loop)
     }
 
     /// Returns an instrument or another generator: the render loop pushes the sound.
@@ -138,12 +178,14 @@ public struct PluginBody: Sendable {
     ///   - parameters: The parameters that the host shows, by their names for people.
     ///   - midiInput: The input by which it hears MIDI; `nil` for none.
     ///   - midiOutput: The output by which it sends MIDI; `nil` for none.
+    ///   - state: What it keeps besides the parameters; `nil` for nothing.
     ///   - loop: The render loop.
     public static func generator(
         parameters: [ParameterReference] = [], midiInput: MIDIInput? = nil, midiOutput: MIDIOutput? = nil,
-        _ loop: @escaping RenderLoop
+        state: PluginState? = nil, _ loop: @escaping RenderLoop
     ) -> PluginBody {
         PluginBody(
-            parameters: parameters, midiInput: midiInput, midiOutput: midiOutput, hasInput: false, loop: loop)
+            parameters: parameters, midiInput: midiInput, midiOutput: midiOutput, state: state, hasInput: false,
+            loop: loop)
     }
 }

@@ -6,7 +6,8 @@ extension Plugin {
     ///
     /// - Throws: The error of the closure that makes an instance, or a sentence of a render loop that does not add up.
     public func description() throws -> String {
-        let body = try make(48_000)
+        let body = try PluginInstance.body(of: self)
+        try check(body)
         let ports = PluginPorts(self, body)
         var text = Self.prefixes
         text += "<\(uri)> a lv2:Plugin, doap:Project\(category == .none ? "" : ", lv2:\(category.rawValue)") ;\n"
@@ -14,6 +15,7 @@ extension Plugin {
         if !license.isEmpty { text += "  doap:license <\(license)> ;\n" }
         if !author.isEmpty { text += "  doap:maintainer [ foaf:name \(Self.quoted(author)) ] ;\n" }
         text += "  lv2:minorVersion \(version.minor) ; lv2:microVersion \(version.micro) ;\n"
+        if body.state != nil { text += "  lv2:extensionData state:interface ;\n" }
         text += "  lv2:optionalFeature lv2:hardRTCapable, urid:map, opts:options ;\n"
         text += "  lv2:port\n"
         var list: [String] = []
@@ -61,10 +63,6 @@ extension Plugin {
                     "[ lv2:symbol \(Self.quoted(symbols[index])) ; pset:value \(Self.number($0)) ]"
                 }
             }
-            let unknown = preset.values.keys.filter { name in !body.parameters.contains { $0.name == name } }
-            if let first = unknown.sorted().first {
-                throw PluginError("The preset \(preset.name) of \(name) sets \(first), which is no parameter of it.")
-            }
             text += (values.isEmpty ? "" : " ; lv2:port \(values.joined(separator: " , "))") + " .\n"
         }
         return text
@@ -88,6 +86,39 @@ extension Plugin {
         return text
     }
 
+    /// Throws a sentence about the parameters and presets, where a host could not use them.
+    private func check(_ body: PluginBody) throws {
+        for parameter in body.parameters where parameter.name.isEmpty {
+            throw PluginError(
+                "A parameter of \(name) has no name; please name it, by named(_:), as people are to see it.")
+        }
+        for (number, preset) in presets.enumerated() {
+            if preset.name.isEmpty { throw PluginError("A preset of \(name) has no name.") }
+            if let other = presets[..<number].first(where: { presetURI($0) == presetURI(preset) }) {
+                throw PluginError(
+                    "Two presets of \(name) are alike but for signs: \(other.name) and \(preset.name); please rename one."
+                )
+            }
+            for (word, value) in preset.values.sorted(by: { $0.key < $1.key }) {
+                let matches = body.parameters.filter { $0.name == word }
+                guard let parameter = matches.first else {
+                    throw PluginError("The preset \(preset.name) of \(name) sets \(word), which is no parameter of it.")
+                }
+                if matches.count > 1 {
+                    throw PluginError(
+                        "The preset \(preset.name) of \(name) sets \(word), which is the name of \(matches.count) parameters."
+                    )
+                }
+                let range = Self.range(parameter)
+                if !range.contains(value) {
+                    throw PluginError(
+                        "The preset \(preset.name) of \(name) sets \(word) to \(value); it is "
+                            + "\(range.lowerBound)…\(range.upperBound).")
+                }
+            }
+        }
+    }
+
     private func presetURI(_ preset: Preset) -> String {
         let word = preset.name.lowercased().unicodeScalars.map { scalar in
             ("a"..."z").contains(scalar) || ("0"..."9").contains(scalar) ? Character(scalar) : "-"
@@ -105,6 +136,7 @@ extension Plugin {
         @prefix pprops: <http://lv2plug.in/ns/ext/port-props#> .
         @prefix pset: <http://lv2plug.in/ns/ext/presets#> .
         @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        @prefix state: <http://lv2plug.in/ns/ext/state#> .
         @prefix time: <http://lv2plug.in/ns/ext/time#> .
         @prefix units: <http://lv2plug.in/ns/extensions/units#> .
         @prefix urid: <http://lv2plug.in/ns/ext/urid#> .
@@ -129,12 +161,17 @@ extension Plugin {
     /// A number as Turtle has it, never as a whole number, which would be of another type.
     private static func number(_ value: Float) -> String { "\(Double(value))" }
 
-    private static func range(of parameter: ParameterReference) -> String {
+    /// The range that a host shows: that of the ear, where a module takes more than any knob should have.
+    private static func range(_ parameter: ParameterReference) -> ClosedRange<Float> {
         var (low, high) = (parameter.range.lowerBound, parameter.range.upperBound)
-        // The ear's range, where a module takes more than any knob should have.
         if parameter.unit == .hertz && high > 20_000 { high = 20_000 }
         if parameter.initialValue > high { high = parameter.initialValue }
         if low > high { low = high }
+        return low...high
+    }
+
+    private static func range(of parameter: ParameterReference) -> String {
+        let (low, high) = (range(parameter).lowerBound, range(parameter).upperBound)
         var text = " ; lv2:default \(number(parameter.initialValue)) ; lv2:minimum \(number(low))"
         text += " ; lv2:maximum \(number(high))"
         if let unit = unit(of: parameter) { text += " ; units:unit units:\(unit)" }

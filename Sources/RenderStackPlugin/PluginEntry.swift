@@ -44,13 +44,36 @@ public enum PluginEntry {
                             unsafe Unmanaged<PluginInstance>.fromOpaque(instance).release()
                         }
                     },
-                    extension_data: nil))
+                    extension_data: { uri in
+                        // A host asks for what the description names: no plug-in without a state is asked.
+                        guard let uri = unsafe uri, unsafe strcmp(uri, "http://lv2plug.in/ns/ext/state#interface") == 0
+                        else { return nil }
+                        return unsafe UnsafeRawPointer(bitPattern: PluginEntry.stateInterface)
+                    }))
             let address = UInt(bitPattern: descriptor)
             known.append((address, plugin))
             return address
         }
         return unsafe UnsafeRawPointer(bitPattern: address)
     }
+
+    /// The address of the functions for the state of an instance: one structure for all plug-ins.
+    private static let stateInterface: UInt = {
+        let interface = UnsafeMutablePointer<guest_state_interface>.allocate(capacity: 1)
+        unsafe interface.initialize(
+            to: guest_state_interface(
+                save: { instance, store, handle, _, _ in
+                    guard let instance = unsafe instance else { return 1 }
+                    return unsafe Unmanaged<PluginInstance>.fromOpaque(instance).takeUnretainedValue().save(
+                        store, handle)
+                },
+                restore: { instance, retrieve, handle, _, _ in
+                    guard let instance = unsafe instance else { return 1 }
+                    return unsafe Unmanaged<PluginInstance>.fromOpaque(instance).takeUnretainedValue().restore(
+                        retrieve, handle)
+                }))
+        return UInt(bitPattern: interface)
+    }()
 
     /// Writes the manifest and the descriptions of plug-ins into a folder.
     ///
@@ -61,6 +84,11 @@ public enum PluginEntry {
     /// - Throws: A sentence: a plug-in cannot be made, or a file not written.
     public static func write(_ plugins: [Plugin], library: String, into folder: String) throws {
         let description = "plugins.ttl"
+        if plugins.isEmpty { throw PluginError("There is no plug-in to write.") }
+        for (number, plugin) in plugins.enumerated() where plugins[..<number].contains(where: { $0.uri == plugin.uri })
+        {
+            throw PluginError("Two plug-ins have the URI \(plugin.uri); each must have its own.")
+        }
         let manifest = Plugin.manifest(of: plugins, library: library, description: description)
         let texts = try plugins.map { try $0.description() }
         for (name, text) in [("manifest.ttl", manifest), (description, texts.joined(separator: "\n"))] {

@@ -24,6 +24,9 @@ internal import SignalBlocks
     private let words: guest_words
     private let midiType: UInt32
     private let sequenceType: UInt32
+    private let textType: UInt32
+    /// The host's number for the text of the state.
+    private let stateKey: UInt32
     private let counts: (inputs: Int, outputs: Int)
     private let longest: Int
     /// A copy of the inputs, for hosts whose outputs are their inputs too.
@@ -51,6 +54,11 @@ internal import SignalBlocks
         }
     }
 
+    /// Returns the inside of an instance that has been made as a host makes one, so that its render loop is known to add up.
+    static func body(of plugin: Plugin) throws -> PluginBody {
+        unsafe try PluginInstance(plugin, rate: 48_000, nil).body
+    }
+
     @unsafe private init(
         _ plugin: Plugin, rate: Double, _ features: UnsafePointer<UnsafePointer<guest_feature>?>?
     ) throws {
@@ -65,7 +73,8 @@ internal import SignalBlocks
         let input = AudioInput(channels: max(1, plugin.inputs), name: plugin.name)
         self.input = input
         let loop = body.loop
-        let hasInput = body.hasInput && plugin.inputs > 0
+        let channels = plugin.inputs
+        let hasInput = body.hasInput && channels > 0
         let told = unsafe Int(guest_longest_block(features))
         longest = told > 0 ? min(max(told, 64), 8_192) : 4_096
         renderer = try Renderer(
@@ -73,6 +82,11 @@ internal import SignalBlocks
             layout: StackLayout(channels: max(8, plugin.inputs, plugin.outputs))
         ) { context in
             if hasInput { context.run(input) }
+            // No module runs in a dry run, and the loop may count on the channels that are declared.
+            if hasInput && context.isDryRun {
+                context.pop()
+                context.push(channels: channels)
+            }
             loop(&context)
             context.output()
         }
@@ -120,6 +134,8 @@ internal import SignalBlocks
         let (atom, time) = ("http://lv2plug.in/ns/ext/atom#", "http://lv2plug.in/ns/ext/time#")
         midiType = number("http://lv2plug.in/ns/ext/midi#MidiEvent")
         sequenceType = number(atom + "Sequence")
+        textType = number(atom + "String")
+        stateKey = number(plugin.uri + (plugin.uri.contains("#") ? "-state" : "#state"))
         words = guest_words(
             object: number(atom + "Object"), position: number(time + "Position"), speed: number(time + "speed"),
             frame: number(time + "frame"), bar: number(time + "bar"), bar_beat: number(time + "barBeat"),
@@ -151,6 +167,28 @@ internal import SignalBlocks
     /// The sound begins anew with the next run.
     func activate() { startsOver = true }
 
+    /// Gives the host the text of the state. While the plug-in plays too.
+    @unsafe func save(_ store: UnsafeMutableRawPointer?, _ handle: UnsafeMutableRawPointer?) -> Int32 {
+        guard let state = body.state else { return 0 }
+        return unsafe guest_store_text(store, handle, stateKey, textType, state.save())
+    }
+
+    /// Goes back to the text that the host has kept, if it has one.
+    @unsafe func restore(_ retrieve: UnsafeMutableRawPointer?, _ handle: UnsafeMutableRawPointer?) -> Int32 {
+        var length = 0
+        guard let state = body.state,
+            let text = unsafe guest_retrieve_text(retrieve, handle, stateKey, textType, &length)
+        else { return 0 }
+        do {
+            let bytes = unsafe UnsafeRawBufferPointer(start: text, count: length)
+            try state.restore(unsafe String(decoding: bytes, as: UTF8.self))
+            return 0
+        } catch {
+            StandardError.say("the plug-in \(input.name) cannot restore its state: \(error)")
+            return 1
+        }
+    }
+
     // MARK: The render thread
 
     /// Renders a block of any length. On the host's audio thread.
@@ -166,7 +204,7 @@ internal import SignalBlocks
         var capacity: UInt32 = 0
         let eventsOut = unsafe ports.eventsOut.flatMap { unsafe places[$0] }
         if let eventsOut = unsafe eventsOut { capacity = unsafe guest_begin_events(eventsOut, sequenceType) }
-        receive()
+        receive(frames)
         var done = 0
         while done < frames {
             let count = min(frames - done, longest)
@@ -181,18 +219,30 @@ internal import SignalBlocks
         for index in parameters.indices {
             guard let place = unsafe places[ports.controls.lowerBound + index] else { continue }
             let value = unsafe place.assumingMemoryBound(to: Float.self).pointee
-            if unsafe seen[index] != value {
+            if unsafe seen[index] != value && !value.isNaN {
                 unsafe seen[index] = value
                 parameters[index].value = value
             }
         }
     }
 
-    /// Reads the host's events of the whole block.
-    private func receive() {
+    /// Reads the host's events of the whole block, of so many frames.
+    private func receive(_ frames: Int) {
         unsafe received.pointee.count = 0
         guard let sequence = unsafe places[ports.eventsIn] else { return }
+        // A host need not repeat what is as it was.
+        let before = unsafe supply.pointee.transport
         var position = guest_position()
+        position.speed = before.isRolling ? 1 : 0
+        position.frame = before.frame
+        if let bars = before.bars {
+            position.has_tempo = true
+            position.beats_per_minute = bars.beatsPerMinute
+            position.beats_per_bar = bars.beatsPerBar
+            position.beat_unit = Int32(bars.beatType)
+            position.bar = Int64(bars.bar - 1)
+            position.bar_beat = Double(bars.beat - 1) + bars.fraction
+        }
         if unsafe withUnsafePointer(to: words, { unsafe guest_find_position(sequence, $0, &position) }) {
             var transport = Transport(isRolling: position.speed != 0, frame: position.frame)
             if position.has_tempo {
@@ -211,7 +261,7 @@ internal import SignalBlocks
         var bytes: UnsafePointer<UInt8>?
         while unsafe guest_next_event(sequence, midiType, &cursor, &frame, &bytes, &count) {
             guard let bytes = unsafe bytes, count >= 1 else { continue }
-            unsafe add(bytes, Int(count), at: Int(max(0, min(frame, 1 << 31))))
+            unsafe add(bytes, Int(count), at: Int(max(0, min(frame, Int64(frames - 1)))))
         }
     }
 
@@ -291,9 +341,11 @@ internal import SignalBlocks
         let isAtRest = part == (isOn ? 1 : 0)
         let hasPast = pastLength > 0
         if hasPast {
+            let first = min(count, pastLength - pastPlace)
             for channel in 0..<counts.inputs {
                 let line = unsafe past + channel * pastLength
-                for i in 0..<count { unsafe line[(pastPlace + i) % pastLength] = inputs[channel][i] }
+                unsafe (line + pastPlace).copySamples(from: inputs[channel], count: first)
+                unsafe line.copySamples(from: inputs[channel] + first, count: count - first)
             }
         }
         if !(isAtRest && isOn) {

@@ -6,7 +6,10 @@ import Testing
 @Suite struct LV2ScanTests {
     @Test("a scan survives plug-ins that crash, hang, exit or print, and says what they do")
     func bad() throws {
-        let names = ["gain", "crashes", "hangs", "exits", "prints", "refuses", "demands", "beyond", "late"]
+        let names = [
+            "gain", "crashes", "hangs", "exits", "prints", "refuses", "demands", "beyond", "late", "closes", "haunts",
+            "naps",
+        ]
         let folder = try TemporaryFolder()
         var scan = LV2Scan(
             cache: folder.path + "/deep/er/cache", timeLimit: .seconds(5), bundles: [try TestBundle.path])
@@ -20,6 +23,9 @@ import Testing
         #expect(problems["refuses"]??.contains("cannot be loaded") == true)
         #expect(problems["demands"]??.contains("It requires https://renderstack.example/feature") == true)
         #expect(problems["beyond"]??.contains("writes beyond") == true)
+        #expect(problems["closes"]??.contains("does not come back within 5.0 seconds") == true)
+        // One that crashes when the next is tried does not harm that one's name.
+        #expect(problems["naps"] == .some(nil))
         // All is known now, and nothing is tried again.
         var tried = 0
         let again = try scan.run(names.map(TestBundle.uri)) { _, _ in tried += 1 }

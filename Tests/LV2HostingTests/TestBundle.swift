@@ -33,6 +33,7 @@ enum TestBundle {
         compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         compiler.arguments = [
             "gcc", "-shared", "-fPIC", "-O1", "-o", folder.appendingPathComponent("test.so").path, source.path, "-lm",
+            "-lpthread",
         ]
         try compiler.run()
         compiler.waitUntilExit()
@@ -137,6 +138,25 @@ enum TestBundle {
         (
             "demands", [input, output, by, meter("twice")],
             "lv2:requiredFeature <https://renderstack.example/feature> ;"
+        ),
+        ("closes", [input, output, by, meter("twice")], ""),
+        ("haunts", [input, output, by, meter("twice")], ""),
+        ("naps", [input, output, by, meter("twice")], ""),
+        ("scribbles", [input, output, by, meter("twice")], ""),
+        (
+            "moves",
+            [
+                input, output,
+                "a lv2:InputPort , lv2:ControlPort ; lv2:symbol \"by\" ; lv2:name \"By\" ; lv2:default 0 ; "
+                    + "lv2:minimum 0 ; lv2:maximum 4000",
+                meter("latency") + " ; lv2:designation lv2:latency",
+            ], ""
+        ),
+        ("spills", [events("Input", "midi:MidiEvent"), events("Output", "midi:MidiEvent")], ""),
+        ("wild", [events("Input", "midi:MidiEvent"), events("Output", "midi:MidiEvent")], ""),
+        (
+            "fetches", [input, output],
+            "lv2:extensionData work:interface , state:interface ; lv2:requiredFeature work:schedule ;"
         ),
     ]
 }

@@ -9,11 +9,9 @@ import pathlib
 import subprocess
 import tempfile
 
-PACKAGES = ("x42-plugins calf-plugins mda-lv2 swh-lv2 zam-plugins lsp-plugins-lv2 invada-studio-plugins-lv2 blop-lv2 fomp "
-            "dragonfly-reverb-lv2")
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("program")
-parser.add_argument("--packages", default=PACKAGES)
+parser.add_argument("--packages", required=True)
 parser.add_argument("--seconds", default="1")
 parser.add_argument("--json")
 options = parser.parse_args()

@@ -1,6 +1,7 @@
 // The engine's work in hand-tuned C, against which the engine is measured, in the same process and the same rounds.
 //
-// Two tables of the same functions: one built for the processor's base (SSE2 on x86-64), one for AVX2 with FMA.
+// Three tables of the same functions: one built for the processor's base (SSE2 on x86-64), one for AVX2 with FMA, and one for
+// AVX2 that rounds as RenderStack does: without FMA, and with filters in double precision.
 
 #ifndef CBENCH_H
 #define CBENCH_H
@@ -34,10 +35,11 @@ struct bench_kernels {
     void (*from_int16)(const int16_t *from, float *into, int frames);
     /// Returns how many did not fit.
     int (*to_int16)(const float *from, int16_t *into, int frames);
-    /// The state is two inputs and two outputs of the past.
-    void (*bandpass)(struct bench_bandpass filter, float state[4], float *samples, int frames);
-    /// Eight channels with one filter, each with two numbers of state; frames a multiple of 8.
-    void (*bandpass_eight)(struct bench_bandpass filter, float state[16], float *const samples[8], int frames);
+    /// The state is two inputs and two outputs of the past: four floats, or as many doubles.
+    void (*bandpass)(struct bench_bandpass filter, void *state, float *samples, int frames);
+    /// Eight channels with one filter, each with two numbers of state: 16 floats or doubles, aligned to 64 bytes; frames a
+    /// multiple of 8.
+    void (*bandpass_eight)(struct bench_bandpass filter, void *state, float *const samples[8], int frames);
     /// Sixteen weights, the last for the oldest; `from` begins 15 frames before the first.
     void (*combine)(const float weights[16], const float *from, float *into, int frames);
     /// Returns the phase after it.
@@ -66,6 +68,8 @@ struct bench_kernels {
 const struct bench_kernels *bench_plain(void);
 /// NULL where the processor has no AVX2 and FMA.
 const struct bench_kernels *bench_fast(void);
+/// NULL where the processor has no AVX2.
+const struct bench_kernels *bench_exact(void);
 
 struct bench_bank *bench_bank_make(const struct bench_voice *voices, int count);
 void bench_bank_free(struct bench_bank *bank);

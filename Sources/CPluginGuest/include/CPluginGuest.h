@@ -28,6 +28,24 @@ struct guest_descriptor {
     const void *_Nullable (*_Nullable extension_data)(const char *_Nullable uri);
 };
 
+/// The functions by which a host saves and restores what an instance keeps besides its ports: LV2_State_Interface.
+struct guest_state_interface {
+    int (*_Nonnull save)(
+        void *_Nullable instance, void *_Nullable store, void *_Nullable handle, uint32_t flags,
+        const struct guest_feature *_Nullable const *_Nullable features);
+    int (*_Nonnull restore)(
+        void *_Nullable instance, void *_Nullable retrieve, void *_Nullable handle, uint32_t flags,
+        const struct guest_feature *_Nullable const *_Nullable features);
+};
+
+/// Gives the host a text to keep, by the function that it brings. Returns the status for it.
+int guest_store_text(
+    void *_Nullable store, void *_Nullable handle, uint32_t key, uint32_t type, const char *_Nonnull text);
+
+/// Returns a text that the host has kept, with its length, or NULL.
+const char *_Nullable guest_retrieve_text(
+    void *_Nullable retrieve, void *_Nullable handle, uint32_t key, uint32_t type, size_t *_Nonnull length);
+
 /// The host's number of a URI; 0 if it has no numbers.
 uint32_t guest_map(const struct guest_feature *_Nullable const *_Nullable features, const char *_Nonnull uri);
 

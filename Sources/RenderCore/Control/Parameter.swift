@@ -111,9 +111,8 @@ public import Synchronization
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func atRest(_ context: borrowing RenderContext) -> Float? {
         let word = unsafe cell.pointee.published.load(ordering: .relaxed)
-        let rate = unsafe cell.pointee.restRate.load(ordering: .relaxed)
-        let isAtRest = unsafe word == cell.pointee.restWord.load(ordering: .relaxed) && rate == context.rateBits
-        guard _fastPath(isAtRest) else { return nil }
+        let key = ParameterCell.key(word, rateBits: context.rateBits)
+        guard unsafe _fastPath(key == cell.pointee.restKey.load(ordering: .relaxed)) else { return nil }
         return unsafe Float(bitPattern: cell.pointee.restValue.load(ordering: .relaxed))
     }
 

@@ -1,16 +1,15 @@
 public import Synchronization
 
-/// The part of a parameter that the render thread reads in each slice: half a line of its cache. See
+/// The part of a parameter that the render thread reads in each slice: 24 bytes. See
 /// ``ParameterCells``.
 @safe @usableFromInline struct ParameterCell: ~Copyable, Sendable {
     /// The value that the render thread sees; it is behind ``ParameterDetails/requested`` while a transaction is under
     /// way.
     @usableFromInline let published: Atomic<UInt64>
 
-    // The state of rest, which is nearly always the case. The render thread writes it when a glide is over: the word
-    // that was published then, the renderer's rate (its bits), and the value that the two stand for.
-    @usableFromInline let restWord = Atomic<UInt64>(.max)
-    @usableFromInline let restRate = Atomic<UInt64>(0)
+    // The state of rest, which is nearly always the case. The render thread writes it when a glide is over: the version
+    // and the rate of that moment, and the value that the word and the rate stand for.
+    @usableFromInline let restKey = Atomic<UInt64>(0)
     @usableFromInline let restValue = Atomic<UInt32>(0)
 
     /// The greatest value by the sample rate; infinite where there is no such limit.
@@ -31,12 +30,18 @@ public import Synchronization
         return value < limit ? value : limit
     }
 
+    /// Returns the version of a published word with the upper half of a rate's bits, which tells rates apart that differ by
+    /// 0.03 Hz.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) static func key(_ word: UInt64, rateBits: UInt64) -> UInt64 {
+        word & 0xFFFF_FFFF_0000_0000 | rateBits &>> 32
+    }
+
     /// Keeps the value from now on, until another one is published or the rate changes.
     @_noLocks @_noAllocation
     func rest(at value: Float, _ word: UInt64, rate: Double) {
-        restWord.store(word, ordering: .relaxed)
-        restRate.store(rate.bitPattern, ordering: .relaxed)
         restValue.store(value.bitPattern, ordering: .relaxed)
+        restKey.store(ParameterCell.key(word, rateBits: rate.bitPattern), ordering: .relaxed)
     }
 
     /// Shows a value to the render thread, unless a newer one is shown already. Any thread.
@@ -58,7 +63,7 @@ public import Synchronization
 enum ParameterCells {
     /// Cells in a piece of memory, which behind them has as many addresses of their details. Pieces are never given
     /// back: the next parameters take cells that are free.
-    private static var count: Int { @_noLocks @_noAllocation get { 204 } }
+    private static var count: Int { @_noLocks @_noAllocation get { 256 } }
     /// A piece begins at a multiple of its size, so that the address of a cell says where in which piece it is.
     private static var size: Int { @_noLocks @_noAllocation get { 8_192 } }
 

@@ -49,7 +49,7 @@ public import Synchronization
     ///
     /// - Parameter make: The initial value. It is evaluated now, and again for a dry run that uses the state.
     public init(_ make: @autoclosure @escaping @Sendable () -> Value) {
-        let first = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+        let first = unsafe StateFactory.allocate(Value.self)
         unsafe first.initialize(to: make())
         unsafe cell = Atomic(UnsafeMutableRawPointer(first))
         unsafe details = .allocate(capacity: 1)
@@ -116,7 +116,7 @@ public import Synchronization
     /// the value that it has, and each slice sees one value only. Elsewhere the render thread sees it at its next access. The
     /// old value is freed when it no longer can be in use.
     public func replace(with value: consuming Value) {
-        let new = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+        let new = unsafe StateFactory.allocate(Value.self)
         unsafe new.initialize(to: value)
         let preparing = Preparing.current
         let holder = owner.load(ordering: .acquiring) & ~RenderContext.busy
@@ -174,7 +174,7 @@ public import Synchronization
 extension RenderState where Value: Copyable {
     /// Creates a state to be read and written by copy, or used in place.
     public init(_ value: Value) {
-        let first = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+        let first = unsafe StateFactory.allocate(Value.self)
         let initial = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe first.initialize(to: value)
         unsafe initial.initialize(to: value)

@@ -4,7 +4,8 @@ internal import Glibc
 package enum StandardError {
     /// Writes a sentence on a line of its own, with the name of the package in front.
     package static func say(_ sentence: String) {
-        var line = "RenderStack: \(sentence).\n"
+        // A sentence of an error has its full stop already.
+        var line = "RenderStack: \(sentence)\(sentence.hasSuffix(".") ? "" : ".")\n"
         line.withUTF8 { bytes in
             var done = 0
             while done < bytes.count {

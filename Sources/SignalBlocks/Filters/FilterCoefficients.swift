@@ -174,13 +174,13 @@ extension FilterCoefficients {
     /// frame.
     ///
     /// With the state at its start, u and w, frame `i` of a block is `cu[i] u + cw[i] w + Σ h[i - j] x[j]`, and the
-    /// state after it is linear in all of them too. These factors are the numbers: four zeros and the impulse response
-    /// `h`, of which a row may begin with zeros; the answers `cu` and `cw`; the share of each frame in `u` and in `w`;
+    /// state after it is linear in all of them too. These factors are the numbers: one that is left to the caller, three zeros,
+    /// and the impulse response `h`, of which a row may begin with zeros; the answers `cu` and `cw`; the share of each frame in `u` and in `w`;
     /// and the four that take the state to the next block. They are found by running the filter itself, so that they
     /// have its precision.
     @_noLocks @_noAllocation
     func blockNumbers(_ place: UnsafeMutablePointer<Double>) {
-        for i in 0..<4 { unsafe place[i] = 0 }
+        for i in 1..<4 { unsafe place[i] = 0 }
         let numbers = unsafe place + 4
         var (u, w) = (0.0, 0.0)
         for i in 0..<8 { unsafe numbers[i] = next(i == 0 ? 1 : 0, &u, &w) }

@@ -24,9 +24,10 @@
     /// The numbers that are gone through in each slice, in one piece for each stage: those for blocks
     /// (``FilterCoefficients/blockNumbers(_:)``), and for eight channels at a time their `u`, then their `w`.
     @usableFromInline var memory: RenderMemory<Double>
-    @usableFromInline var rest: RenderMemory<RestingFilter>
     /// The frames of a block that is not complete: eight for each channel; stage after stage.
     @usableFromInline var pending: RenderMemory<Float>
+    /// The coefficients that stay, one for each stage.
+    private var coefficients: RenderMemory<FilterCoefficients>
     private var isClear = true
 
     /// Frames before it is worth making the numbers for blocks, which takes as long as some thirty frames.
@@ -46,8 +47,9 @@
         channelLimit = (channels + 7) / 8 * 8
         memory = RenderMemory(repeating: 0, count: stages * (FilterCoefficients.blockNumberCount + 2 * channelLimit))
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
-        rest = RenderMemory(repeating: RestingFilter(coefficients: nothing), count: stages)
+        coefficients = RenderMemory(repeating: nothing, count: stages)
         pending = RenderMemory(repeating: 0, count: stages * channelLimit * 8)
+        for stage in 0..<stages { unsafe progress(stage).pointee = FilterProgress() }
     }
 
     /// Forgets the sound. It costs nothing if there is nothing to forget.
@@ -57,11 +59,7 @@
         isClear = true
         // The numbers for blocks too: they are made anew.
         for i in 0..<memory.count { unsafe memory.memory.base[i] = 0 }
-        for i in 0..<stageCount {
-            unsafe rest.memory.base[i].channels = 0
-            unsafe rest.memory.base[i].age = -1
-            unsafe rest.memory.base[i].pendingCount = 0
-        }
+        for i in 0..<stageCount { unsafe progress(i).pointee = FilterProgress() }
     }
 
     /// Filters frames of a buffer, all with the same coefficients.
@@ -78,15 +76,16 @@
         stage: Int, with coefficients: FilterCoefficients
     ) {
         let used = begin(channelCount, stage)
-        if unsafe rest.memory.base[stage].age < 0 || !(rest.memory.base[stage].coefficients == coefficients) {
+        let progress = unsafe progress(stage)
+        if unsafe progress.pointee.age < 0 || !(self.coefficients.memory.base[stage] == coefficients) {
             complete(stage)
-            unsafe rest.memory.base[stage].coefficients = coefficients
-            unsafe rest.memory.base[stage].age = 0
+            unsafe self.coefficients.memory.base[stage] = coefficients
+            unsafe progress.pointee.age = 0
         }
-        let age = unsafe rest.memory.base[stage].age
+        let age = unsafe Int(progress.pointee.age)
         let young = min(count, StateVariableFilter.patience &- age)
         if young > 0 {
-            unsafe rest.memory.base[stage].age = age &+ young
+            unsafe progress.pointee.age = Int16(truncatingIfNeeded: age &+ young)
             if age &+ young == StateVariableFilter.patience {
                 unsafe coefficients.blockNumbers(numbers(stage))
             }
@@ -100,8 +99,8 @@
     @_noLocks @_noAllocation
     @inlinable package func channelsAtRest(_ stage: Int) -> Int {
         guard stage >= 0 && stage < stageCount else { return 0 }
-        let rest = unsafe rest.memory.base + stage
-        return unsafe rest.pointee.age == StateVariableFilter.patience ? rest.pointee.channels : 0
+        let progress = unsafe progress(stage).pointee
+        return progress.age == StateVariableFilter.patience ? Int(progress.channels) : 0
     }
 
     /// Filters one channel as the slice before.
@@ -109,10 +108,10 @@
     /// - Precondition: ``channelsAtRest(_:)`` is 1.
     @_noLocks @_noAllocation
     @inlinable package mutating func goOn(_ samples: UnsafeMutablePointer<Float>, count: Int, _ stage: Int) {
-        let rest = unsafe rest.memory.base + stage
+        let progress = unsafe progress(stage)
         let (u, w) = unsafe lanes(stage, 0)
-        let before = unsafe rest.pointee.pendingCount
-        unsafe rest.pointee.pendingCount = (before &+ count) & 7
+        let before = unsafe Int(progress.pointee.pendingCount)
+        unsafe progress.pointee.pendingCount = Int16(truncatingIfNeeded: (before &+ count) & 7)
         unsafe Kernel.filter(
             numbers(stage), u, w, pending.memory.base + stage &* channelLimit &* 8, before, samples, count)
         unsafe keep(u.pointee, w.pointee, stage)
@@ -134,7 +133,7 @@
     ) {
         let used = begin(channelCount, stage)
         complete(stage)
-        unsafe rest.memory.base[stage].age = -1
+        unsafe progress(stage).pointee.age = -1
         if used == 1 {
             var (u, w) = unsafe (lanes(stage, 0).u.pointee, lanes(stage, 0).w.pointee)
             let samples = unsafe channels[0] + first
@@ -193,7 +192,7 @@
     package mutating func leap(
         _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, _ used: Int, from first: Int, count: Int, _ stage: Int
     ) {
-        let before = unsafe rest.memory.base[stage].pendingCount
+        let before = unsafe Int(progress(stage).pointee.pendingCount)
         let numbers = unsafe numbers(stage)
         let pending = unsafe self.pending.memory.base + stage &* channelLimit &* 8
         var filtered = 0
@@ -213,17 +212,18 @@
             unsafe memory.u.pointee = StateVariableFilter.ended(memory.u.pointee)
             unsafe memory.w.pointee = StateVariableFilter.ended(memory.w.pointee)
         }
-        unsafe rest.memory.base[stage].pendingCount = (before &+ count) & 7
+        unsafe progress(stage).pointee.pendingCount = Int16(truncatingIfNeeded: (before &+ count) & 7)
     }
 
     /// Brings the state from the beginning of the block to the frames that were heard.
     @_noLocks @_noAllocation
     private mutating func complete(_ stage: Int) {
-        let count = unsafe rest.memory.base[stage].pendingCount
+        let progress = unsafe progress(stage)
+        let count = unsafe Int(progress.pointee.pendingCount)
         guard count > 0 else { return }
-        unsafe rest.memory.base[stage].pendingCount = 0
-        let coefficients = unsafe rest.memory.base[stage].coefficients
-        let channels = unsafe rest.memory.base[stage].channels
+        unsafe progress.pointee.pendingCount = 0
+        let coefficients = unsafe self.coefficients.memory.base[stage]
+        let channels = unsafe Int(progress.pointee.channels)
         for channel in 0..<channels {
             let memory = unsafe lanes(stage, channel)
             let frames = unsafe pending.memory.base + (stage &* channelLimit &+ channel) &* 8
@@ -239,12 +239,12 @@
     @_noLocks @_noAllocation
     private mutating func begin(_ channelCount: Int, _ stage: Int) -> Int {
         let channels = min(channelCount, channelLimit)
-        let before = unsafe rest.memory.base[stage].channels
+        let before = unsafe Int(progress(stage).pointee.channels)
         isClear = false
         if before == channels { return channels }
         complete(stage)
-        unsafe rest.memory.base[stage].age = -1
-        unsafe rest.memory.base[stage].channels = channels
+        unsafe progress(stage).pointee.age = -1
+        unsafe progress(stage).pointee.channels = Int32(truncatingIfNeeded: channels)
         let first = unsafe lanes(stage, 0)
         for channel in min(before, channels)..<channels {
             let memory = unsafe lanes(stage, channel)
@@ -271,6 +271,12 @@
     @_noLocks @_noAllocation
     @inlinable func numbers(_ stage: Int) -> UnsafeMutablePointer<Double> {
         unsafe memory.memory.base + stage &* (FilterCoefficients.blockNumberCount &+ 2 &* channelLimit)
+    }
+
+    /// Returns the address of a stage's progress.
+    @_noLocks @_noAllocation
+    @inlinable func progress(_ stage: Int) -> UnsafeMutablePointer<FilterProgress> {
+        unsafe UnsafeMutableRawPointer(numbers(stage)).assumingMemoryBound(to: FilterProgress.self)
     }
 
     /// Returns the addresses of the state of a channel; those of the others of its eight follow.
@@ -306,15 +312,15 @@
     @inlinable static func ended(_ value: Double) -> Double { abs(value) < 1e-60 ? 0 : value }
 }
 
-/// The state of a filter whose coefficients stay.
-@usableFromInline struct RestingFilter: Sendable, BitwiseCopyable {
+/// How far a filter is with coefficients that stay. It lies in the first of the numbers for blocks, which no kernel reads,
+/// so that a slice at rest reads no cache line for it alone.
+@usableFromInline struct FilterProgress: Sendable, BitwiseCopyable {
     /// Frames since the coefficients came, as far as that matters; -1 while they change.
-    @usableFromInline var age = -1
+    @usableFromInline var age: Int16 = -1
     /// Frames of the block at hand. The state is that of its beginning.
-    @usableFromInline var pendingCount = 0
+    @usableFromInline var pendingCount: Int16 = 0
     /// Channels of the last buffer; 0 after a reset.
-    @usableFromInline var channels = 0
-    var coefficients: FilterCoefficients
+    @usableFromInline var channels: Int32 = 0
 }
 
 extension UnsafeMutablePointer<Double> {

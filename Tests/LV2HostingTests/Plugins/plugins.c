@@ -12,6 +12,7 @@
 #include <lv2/urid/urid.h>
 #include <lv2/worker/worker.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,16 @@ struct plugin {
     unsigned place;
     float answered;
     char kept[64];
-    int seen_positions;
+    int seen_positions, asks;
     float shown_speed, shown_tempo, shown_bar_beat;
 };
+
+/// A thread that goes on when its plug-in is gone, and crashes.
+static void *haunt(void *none) {
+    usleep(300000);
+    *(volatile int *)8 = 1;
+    return none;
+}
 
 static LV2_Handle instantiate(const LV2_Descriptor *d, double rate, const char *path, const LV2_Feature *const *features) {
     (void)path;
@@ -47,8 +55,18 @@ static LV2_Handle instantiate(const LV2_Descriptor *d, double rate, const char *
         fprintf(stderr, "good 18\n");
     }
     if (strstr(d->URI, "#refuses")) return NULL;
+    if (strstr(d->URI, "#closes")) {
+        for (int file = 0; file < 1024; file++) close(file);
+        for (;;) pause();
+    }
+    if (strstr(d->URI, "#haunts")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, haunt, NULL);
+    }
+    if (strstr(d->URI, "#naps")) usleep(1000000);
     struct plugin *p = calloc(1, sizeof *p);
     p->rate = rate;
+    p->asks = strstr(d->URI, "#fetches") != NULL;
     for (int i = 0; features[i]; i++) {
         if (strcmp(features[i]->URI, LV2_URID__map) == 0) p->map = features[i]->data;
         if (strcmp(features[i]->URI, LV2_WORKER__schedule) == 0) p->schedule = features[i]->data;
@@ -137,6 +155,20 @@ static void beyond(LV2_Handle handle, uint32_t frames) {
     if (frames > 8) out[-3] = 1;
 }
 
+/// Writes behind the last of its control ports.
+static void scribbles(LV2_Handle handle, uint32_t frames) {
+    struct plugin *p = handle;
+    gain(handle, frames);
+    ((float *)p->ports[3])[1] = 5;
+}
+
+/// Is as late as its control says.
+static void moves(LV2_Handle handle, uint32_t frames) {
+    struct plugin *p = handle;
+    memcpy(p->ports[1], p->ports[0], frames * sizeof(float));
+    *(float *)p->ports[3] = *(float *)p->ports[2];
+}
+
 /// Changes the thread's rounding, as old code does.
 static void rounds(LV2_Handle handle, uint32_t frames) {
     struct plugin *p = handle;
@@ -181,6 +213,39 @@ static void octave(LV2_Handle handle, uint32_t frames) {
         memcpy(&copy, event, sizeof(LV2_Atom_Event) + event->body.size);
         copy.bytes[1] += 12;
         lv2_atom_sequence_append_event(out, capacity, &copy.event);
+    }
+}
+
+/// Writes behind the room for its messages.
+static void spills(LV2_Handle handle, uint32_t frames) {
+    struct plugin *p = handle;
+    (void)frames;
+    LV2_Atom_Sequence *out = p->ports[1];
+    uint32_t capacity = out->atom.size;
+    memset((uint8_t *)(&out->atom + 1) + capacity, 1, 8);
+    out->atom.type = p->sequence;
+    out->atom.size = capacity + 8;
+}
+
+/// Sends messages at frames that no run has, one without bytes, and one that claims to be longer than all the rest.
+static void wild(LV2_Handle handle, uint32_t frames) {
+    struct plugin *p = handle;
+    LV2_Atom_Sequence *out = p->ports[1];
+    uint32_t capacity = out->atom.size;
+    out->atom.type = p->sequence;
+    out->atom.size = sizeof(LV2_Atom_Sequence_Body);
+    out->body.unit = 0;
+    const int64_t places[] = {-5, frames / 2, 1000000, INT64_MIN, INT64_MAX};
+    for (int i = 0; i < 7; i++) {
+        struct {
+            LV2_Atom_Event event;
+            uint8_t bytes[8];
+        } note = {{{i < 5 ? places[i] : 0}, {i == 5 ? 0 : 3, p->midi}}, {0x90, (uint8_t)(40 + i), 1}};
+        lv2_atom_sequence_append_event(out, capacity, &note.event);
+        if (i == 6) {
+            LV2_Atom_Event *last = (LV2_Atom_Event *)((uint8_t *)lv2_atom_sequence_end(&out->body, out->atom.size) - 24);
+            last->body.size = 0xFFFFFFF0;
+        }
     }
 }
 
@@ -230,6 +295,13 @@ static LV2_Worker_Status work_response(LV2_Handle handle, uint32_t size, const v
     return LV2_WORKER_SUCCESS;
 }
 
+/// Puts out the worker's last answer, to a request that its state makes.
+static void fetches(LV2_Handle handle, uint32_t frames) {
+    struct plugin *p = handle;
+    float *out = p->ports[1];
+    for (uint32_t i = 0; i < frames; i++) out[i] = p->answered;
+}
+
 /// Puts out the longest block that it was told.
 static void tells(LV2_Handle handle, uint32_t frames) {
     struct plugin *p = handle;
@@ -267,6 +339,8 @@ static LV2_State_Status restore(
     uint32_t type, what;
     const char *text = retrieve(from, p->text, &size, &type, &what);
     if (text && size <= sizeof p->kept) memcpy(p->kept, text, size);
+    float length = text ? (float)strlen(text) : 0;
+    if (p->schedule && p->asks) p->schedule->schedule_work(p->schedule->handle, sizeof length, &length);
     return LV2_STATE_SUCCESS;
 }
 
@@ -285,7 +359,9 @@ static const LV2_Descriptor descriptors[] = {
     PLUGIN("peak", peak),   PLUGIN("beyond", beyond),       PLUGIN("rounds", rounds), PLUGIN("synth", synth),
     PLUGIN("octave", octave), PLUGIN("transport", transport), PLUGIN("works", works), PLUGIN("tells", tells),
     PLUGIN("keeps", keeps), PLUGIN("crashes", gain),        PLUGIN("hangs", gain),  PLUGIN("exits", gain),
-    PLUGIN("prints", gain), PLUGIN("refuses", gain),        PLUGIN("demands", gain),
+    PLUGIN("prints", gain), PLUGIN("refuses", gain),        PLUGIN("demands", gain), PLUGIN("closes", gain),
+    PLUGIN("haunts", gain), PLUGIN("naps", gain),           PLUGIN("scribbles", scribbles), PLUGIN("moves", moves),
+    PLUGIN("spills", spills), PLUGIN("wild", wild),         PLUGIN("fetches", fetches),
 };
 
 const LV2_Descriptor *lv2_descriptor(uint32_t index) {
