@@ -38,7 +38,7 @@ LOWEST_QUALITY, NO_PEERS = {"W5": 110}, ("C,", "soxr", "RenderStack,")
 
 
 def ratios(ours, theirs, is_speed):
-    """How many times as fast ours is, in each round."""
+    """Returns the ratio of the peer's time to ours, in each round."""
     return sorted(a / b if is_speed else b / a for a, b in zip(ours, theirs))
 
 
@@ -54,7 +54,7 @@ def figure(value):
 
 
 def counts(row):
-    """Whether it does the same as we do, as well."""
+    """Returns whether a peer does the same work as RenderStack, and as well."""
     noise = re.match(r"(\d+) dB", row.get("note", ""))
     return (row["same"] and not f"{row['name']},".startswith(NO_PEERS)
             and (not noise or int(noise.group(1)) >= LOWEST_QUALITY.get(row["workload"], 0)))

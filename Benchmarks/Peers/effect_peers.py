@@ -45,7 +45,7 @@ class Effect:
         self.workload, self.folder, self.sound, self.checked = workload, folder, sound, checked
 
     def heard(self):
-        """What it makes of the checked sound, as (frames, channels)."""
+        """Returns its result for the checked sound, as (frames, channels)."""
         raise NotImplementedError
 
     def measure(self):

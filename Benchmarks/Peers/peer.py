@@ -1,4 +1,4 @@
-"""What all peers have in common: a program that plays a workload for so many seconds, as fast as it goes."""
+"""The code that all peers share: a program that plays a workload for so many seconds, as fast as it goes."""
 
 import json
 import os

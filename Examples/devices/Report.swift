@@ -118,7 +118,7 @@ import RenderStack
                 print(cards.isEmpty ? "There is no sound card." : "Sound cards:")
                 for device in cards { device.show() }
                 let others = devices.filter { !$0.isHardware }
-                if !others.isEmpty { print("What ALSA's configuration offers besides:") }
+                if !others.isEmpty { print("ALSA's configuration also offers:") }
                 for device in others { device.show() }
             }
             if let midi {
@@ -126,7 +126,7 @@ import RenderStack
                 for port in midi { port.show() }
             }
             if let checks {
-                print("What sound needs (ok: as it should be, --: to know, !: an advice, !!: there is no sound):")
+                print("Needed for good sound (ok: as it should be, --: to know, !: an advice, !!: there is no sound):")
                 for check in checks { check.show() }
             }
         }

@@ -129,8 +129,8 @@ public struct Plugin: Sendable {
     }
 }
 
-/// What an instance of a plug-in keeps besides its parameters, as a text: the path of a file that it has loaded, say. Hosts save it
-/// with their sessions.
+/// The state that an instance of a plug-in keeps besides its parameters, as a text: the path of a file that it has loaded, say. Hosts
+/// save it with their sessions.
 public struct PluginState: Sendable {
     let save: @Sendable () -> String
     let restore: @Sendable (String) throws -> Void
@@ -161,7 +161,7 @@ public struct PluginBody: Sendable {
     ///   - parameters: The parameters that the host shows, by their names for people.
     ///   - midiInput: The input by which it hears MIDI; `nil` for none.
     ///   - midiOutput: The output by which it sends MIDI; `nil` for none.
-    ///   - state: What it keeps besides the parameters; `nil` for nothing.
+    ///   - state: The state that it keeps besides the parameters; `nil` for none.
     ///   - loop: The render loop.
     public static func effect(
         parameters: [ParameterReference] = [], midiInput: MIDIInput? = nil, midiOutput: MIDIOutput? = nil,
@@ -178,7 +178,7 @@ public struct PluginBody: Sendable {
     ///   - parameters: The parameters that the host shows, by their names for people.
     ///   - midiInput: The input by which it hears MIDI; `nil` for none.
     ///   - midiOutput: The output by which it sends MIDI; `nil` for none.
-    ///   - state: What it keeps besides the parameters; `nil` for nothing.
+    ///   - state: The state that it keeps besides the parameters; `nil` for none.
     ///   - loop: The render loop.
     public static func generator(
         parameters: [ParameterReference] = [], midiInput: MIDIInput? = nil, midiOutput: MIDIOutput? = nil,

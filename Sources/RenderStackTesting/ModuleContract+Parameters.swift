@@ -4,8 +4,8 @@ internal import RenderCore
 
 /// The values to which the contract moves a parameter.
 enum ParameterMove {
-    /// Returns values above and below a value: the ends of a short range; of a longer one the middle of the way to each end, and the
-    /// end itself if that is not heard.
+    /// Returns values above and below a value: the ends of a short range; of a longer one the middle of the way to each
+    /// end, and the end itself if that is not heard.
     static func all(_ parameter: ParameterReference, from start: Float) -> [Float] {
         let ends = [parameter.range.upperBound, parameter.range.lowerBound]
         return near(parameter, from: start) + ends.filter { $0 != start }

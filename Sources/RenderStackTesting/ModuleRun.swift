@@ -70,8 +70,8 @@ final class ModuleRun<M: Module> {
 }
 
 extension ModuleRun {
-    /// The first mistake on the render thread, in a sentence; `nil` if there was none. The renderer tells of mistakes a little later:
-    /// this waits for that, but not for long.
+    /// The first mistake on the render thread, in a sentence; `nil` if there was none. The renderer tells of mistakes a
+    /// little later: this waits for that, but not for long.
     var firstMistake: String? {
         if renderer.faultCount == 0 { return nil }
         let end = ContinuousClock.now + .milliseconds(500)

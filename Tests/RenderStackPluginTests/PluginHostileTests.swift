@@ -6,7 +6,7 @@ import Testing
 
 @testable import RenderStackPlugin
 
-/// What a host keeps of a plug-in's state.
+/// The text that a host keeps of a plug-in's state.
 private struct Kept {
     var key: UInt32
     var type: UInt32

@@ -1,4 +1,4 @@
-"""Which tests run under what: each once in a debug build and once in a release build, where most is found."""
+"""The tests that run in each kind of build: each once in a debug build and once in a release build, where most is found."""
 
 # These tests follow the clock of a server or of a card: they wait most of their time, and run beside those that compute.
 BACKENDS = "JACKBackendTests|ALSABackendTests"

@@ -1,4 +1,4 @@
-"""Which plug-ins allocate, lock, wait or enter the kernel in run(): a table by package, and their names. See scripts/watch-plugins."""
+"""Finds the plug-ins that allocate, lock, wait or enter the kernel in run(): a table by package, and their names. See scripts/watch-plugins."""
 
 import argparse
 import collections

@@ -58,7 +58,7 @@ def linked(folder, name, at, *words):
 
 
 def marks():
-    """Where the marks HERE stand in the Swift zoo, by function or global, and the file of each function."""
+    """Returns the lines of the marks HERE in the Swift zoo, by function or global, and the file of each function."""
     lines, files = collections.defaultdict(set), {}
     for path in sorted((watchdog / "zoo").glob("*.swift")):
         function, depth = None, 0
@@ -103,7 +103,7 @@ def c_cases(program):
 
 
 def watch(program, *arguments, cycles=1):
-    """What rtwatch reports of a program: by thread and by function, a list of findings.
+    """Returns the report of rtwatch on a program: by thread and by function, a list of findings.
 
     Fewer cycles than these are an error (nothing was judged in those), and so are findings lost, but for single cases.
     """
@@ -142,13 +142,13 @@ def names(case, finding):
 
 
 def called(case, finding):
-    """Whether it is the call that is to be reported; `syscall` and `hang` are said more exactly."""
+    """Returns whether it is the call that rtwatch should report; `syscall` and `hang` are said more exactly."""
     plain = case.call.removeprefix("system call ")
     return finding.call == plain or finding.call.startswith((f"{plain}(", f"{plain} "))
 
 
 def judge(case, found, static=False):
-    """What became of a case: right, line, function, worse, missed, hidden; clean, false. And the report, as text.
+    """Returns the outcome of a case: right, line, function, worse, missed, hidden; clean, false. And the report, as text.
 
     right: all that blocks or may block is reported for the case's function, on its lines. worse: in a worse tier.
     hidden: not visible because the standard library is static.

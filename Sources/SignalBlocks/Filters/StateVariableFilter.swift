@@ -312,7 +312,7 @@
     @inlinable static func ended(_ value: Double) -> Double { abs(value) < 1e-60 ? 0 : value }
 }
 
-/// How far a filter is with coefficients that stay. It lies in the first of the numbers for blocks, which no kernel reads,
+/// The progress of a filter with coefficients that stay. It lies in the first of the numbers for blocks, which no kernel reads,
 /// so that a slice at rest reads no cache line for it alone.
 @usableFromInline struct FilterProgress: Sendable, BitwiseCopyable {
     /// Frames since the coefficients came, as far as that matters; -1 while they change.

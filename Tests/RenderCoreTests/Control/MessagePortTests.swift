@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test("Messages without a listener stay in the port, for drain() or the first listener")
-    func nobody() async throws {
+    func unheard() async throws {
         let box = Box()
         for number in 0..<10 { box.port.send(number) }
         try? await Task.sleep(for: .milliseconds(30))

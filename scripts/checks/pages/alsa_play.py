@@ -1,4 +1,4 @@
-"""What alsa-play plays, as it reached a file behind ALSA's own plug-ins, and what it says when something is wrong.
+"""Checks the sound of alsa-play, as it reached a file behind ALSA's own plug-ins, and its messages when something is wrong.
 
 The card is the simulated one of the tests, with a clock. ALSA's own `null` takes everything at once: behind a pipe, as
 fast as the pipe is read.
@@ -123,7 +123,7 @@ def hear(samples, rate=RATE):
 
 
 def words(run):
-    """What it says when it is asked, and when something is wrong."""
+    """Checks its help, and its messages when something is wrong."""
     run("--help", says="Exit codes")
     run("--help", says="--static-swift-stdlib")
     for mistake, answer in (

@@ -1,4 +1,4 @@
-"""What devices says, for people and as JSON: with no card, with names of a configuration, and with mistakes."""
+"""Checks the report of devices, for people and as JSON: with no card, with names of a configuration, and with mistakes."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def check(example):
     assert "  studio: The studio, by the window (plays and records)\n" in text, text
     assert "  default: the device that programs use by default (What there is) (plays and records)\n" in text, text
     assert "plays: 8000, 11025," in text and "channels: 1 to" in text, text
-    assert "hidden" not in text and "null:" not in text and "What sound needs" not in text, text
+    assert "hidden" not in text and "null:" not in text and "Needed for good sound" not in text, text
     assert has_card or "There is no sound card." in text, text
 
     report = json.loads(run("--json", configuration=own))

@@ -1,4 +1,4 @@
-"""What comes in goes out at half of its level over the tone, which is heard, recorded and played by keys through JACK."""
+"""The input goes out at half of its level over the tone, which is heard, recorded and played by keys through JACK."""
 
 import array
 import os

@@ -156,7 +156,7 @@ def quantiles(samples):
 
 
 def faults(ours, theirs):
-    """What is different about a note: sentences."""
+    """Returns the differences of a note, as sentences."""
     found = []
     first, alike = lag(ours[:9_600].sum(1), theirs[:9_600].sum(1), 256)
     theirs = theirs[first:] if first >= 0 else numpy.vstack([numpy.zeros((-first, 2)), theirs])

@@ -11,7 +11,7 @@ PITCH, SPEED, START = 220 * 2 ** (3 / 12), 12, 0.5
 
 
 def place(time):
-    """How far the first ball is when its sound is heard at that time; nothing was in its way yet."""
+    """Returns the distance of the first ball when its sound is heard at that time; nothing was in its way yet."""
     return (0.4 + SPEED * (time - START)) * 343 / (343 + SPEED)
 
 

@@ -43,7 +43,7 @@ class Example:
         return read(self.folder / "offline.wav")
 
     def words(self):
-        """What every example says when it is asked, or asked for something impossible."""
+        """Checks the messages of every example: its help, and its answers to impossible options."""
         if "--output alsa" in self.run("--help"):
             # Whatever card there is, it is hidden.
             hidden = {"ALSA_CONFIG_PATH": "/dev/null"}
@@ -139,7 +139,7 @@ def level(samples, frequency):
 
 
 def same_frames(live, offline):
-    """What is played live, and offline, is the same from the first frame on, as far as both go."""
+    """Checks that live and offline sound is the same from the first frame on, as far as both go."""
     same = min(len(live), len(offline))
     assert same > 24_000, f"{len(live)} and {len(offline)} frames in two seconds"
     assert live[:same] == offline[:same], "live and offline differ"
@@ -216,7 +216,7 @@ class Typist:
             self.read(0.1)
 
     def screen(self):
-        """What the page shows: what was drawn since it was turned to, cursor movements followed."""
+        """Returns the page as it shows: all that was drawn since the program turned to it, with cursor movements followed."""
         lines, row, column = [""] * 24, 0, 0
         text = self.text.decode(errors="ignore").split("\x1b[?1049h", 1)[-1]
         for part in re.findall(r"\x1b\[[?0-9;]*[A-Za-z]|[^\x1b]", text):

@@ -1,4 +1,4 @@
-"""Where the ticks are, to the sample: at the start, behind a change of the tempo, after a day, and with JACK's transport
+"""Checks the places of the ticks, to the sample: at the start, behind a change of the tempo, after a day, and with JACK's transport
 and servers that come and go."""
 
 import signal
@@ -69,7 +69,7 @@ def share_voices(example):
 
 
 def beats_in(cycles, count, tempo):
-    """Where in what was heard the beats of the transport are: (sample, beat)."""
+    """Returns the places of the transport's beats in the sound: (sample, beat)."""
     found = []
     for first, rolls, frame in cycles:
         beat = int(max(0, frame - 1) * tempo / 60 / RATE)

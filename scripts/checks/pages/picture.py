@@ -1,4 +1,4 @@
-"""What is drawn is what is in the file: a tone in its place, as bright as it is loud, and silence behind it."""
+"""The picture shows the sound of the file: a tone in its place, as bright as it is loud, and silence behind it."""
 
 import math
 
