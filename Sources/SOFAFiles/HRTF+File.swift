@@ -1,5 +1,5 @@
 internal import Glibc
-internal import SignalBlocks
+package import SignalBlocks
 
 extension HRTF {
     /// The path at which Debian's package libmysofa1 has the responses of MIT's KEMAR.
@@ -21,9 +21,10 @@ extension HRTF {
     /// A damaged file can crash libmysofa, so a child process reads it, for half a minute at most. To begin that, the system copies
     /// this process's table of pages, which takes some ms: read files before it plays.
     ///
-    /// - Parameter path: The file's name. It may have up to 512 MB, 20,000 directions, 16,384 samples in each response and 64
-    ///   million samples in all. If it has several distances, the farthest counts. The more directions, the longer an environment takes
-    ///   to bring them to its sample rate: 710 about 0.3 s, 12,000 about 8 s.
+    /// - Parameter path: The file's name. The file has the convention SimpleFreeFieldHRIR or GeneralFIR, and may have up to 512 MB,
+    ///   20,000 directions, 16,384 samples in each response and 64 million samples in all. If it has several distances, the farthest
+    ///   counts. The more directions, the longer an environment takes to bring them to its sample rate: 710 about 0.3 s, 12,000
+    ///   about 8 s.
     /// - Throws: ``HRTFError`` with a sentence that says what is wrong.
     public init(path: String) throws(HRTFError) {
         try self.init(SOFANumbers(HRTF.bytes(of: path), path: path), path: path)
@@ -102,12 +103,20 @@ extension HRTF {
                 direction: direction, left: Array(samples[first..<first + length]),
                 right: Array(samples[(first + length)..<(first + 2 * length)]), delay: delay)
         }
-        guard measurements.contains(where: { $0.left.contains { $0 != 0 } }) else {
-            throw HRTFError(path, "all of its responses are silent; give a file with responses of a head")
-        }
-        guard HeadTable.surrounds(measurements.map(\.direction)) else {
-            throw HRTFError(path, "its directions do not surround the head; it must have at least 4 around it")
-        }
+        if let fault = HRTF.fault(of: measurements) { throw HRTFError(path, fault) }
         self.init(measurements, sampleRate: Double(rate), length: length)
+    }
+
+    /// Returns what is wrong with responses, if anything is.
+    package static func fault(of measurements: [HeadTable.Measurement]) -> String? {
+        guard HeadTable.surrounds(measurements.map(\.direction)) else {
+            return "its directions do not surround the head; it must have at least 4 around it"
+        }
+        // Of less no table can be made.
+        func isHeard(_ response: [Float]) -> Bool { response.contains { abs($0) > 1e-8 } }
+        guard measurements.contains(where: { isHeard($0.left) || isHeard($0.right) }) else {
+            return "all of its responses are silent; give a file with responses of a head"
+        }
+        return nil
     }
 }

@@ -48,13 +48,27 @@ public struct HRTF: Sendable {
 
     private func makeTable(sampleRate rate: Double) -> HeadTable? {
         if rate == sampleRate { return HeadTable(measurements, sampleRate: rate) }
+        var converted: [HeadTable.Measurement] = []
+        for first in stride(from: 0, to: measurements.count, by: 256) {
+            converted += convert(measurements[first..<min(first + 256, measurements.count)], to: rate)
+        }
+        return HeadTable(converted, sampleRate: rate)
+    }
+
+    /// The most samples of a response at another rate: behind so many a head has long fallen silent.
+    private static var longestConverted: Int { 8_192 }
+
+    /// Returns responses at another rate.
+    private func convert(_ some: ArraySlice<HeadTable.Measurement>, to rate: Double) -> [HeadTable.Measurement] {
         // One behind the other through one converter: whatever it adds in front, both ears get it.
         let (gap, lead) = (256, 64)
-        let room = length + 2 * gap
-        var all = AudioBlock(channels: 2, frames: room * measurements.count)
-        for (index, one) in measurements.enumerated() {
-            for (i, sample) in one.left.enumerated() { all[0, index * room + gap + i] = sample }
-            for (i, sample) in one.right.enumerated() { all[1, index * room + gap + i] = sample }
+        let ratio = rate / sampleRate
+        let used = min(length, max(Int(Double(HRTF.longestConverted) / ratio) - 2 * lead, 1))
+        let room = used + 2 * gap
+        var all = AudioBlock(channels: 2, frames: room * some.count)
+        for (index, one) in some.enumerated() {
+            for (i, sample) in one.left.prefix(used).enumerated() { all[0, index * room + gap + i] = sample }
+            for (i, sample) in one.right.prefix(used).enumerated() { all[1, index * room + gap + i] = sample }
         }
         var converter = SampleRateConverter(from: sampleRate, to: rate, channels: 2)
         let frames = SampleRateConverter.frameCount(of: all.frameCount, from: sampleRate, to: rate)
@@ -68,17 +82,15 @@ public struct HRTF: Sendable {
             if taken == 0 && made == 0 { break }
         }
         _ = converter.finish(into: &result, at: produced)
-        let ratio = rate / sampleRate
         let left = result.array(0), right = result.array(1)
-        let converted: [HeadTable.Measurement] = measurements.enumerated().map { index, one in
+        return some.enumerated().map { index, one in
             let first = Int(Double(index * room + gap - lead) * ratio)
-            let last = min(first + Int(Double(length + 2 * lead) * ratio) + 1, frames)
+            let last = min(first + Int(Double(used + 2 * lead) * ratio) + 1, frames)
             let scale = Float(1 / ratio)
             return HeadTable.Measurement(
                 direction: one.direction, left: left[first..<last].map { $0 * scale },
                 right: right[first..<last].map { $0 * scale }, delay: one.delay * ratio)
         }
-        return HeadTable(converted, sampleRate: rate)
     }
 }
 
@@ -97,7 +109,7 @@ public struct HRTFError: Error, Hashable, CustomStringConvertible {
     }
 
     /// Returns a name as it may stand in a line: what is no character to be seen by its number, and of a long one both ends.
-    private static func shown(_ path: String) -> String {
+    static func shown(_ path: String) -> String {
         func quoted(_ part: some Sequence<Unicode.Scalar>) -> String {
             part.reduce(into: "") { text, scalar in
                 switch scalar.properties.generalCategory {

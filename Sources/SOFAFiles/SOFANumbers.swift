@@ -15,6 +15,8 @@ struct SOFANumbers {
     private static var mostDirections: Int { 20_000 }
     private static var longestResponse: Int { 16_384 }
     private static var mostSamples: Int { 64_000_000 }
+    /// The conventions of files whose responses each have a direction.
+    private static var conventions: [String] { ["SimpleFreeFieldHRIR", "GeneralFIR"] }
     /// The processor time for reading.
     private static var seconds: UInt32 { 30 }
 
@@ -47,6 +49,13 @@ struct SOFANumbers {
         let isWhole = unsafe withUnsafeMutableBytes(of: &header) { unsafe SOFANumbers.read(pipe.0, $0) }
         guard isWhole, header.mark == 0x534f_4641_5265_6164 else { throw damaged }
         guard header.code == 0 else { throw HRTFError(path, SOFANumbers.explanation(of: header.code)) }
+        let convention = SOFANumbers.convention(of: header)
+        guard convention.isEmpty || SOFANumbers.conventions.contains(convention) else {
+            throw HRTFError(
+                path,
+                "it is a SOFA file of another kind (\(HRTFError.shown(convention))); give one with responses of a head (SimpleFreeFieldHRIR)"
+            )
+        }
         guard header.receivers == 2 else {
             throw HRTFError(path, "it has \(header.receivers) receivers; responses of a head have 2, its ears")
         }
@@ -74,6 +83,12 @@ struct SOFANumbers {
         (self.rates, self.places, self.samples, self.delays) = (rates, places, samples, delays)
     }
 
+    /// Returns the name of the file's convention, which may be any bytes.
+    private static func convention(of header: sofa_header) -> String {
+        let bytes = unsafe withUnsafeBytes(of: header.convention) { unsafe $0.prefix { $0 != 0 }.map(\.self) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     private static func numbers(_ descriptor: Int32, _ count: UInt32) -> [Float]? {
         var numbers = [Float](repeating: 0, count: Int(count))
         let isWhole = unsafe numbers.withUnsafeMutableBytes { unsafe read(descriptor, $0) }
@@ -95,7 +110,7 @@ struct SOFANumbers {
     private static func explanation(of code: Int32) -> String {
         switch code {
         case Int32(MYSOFA_INVALID_FORMAT), Int32(MYSOFA_UNSUPPORTED_FORMAT):
-            "it is not a SOFA file, or it is damaged; give one with responses of a head (SimpleFreeFieldHRIR)"
+            "it is not a SOFA file that libmysofa can read, or it is damaged; give one with responses of a head (SimpleFreeFieldHRIR)"
         case Int32(MYSOFA_NO_MEMORY):
             "there is not enough memory for it, or it is damaged; give a smaller file"
         default:

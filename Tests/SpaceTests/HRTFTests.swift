@@ -151,6 +151,26 @@ private func errors(
         }
     }
 
+    @Test(
+        "Long responses of a low rate are brought to a high one, and their time stays the same",
+        .ofAllDirections, arguments: [8_000.0, 44_100])
+    func long(rate: Double) throws {
+        // A click, in the right ear 3 frames later; the longest responses that a file may have.
+        func response(_ place: Int) -> [Float] { (0..<16_384).map { $0 == place ? 1 : 0 } }
+        let directions: [SIMD3<Double>] = [
+            SIMD3(1, 0, 0), SIMD3(-1, 0, 0), SIMD3(0, 1, 0), SIMD3(0, -1, 0), SIMD3(0, 0, 1), SIMD3(0, 0, -1),
+        ]
+        let measurements = directions.map {
+            HeadTable.Measurement(direction: $0, left: response(20), right: response(23))
+        }
+        let head = HRTF(measurements, sampleRate: rate, length: 16_384)
+        for other in [rate, 48_000, 192_000] {
+            let table = try #require(head.table(sampleRate: other))
+            let time = answer(table.reference, SIMD3(1, 0, 0)).2 / other
+            #expect(abs(time - 3 / rate) < 10e-6, "\(rate) at \(other): \(time * 1e6) µs")
+        }
+    }
+
     @Test("A source to the left is heard first and louder on the left, in an environment") func environment() throws {
         for rendering in [SpatialRendering.hrtf(), .sphericalHead] {
             let environment = Environment(hrtf: try kemar.get())
@@ -167,6 +187,25 @@ private func errors(
             #expect(left > 4 * right, "\(rendering)")
             #expect(sound[0].firstIndex { abs($0) > 0.05 }.map { $0 >= 107 && $0 < 112 } == true, "\(rendering)")
         }
+    }
+
+    @Test("Responses that are silent, or without directions, are told apart") func silence() {
+        let directions: [SIMD3<Double>] = [
+            SIMD3(1, 0, 0), SIMD3(-1, 0, 0), SIMD3(0, 1, 0), SIMD3(0, -1, 0), SIMD3(0, 0, 1), SIMD3(0, 0, -1),
+        ]
+        func fault(left: Float, right: Float, count: Int = 6) -> String? {
+            HRTF.fault(
+                of: directions.prefix(count).map {
+                    HeadTable.Measurement(direction: $0, left: [left, 0], right: [right, 0])
+                })
+        }
+        #expect(fault(left: 1, right: 0) == nil && fault(left: 0, right: 1) == nil)
+        #expect(fault(left: 1e-6, right: 0) == nil)
+        for level: Float in [0, 1e-30, 1e-42] {
+            #expect(fault(left: level, right: level)?.contains("silent") == true, "\(level)")
+        }
+        #expect(fault(left: 0, right: 0, count: 0)?.contains("surround") == true)
+        #expect(fault(left: 1, right: 1, count: 1)?.contains("surround") == true)
     }
 
     @Test("A file that is no SOFA file, is damaged, empty or not there gives a sentence") func badFiles() throws {
@@ -188,6 +227,14 @@ private func errors(
         for length in [8, 100, 1_000, good.count / 2, good.count - 1] {
             let found = try sentence(Array(good[..<length]))
             #expect(found.hasPrefix("Cannot read"), "\(length): \(found)")
+        }
+        // A file of another kind: its name is said.
+        for kind in ["SimpleFreeFieldHRTF", "SingleRoomDRIR", "MultiSpeakerBRIR"] {
+            let name = Array("SimpleFreeFieldHRIR".utf8)
+            var other = good
+            let place = try #require(other.indices.first { other[$0...].starts(with: name) })
+            for i in name.indices { other[place + i] = i < kind.utf8.count ? Array(kind.utf8)[i] : 0 }
+            #expect(try sentence(other).contains("of another kind (\(kind))"))
         }
         // Bytes that are wrong: a sentence or responses, and never a trap.
         var random = SplitMix(state: 3)

@@ -16,6 +16,8 @@ struct sofa_header {
     uint32_t receivers, directions, length;
     /// The numbers that follow: of sample rates, places, responses and delays.
     uint32_t rates, places, samples, delays;
+    /// The name of the file's convention, with a NUL behind it; empty if it has none.
+    char convention[64];
 };
 
 #define SOFA_MARK 0x534f464152656164ull
@@ -41,6 +43,13 @@ static inline int sofa_write(int descriptor, const void *_Nonnull bytes, size_t 
 
 static inline uint32_t sofa_count(const struct MYSOFA_ARRAY *_Nonnull array) {
     return array->values ? array->elements : 0;
+}
+
+/// Copies the name of a file's convention.
+static inline void sofa_name(const struct MYSOFA_HRTF *_Nonnull file, struct sofa_header *_Nonnull header) {
+    for (const struct MYSOFA_ATTRIBUTE *one = file->attributes; one; one = one->next)
+        if (one->name && one->value && !strcmp(one->name, "SOFAConventions"))
+            strncpy(header->convention, one->value, sizeof header->convention - 1);
 }
 
 /// Lets this process have so many bytes more than it has: what a damaged file asks for is refused, and not taken from others.
@@ -96,6 +105,7 @@ static inline pid_t sofa_read_apart(
         _exit(0);
     }
     mysofa_tocartesian(file);
+    sofa_name(file, &header);
     header.receivers = file->R;
     header.directions = file->M;
     header.length = file->N;
