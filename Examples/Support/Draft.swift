@@ -37,6 +37,13 @@ public struct Draft: Sendable {
         if temporaryPath != path { _ = unsafe unlink(temporaryPath) }
     }
 
+    /// Returns an error that says the name that the file was to have, where it says the other one.
+    public func explained(_ error: any Error) -> any Error {
+        let sentence = "\(error)"
+        guard temporaryPath != path, sentence.contains(temporaryPath) else { return error }
+        return Unkept(description: sentence.replacing(temporaryPath, with: path))
+    }
+
     /// It cannot get its name.
     public struct Unkept: Error, CustomStringConvertible {
         /// One sentence.

@@ -41,12 +41,17 @@ do {
         let names = ["Mix"] + session.tracks.map(\.name)
         let hidden = stems.map { "\($0).partial" }
         let draft = Draft(of: path)
-        let output =
-            if let hidden {
-                try FileOutput(performance.renderer, folder: hidden, names: names)
-            } else {
-                try FileOutput(performance.renderer, path: draft.temporaryPath)
-            }
+        let output: FileOutput
+        do {
+            output =
+                if let hidden {
+                    try FileOutput(performance.renderer, folder: hidden, names: names)
+                } else {
+                    try FileOutput(performance.renderer, path: draft.temporaryPath)
+                }
+        } catch {
+            throw draft.explained(error)
+        }
         func discard() {
             draft.discard()
             if let hidden { try? FileManager.default.removeItem(atPath: hidden) }
@@ -58,7 +63,7 @@ do {
         } catch {
             try? await output.finish()
             discard()
-            throw error
+            throw draft.explained(error)
         }
         Terminal.endDrawing()
         var made: [String] = []

@@ -103,7 +103,7 @@ func rate(of info: AudioFileInfo) throws -> Double {
         if let notice = reader.info.notice { Terminal.note(notice) }
     } catch {
         draft.discard()
-        throw error
+        throw draft.explained(error)
     }
     Terminal.endDrawing()
     print(String(format: "\(target): rate %.4f, %+.2f semitones", rate, options["pitch"]))
