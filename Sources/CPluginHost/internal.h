@@ -47,10 +47,20 @@ void clv2_world_unlock(void);
 
 const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri);
 
+/// The most ports that a plug-in may have.
+#define CLV2_MOST_PORTS 16384
+
+/// Returns whether a description numbers its ports from 0 on, each once, and lilv understands all of them. lilv makes a table as
+/// long as the greatest number, and leaves out all ports where one is damaged.
+bool clv2_has_ports_in_order(LilvWorld *world, const LilvPlugin *plugin);
+
 /// Writes the sentence that a failing function gives.
 void clv2_say(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 char *clv2_copy(const char *text);
+
+/// The part of a URI behind the last # or /.
+const char *clv2_last_part(const char *uri);
 
 /// The features that a plug-in may require: those in `clv2_features`, and two that are promises.
 bool clv2_offers(const char *feature);

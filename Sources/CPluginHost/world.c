@@ -12,7 +12,7 @@ static LilvWorld *the_world;
 static struct {
     LilvNode *audio, *control, *cv, *atom, *input, *midi, *position, *toggle, *integer, *enumeration, *logarithmic,
         *trigger, *rate, *hidden, *optional, *side_chain_of, *latency_property, *latency, *freewheel, *group, *name,
-        *unit, *symbol, *minimum_size, *designation, *is_side_chain, *realtime, *worker_data, *preset, *label, *port, *index;
+        *unit, *symbol, *minimum_size, *designation, *is_side_chain, *realtime, *worker_data;
 } nodes;
 
 static void make_world(void) {
@@ -51,10 +51,6 @@ static void make_world(void) {
     NODE(designation, LV2_CORE__designation);
     NODE(realtime, LV2_CORE__hardRTCapable);
     NODE(worker_data, LV2_WORKER__interface);
-    NODE(preset, LV2_PRESETS__Preset);
-    NODE(label, LILV_NS_RDFS "label");
-    NODE(port, LV2_CORE__port);
-    NODE(index, LV2_CORE__index);
 #undef NODE
     lilv_world_load_all(world);
     the_world = world;
@@ -202,7 +198,7 @@ static float number_of(const LilvNode *node) {
                                                                         : NAN;
 }
 
-static const char *last_part(const char *uri) {
+const char *clv2_last_part(const char *uri) {
     const char *part = uri;
     for (const char *c = uri; *c; c++)
         if (*c == '#' || *c == '/') part = c + 1;
@@ -213,7 +209,7 @@ static char *unit_of(LilvWorld *world, const LilvPlugin *plugin, const LilvPort 
     LilvNode *unit = lilv_port_get(plugin, port, nodes.unit);
     char *result = NULL;
     if (unit && lilv_node_is_uri(unit) && strncmp(lilv_node_as_uri(unit), LV2_UNITS_URI, strlen(LV2_UNITS_URI)) == 0)
-        result = clv2_copy(last_part(lilv_node_as_uri(unit)));
+        result = clv2_copy(clv2_last_part(lilv_node_as_uri(unit)));
     else if (unit)
         result = text_of(lilv_world_get(world, unit, nodes.symbol, NULL));
     lilv_node_free(unit);
@@ -315,42 +311,16 @@ static char *path_of(const LilvNode *uri) {
     return copy;
 }
 
-/// The most ports that a plug-in may have.
-#define MOST_PORTS 16384
-
-/// Returns whether a description numbers its ports from 0 on, each once, and lilv understands all of them. lilv makes a table as
-/// long as the greatest number, and leaves out all ports where one is damaged.
-static bool has_ports_in_order(LilvWorld *world, const LilvPlugin *plugin) {
-    LilvNodes *ports = lilv_plugin_get_value(plugin, nodes.port);
-    unsigned count = lilv_nodes_size(ports);
-    bool *seen = calloc(count + 1, sizeof *seen);
-    bool is_good = seen && count <= MOST_PORTS;
-    LILV_FOREACH (nodes, i, ports) {
-        const LilvNode *port = lilv_nodes_get(ports, i);
-        bool is_node = is_good && (lilv_node_is_uri(port) || lilv_node_is_blank(port));
-        LilvNode *index = is_node ? lilv_world_get(world, port, nodes.index, NULL) : NULL;
-        const char *text = index ? lilv_node_as_string(index) : "";
-        char *end;
-        unsigned long number = strtoul(text, &end, 10);
-        is_good = is_good && *text >= '0' && *text <= '9' && !*end && number < count && !seen[number];
-        if (is_good) seen[number] = true;
-        lilv_node_free(index);
-    }
-    free(seen);
-    lilv_nodes_free(ports);
-    return is_good && lilv_plugin_get_num_ports(plugin) == count;
-}
-
 struct clv2_plugin *clv2_describe(const char *uri, char *error) {
     LilvWorld *world = clv2_world_lock();
     const LilvPlugin *plugin = world ? clv2_plugin_by_uri(world, uri) : NULL;
-    bool is_good = plugin && has_ports_in_order(world, plugin);
+    bool is_good = plugin && clv2_has_ports_in_order(world, plugin);
     struct clv2_plugin *result = is_good ? calloc(1, sizeof *result) : NULL;
     if (!result) {
         if (plugin)
             clv2_say(
                 error, "the description of %.200s is damaged: it does not number its ports from 0 to at most %d, each once, or "
-                       "one has no symbol", uri, MOST_PORTS - 1);
+                       "one has no symbol", uri, CLV2_MOST_PORTS - 1);
         else
             clv2_say(error, "no plug-in has the URI \"%.200s\"", uri);
         clv2_world_unlock();
@@ -404,38 +374,6 @@ void clv2_free_plugin(struct clv2_plugin *plugin) {
                            plugin->license, plugin->bundle, plugin->library, plugin->missing};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((char *)texts[i]);
     free(plugin);
-}
-
-// MARK: - Presets
-
-static int compare_presets(const void *a, const void *b) {
-    return strcmp(((const struct clv2_preset *)a)->label, ((const struct clv2_preset *)b)->label);
-}
-struct clv2_preset *clv2_presets(const char *uri, int *count) {
-    LilvWorld *world = clv2_world_lock();
-    const LilvPlugin *plugin = world ? clv2_plugin_by_uri(world, uri) : NULL;
-    LilvNodes *found = plugin ? lilv_plugin_get_related(plugin, nodes.preset) : NULL;
-    struct clv2_preset *list = calloc(lilv_nodes_size(found) + 1, sizeof *list);
-    *count = 0;
-    LILV_FOREACH (nodes, i, found) {
-        const LilvNode *preset = lilv_nodes_get(found, i);
-        lilv_world_load_resource(world, preset);
-        LilvNode *label = lilv_world_get(world, preset, nodes.label, NULL);
-        if (list && lilv_node_is_uri(preset))
-            list[(*count)++] = (struct clv2_preset){
-                clv2_copy(lilv_node_as_uri(preset)),
-                clv2_copy(label ? lilv_node_as_string(label) : last_part(lilv_node_as_uri(preset)))};
-        lilv_node_free(label);
-    }
-    lilv_nodes_free(found);
-    if (list) qsort(list, (size_t)*count, sizeof *list, compare_presets);
-    clv2_world_unlock();
-    return list;
-}
-
-void clv2_free_presets(struct clv2_preset *presets, int count) {
-    for (int i = 0; presets && i < count; i++) free((char *)presets[i].uri), free((char *)presets[i].label);
-    free(presets);
 }
 
 #endif

@@ -16,6 +16,7 @@ parser.add_argument("--seconds", default="1")
 parser.add_argument("--json")
 options = parser.parse_args()
 root = pathlib.Path(__file__).resolve().parents[2]
+options.program = str(pathlib.Path(options.program).resolve())
 watchdog = root / "Watchdog/build/rtwatch"
 
 
@@ -82,3 +83,5 @@ for package, uri, result in names:
     print(f"{package}: {uri}: {result}")
 if options.json:
     pathlib.Path(options.json).write_text(json.dumps({"table": table, "names": names}, indent=1))
+if not sum(sums["plugins"] - sums["not watched"] for sums in table.values()):
+    raise SystemExit("watch-plugins: no plug-in could be watched")
