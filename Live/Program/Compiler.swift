@@ -40,9 +40,14 @@ final class Compiler {
         case library(messages: [String])
         /// It does not compile: messages in the form that editors read, or a sentence.
         case refused(messages: [String])
+        /// What the compiler keeps about modules of C does not hold any more; it is gone now. Try it once more.
+        case stale
     }
 
     /// The place of the call of the file's function.
+    ///
+    /// Its `run` stands before that of RenderStack in the loop's files. The one of RenderStack is made anew at each place
+    /// that calls it: in a loop of 100 lines the compiler spends three quarters of its time on that.
     private static let entryName = "renderstack-live-entry.swift"
     private static let entry = """
         import RenderStackLive
@@ -50,6 +55,10 @@ final class Compiler {
         @_cdecl("renderstack_live_loop")
         public func renderstackLiveLoop(_ entry: UnsafeRawPointer) {
             LiveEntry.load(entry) { live in try loop(live) }
+        }
+
+        extension RenderContext {
+            @inline(never) mutating func run<M: Module>(_ module: M) { runModule(module) }
         }
 
         """
@@ -64,7 +73,7 @@ final class Compiler {
         words += ["-module-name", "loop\(number)", "-swift-version", "6", "-o", library]
         // Flags that differ from version to version would have the compiler make its modules of C anew each time.
         words += ["-diagnostic-style", "llvm", "-no-color-diagnostics"]
-        words += ["-module-cache-path", "\(tools.build)/LiveModules", "-I", "\(tools.build)/Modules"]
+        words += ["-module-cache-path", cache, "-I", "\(tools.build)/Modules"]
         words += ["-Xcc", "-fno-omit-frame-pointer"]
         for map in maps { words += ["-Xcc", "-fmodule-map-file=\(map)"] }
         for module in tools.modules { words += ["-I", module] }
@@ -81,6 +90,11 @@ final class Compiler {
         let name = job.sources.files[0].path
         if job.process.tookTooLong {
             return .refused(messages: ["\(name):1:1: error: the compiler took more than a minute, and was ended"])
+        }
+        if end != .exited(0), !hasForgotten, isStale(job.process.output) {
+            hasForgotten = true
+            Folder.remove(cache)
+            return .stale
         }
         let messages = messages(job.process.output, job)
         if end == .exited(0) { return .library(messages: messages) }
@@ -99,6 +113,15 @@ final class Compiler {
             messages: messages.isEmpty ? ["\(name):1:1: error: the compiler failed, and did not say why"] : messages)
     }
 
+    private var cache: String { "\(tools.build)/LiveModules" }
+    private var hasForgotten = false
+
+    /// Indicates whether it was not the loop that failed: the folder has been moved, or the compiler is another one.
+    private func isStale(_ output: String) -> Bool {
+        ["is defined in both", "missing required module", "module cache path", "has been modified since", ".pcm"]
+            .contains { output.contains($0) } && output.contains("<unknown>:0: error: ")
+    }
+
     /// Ends a compilation that has been overtaken.
     func stop(_ job: Job) { job.process.stop() }
 
@@ -106,6 +129,11 @@ final class Compiler {
     private func messages(_ output: String, _ job: Job) -> [String] {
         var messages: [String] = []
         var isInEntry = false
+        var output = output
+        // The compiler leaves names as the copy of the sources spells them.
+        for file in job.sources.files where file.path != file.spelled {
+            output = output.replacing(file.spelled, with: file.path)
+        }
         for line in output.split(separator: "\n").map(String.init) {
             let isMessage = ["error: ", "warning: ", "note: "].contains { line.contains($0) }
             if isMessage { isInEntry = line.contains(Self.entryName) }

@@ -7,10 +7,15 @@ final class Performance {
     let folder: String
     private var lines: [String] = []
 
-    init(_ folder: String, rate: Double, channels: Int) throws(LiveError) {
+    init(_ folder: String, rate: Double, channels: Int, followsFile: Bool) throws(LiveError) {
         self.folder = folder
         try Folder.make(folder)
-        lines = ["# RenderStack live", "rate \(rate)", "channels \(channels)"]
+        for name in ["performance.txt", "take.wav"] where Folder.read("\(folder)/\(name)") != nil {
+            throw LiveError("\(folder) holds a performance already (\(name)); give --record another name.")
+        }
+        lines = [
+            "# RenderStack live", "rate \(rate)", "channels \(channels)", "turned \(followsFile ? "file" : "keep")",
+        ]
     }
 
     /// Notes the sample rate of the output.
@@ -19,18 +24,27 @@ final class Performance {
     /// Notes the first frame of the take.
     func begin(at frame: Int64) throws(LiveError) {
         lines.append("take \(frame)")
-        try Folder.write(lines.joined(separator: "\n") + "\n", to: "\(folder)/performance.txt")
+        try Folder.write(lines.joined(separator: "\n") + "\n", to: path)
+        lines = []
     }
+
+    private var path: String { "\(folder)/performance.txt" }
 
     /// Keeps the text of a version.
     func keep(_ number: Int, _ sources: LoopSources) throws(LiveError) {
         _ = try sources.write(to: "\(folder)/versions/\(number)")
     }
 
-    /// Notes an event. The file is written whole each time: so it is right even if the program is ended.
-    func note(_ frame: Int64, _ text: String) throws(LiveError) {
-        lines.append("\(frame) \(text)")
-        try Folder.write(lines.joined(separator: "\n") + "\n", to: "\(folder)/performance.txt")
+    /// Notes the package of the modules of the user's own.
+    func use(package: String) throws(LiveError) { try write("package \(package)") }
+
+    /// Notes an event. It is in the file at once: so that is right even if the program is ended.
+    func note(_ frame: Int64, _ text: String) throws(LiveError) { try write("\(frame) \(text)") }
+
+    private func write(_ line: String) throws(LiveError) {
+        // Before the take begins there is no file.
+        if !lines.isEmpty { return lines.append(line) }
+        try Folder.write(Array("\(line)\n".utf8), to: path, mode: "ae")
     }
 
     /// The events of a performance that was recorded.
@@ -39,6 +53,8 @@ final class Performance {
         var channels = 2
         /// The first frame of the take.
         var first: Int64 = 0
+        var followsFile = false
+        var package: String?
         var events: [(frame: Int64, words: [String])] = []
 
         init(_ folder: String) throws(LiveError) {
@@ -54,6 +70,10 @@ final class Performance {
                 } else if words.count == 2, words[0] == "channels", let count = Int(words[1]), (1...64).contains(count)
                 {
                     channels = count
+                } else if words.count == 2, words[0] == "turned", ["file", "keep"].contains(words[1]) {
+                    followsFile = words[1] == "file"
+                } else if words.count >= 2, words[0] == "package" {
+                    package = String(line.dropFirst(8))
                 } else if words.count == 2, words[0] == "take", let frame = Int64(words[1]), frame >= 0 {
                     first = frame
                 } else if words.count >= 2, let frame = Int64(words[0]), frame >= (events.last?.frame ?? 0) {

@@ -4,16 +4,16 @@ import Synchronization
 
 /// Plays a loop file until the end, and plays each version of it that is saved.
 final class Player {
-    private let options: LiveOptions
-    private let console = Console()
+    let options: LiveOptions
+    let console = Console()
     private let compiler: Compiler
     private let root: String
-    private let session: Session
+    let session: Session
     private let renderer: Renderer
     private let performance: Performance?
     private let recorder: FileRecorder?
-    private var modules: UserModules?
-    private var output: (any RenderOutput)?
+    private let modules: UserModules
+    private(set) var output: (any RenderOutput)?
     private var subscriptions: [Subscription] = []
 
     /// The version on its way: being compiled, being tried, or waiting for the cross-fade before it to end.
@@ -27,22 +27,25 @@ final class Player {
     private var lastNumber = 0
     private var loads = 0
     private var hasWarned = false
+    /// The number of versions to go back by, as soon as the cross-fade that is under way is over.
+    var steps = 0
 
     init(_ options: LiveOptions, tools: Compiler.Tools, root: String) throws {
         self.options = options
         self.root = root
         compiler = Compiler(tools)
         renderer = Renderer()
-        recorder = try options.record.map { folder in
-            try Folder.make(folder)
-            return try FileRecorder(path: "\(folder)/take.wav", format: .wav(.float32))
+        performance = try options.record.map {
+            try Performance($0, rate: 48_000, channels: 2, followsFile: options.followsFile)
         }
-        performance = try options.record.map { try Performance($0, rate: 48_000, channels: 2) }
+        recorder = try options.record.map { try FileRecorder(path: "\($0)/take.wav", format: .wav(.float32)) }
         let console = console
         session = Session(
             options.loop, renderer: renderer, keeper: Keeper(followsFile: options.followsFile),
             fade: .seconds(options.fade), ringOut: .seconds(options.ringOut), recorder: recorder,
             say: { console.say($0) })
+        modules = try UserModules(
+            package: options.package, root: root, tools: tools, say: { console.say($0) })
     }
 
     private func recordEvents() {
@@ -52,7 +55,7 @@ final class Player {
         }
     }
 
-    private func say(_ text: String) { console.say(text) }
+    func say(_ text: String) { console.say(text) }
 
     /// Plays. Returns the exit status of the program.
     func play() async throws -> Int32 {
@@ -61,15 +64,14 @@ final class Player {
         recordEvents()
         guard let first = LoopSources(options.loop) else {
             throw LiveError(
-                "\(options.loop) cannot be read: \(Folder.exists(options.loop) ? "the folder has no Swift files" : errorText()). "
-                    + "A first loop: scripts/live --new \(options.loop)")
+                "\(LoopSources.fault(options.loop)). A first loop: scripts/live --new \(options.loop)")
         }
-        modules = try UserModules(
-            first, package: options.package, root: root, tools: compiler.tools, say: { [console] in console.say($0) })
-        useModules()
+        let flag = Flag()
+        let interruption = Task { if await !Interruption.wait() { flag.value.store(true, ordering: .relaxed) } }
+        defer { interruption.cancel() }
         var watcher = Watcher(options.loop, first)
         begin(first)
-        if case .file(let path) = options.output { return try await renderFile(path) }
+        if case .file(let path) = options.output { return try await renderFile(path, flag) }
 
         try session.prepare()
         try start()
@@ -79,22 +81,21 @@ final class Player {
             recorder.begin(at: .sample(first))
             try performance.begin(at: first)
         }
-        let flag = Flag()
-        let interruption = Task { if await !Interruption.wait() { flag.value.store(true, ordering: .relaxed) } }
         // The time that it plays begins when the first version does, or is refused.
         var end: Double?
         var drawn = 0.0
         playing: while !flag.value.load(ordering: .relaxed) {
-            if end == nil, way == nil, waiting == nil { end = now() + (options.seconds ?? .infinity) }
+            if end == nil, way == nil, waiting == nil, !modules.isBusy { end = now() + (options.seconds ?? .infinity) }
             if let end, now() >= end { break }
             for order in console.orders(within: 5) where !obey(order) { break playing }
             switch watcher.look() {
             case .saved(let sources): begin(sources)
-            case .gone: say("\(options.loop) is gone; the loop plays on.")
+            case .gone: say("\(options.loop) is gone (\(LoopSources.fault(options.loop))); the loop plays on.")
             case nil: break
             }
-            lookAtModules(watcher)
+            lookAtModules()
             advance()
+            goBack()
             session.lookAround()
             for sentence in mail.take() { say(sentence) }
             if now() - drawn > 0.1 {
@@ -102,7 +103,6 @@ final class Player {
                 console.draw(status)
             }
         }
-        interruption.cancel()
         stopWay()
         output?.stop()
         session.lookAround()
@@ -116,10 +116,17 @@ final class Player {
 
     private func begin(_ sources: LoopSources) {
         waiting = sources
-        // A version that is being compiled has been overtaken; one that is being tried is heard first.
-        if case .compiling(let job) = way {
+        // A version that is being compiled has been overtaken. One that is being tried is heard first, unless that takes long.
+        switch way {
+        case .compiling(let job):
             compiler.stop(job)
+            tidy(job)
             way = nil
+        case .trying(let job, let process) where process.age > 1:
+            process.stop()
+            tidy(job)
+            way = nil
+        default: break
         }
         advance()
     }
@@ -128,18 +135,23 @@ final class Player {
     private func advance() {
         switch way {
         case nil:
-            guard let sources = waiting else { return }
+            guard let sources = waiting, !mustWaitForModules(sources) else { return }
             waiting = nil
             lastNumber += 1
-            do { way = .compiling(try compiler.begin(lastNumber, sources)) } catch { say("\(error)") }
+            do { way = .compiling(try compiler.begin(lastNumber, sources)) } catch {
+                say("\(error)")
+                sayWhatPlays()
+            }
         case .compiling(let job):
             guard let outcome = compiler.poll(job) else { return }
             way = nil
             switch outcome {
+            case .stale: waiting = waiting ?? job.sources
             case .refused(let messages):
                 // A file that is no text has as many mistakes as it has lines.
                 for message in messages.prefix(60) { say(message) }
                 if messages.count > 60 { say("… and \(messages.count - 60) lines more.") }
+                if let hint = modules.hint { say(hint) }
                 refuse(job)
             case .library(let messages):
                 for message in messages { say(message) }
@@ -163,12 +175,14 @@ final class Player {
                 advance()
             }
         case .waiting(let job, let library):
-            guard now() >= session.quietFrom else { return }
+            guard session.isReady else { return }
             way = nil
             attempt(job) {
                 try session.add(Session.Version(number: job.number, sources: job.sources, library: library))
-                try performance?.keep(job.number, job.sources)
                 say("\(options.loop): version \(job.number), \(Int((now() - job.start) * 1_000)) ms")
+                do { try performance?.keep(job.number, job.sources) } catch {
+                    say("\(error) The recording lacks this version.")
+                }
             }
             tidy(job)
         }
@@ -182,12 +196,22 @@ final class Player {
     }
 
     private func refuse(_ job: Compiler.Job) {
-        if output != nil {
-            say(
-                session.current.map { "Version \($0.number) plays on." }
-                    ?? "Nothing plays yet: correct the file and save it.")
-        }
+        sayWhatPlays()
         tidy(job)
+    }
+
+    private func sayWhatPlays() {
+        if output == nil { return }
+        say(
+            session.current.map { "Version \($0.number) plays on." }
+                ?? "Nothing plays yet: correct the file and save it.")
+    }
+
+    /// Goes back to a version before this one.
+    private func goBack() {
+        guard steps > 0, session.isReady else { return }
+        defer { steps = 0 }
+        do { say("Back to version \(try session.goBack(by: steps)).") } catch { say("\(error)") }
     }
 
     /// Removes the files of a version: the library is in memory.
@@ -208,86 +232,37 @@ final class Player {
         default: break
         }
         way = nil
+        modules.stop()
     }
 
     // MARK: Modules of the user's own
 
-    private func useModules() {
-        compiler.tools.libraries = modules?.libraries ?? []
-        compiler.tools.modules = modules.map { [$0.modules] } ?? []
+    /// Begins to build the modules that a version imports. Returns whether the version has to wait.
+    private func mustWaitForModules(_ sources: LoopSources) -> Bool {
+        if modules.isBusy { return true }
+        do { return try modules.prepare(sources) } catch {
+            waiting = nil
+            say("\(error)")
+            sayWhatPlays()
+            return true
+        }
     }
 
-    private func lookAtModules(_ watcher: Watcher) {
-        guard let modules, modules.haveChanged() else { return }
+    private func lookAtModules() {
         do {
-            try modules.make()
-            useModules()
-            say("Modules of that package that are kept by name are made anew.")
+            if modules.haveChanged() { try modules.begin() }
+            guard try modules.poll() else { return }
+            let isAgain = !compiler.tools.libraries.isEmpty
+            compiler.tools.libraries = modules.libraries
+            compiler.tools.modules = modules.modules
+            if isAgain { say("Modules of that package that are kept by name are made anew.") }
+            if let package = modules.package, !isAgain { try performance?.use(package: package) }
             if let sources = LoopSources(options.loop) { begin(sources) }
         } catch {
+            waiting = nil
             say("\(error)")
-            say(session.current.map { "Version \($0.number) plays on." } ?? "Nothing plays yet.")
+            sayWhatPlays()
         }
-    }
-
-    // MARK: Orders
-
-    /// Follows an order. `false` ends the program.
-    private func obey(_ order: Console.Order) -> Bool {
-        do {
-            switch order {
-            case .quit: return false
-            case .mute:
-                session.setMuted(!session.isMuted)
-                say(session.isMuted ? "Muted." : "Heard again.")
-            case .previous: say("Back to version \(try session.goBack()).")
-            case .save(let name): say("Saved as \(try save(name)).")
-            case .list: for parameter in session.parameters { say("    \(parameter)") }
-            case .set(let name, let value): say("    \(try session.set(name, to: value))")
-            case .status: say(status)
-            case .help: say(LiveOptions.usage)
-            case .unknown(let line):
-                say(
-                    "\"\(line)\" is no order. There are mute, previous, save, list, set NAME VALUE, status, help and quit."
-                )
-            }
-        } catch { say("\(error)") }
-        return true
-    }
-
-    /// Saves the version that is heard beside the loop.
-    private func save(_ name: String?) throws(LiveError) -> String {
-        guard let version = session.current else { throw LiveError("There is no version yet.") }
-        let isFolder = Folder.exists(options.loop)
-        var stem = options.loop
-        while stem.hasSuffix("/") { stem.removeLast() }
-        if stem.hasSuffix(".swift") { stem.removeLast(6) }
-        let path = name ?? "\(stem).\(version.number)\(isFolder ? "" : ".swift")"
-        if Folder.read(path) != nil || Folder.exists(path) {
-            throw LiveError("\(path) exists already; give another name: save NAME")
-        }
-        if isFolder {
-            _ = try version.sources.write(to: path)
-        } else {
-            try Folder.write(version.sources.files[0].text, to: path)
-        }
-        return path
-    }
-
-    /// Meters and load on one line.
-    private var status: String {
-        let levels = session.meter.levels.map { level in
-            level.peak.isFinite ? "\((level.peak * 10).rounded() / 10) dB" : "-inf dB"
-        }
-        let statistics = output?.statistics
-        let load = statistics.map {
-            "load \(Int(($0.loadMedian * 100).rounded())) %, \($0.missedDeadlines) missed, \($0.faults) faults"
-        }
-        let parts = [
-            session.current.map { "version \($0.number)" } ?? "no version", levels.joined(separator: "  "), load ?? "",
-            session.isMuted ? "muted" : "",
-        ]
-        return parts.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
     // MARK: Sound
@@ -309,6 +284,15 @@ final class Player {
             renderer.by({ $0() }) { event in mail.put("\(event)") },
             output.by({ $0() }) { event in mail.put("\(event)") },
         ]
+        recorder.map { recorder in
+            subscriptions.append(
+                recorder.by({ $0() }) { event in
+                    switch event {
+                    case .failed, .gap, .rateChanged: mail.put("\(event)")
+                    case .began, .finished: break
+                    }
+                })
+        }
         try output.start()
         self.output = output
         if renderer.sampleRate != 48_000 { try performance?.setRate(renderer.sampleRate) }
@@ -326,22 +310,35 @@ final class Player {
         say("Wrote \(options.loop). Change a number in it, and save: you hear it at once.")
     }
 
-    /// Waits until the first version plays.
-    private func awaitFirst() throws {
-        while way != nil || waiting != nil {
+    /// Waits until the first version plays. `false`: the user wants an end.
+    private func awaitFirst(_ flag: Flag) throws -> Bool {
+        while way != nil || waiting != nil || modules.isBusy {
+            if flag.value.load(ordering: .relaxed) {
+                stopWay()
+                return false
+            }
+            lookAtModules()
             advance()
             usleep(2_000)
         }
         if session.current == nil { throw LiveError("There is no version to render.") }
+        return true
     }
 
-    private func renderFile(_ path: String) async throws -> Int32 {
-        try awaitFirst()
+    private func renderFile(_ path: String, _ flag: Flag) async throws -> Int32 {
+        guard try awaitFirst(flag) else { return 130 }
         let file = try FileOutput(renderer, path: path)
-        try await file.run(for: .seconds(options.seconds ?? 0))
+        // A part of a second at a time, to see that the user wants an end.
+        let seconds = options.seconds ?? 0
+        var isWhole = true
+        while isWhole, Double(file.frameCount) < seconds * renderer.sampleRate {
+            let rest = seconds - Double(file.frameCount) / renderer.sampleRate
+            try await file.run(for: .seconds(min(rest, 10)))
+            isWhole = !flag.value.load(ordering: .relaxed)
+        }
         try await file.finish()
         say("\(path): \(file.frameCount) frames")
-        return 0
+        return isWhole ? 0 : 130
     }
 
     private func finish() async throws {

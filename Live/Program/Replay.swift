@@ -3,13 +3,19 @@ import RenderStackLive
 
 /// A recorded performance that is rendered again: the same samples, as fast as the machine can.
 enum Replay {
-    static func run(_ folder: String, into path: String, followsFile: Bool, tools: Compiler.Tools) throws {
+    static func run(_ folder: String, into path: String, package: String?, tools: Compiler.Tools) throws {
         let score = try Performance.Score(folder)
+        if Folder.absolute(path) != nil, Folder.absolute(path) == Folder.absolute("\(folder)/take.wav") {
+            throw LiveError("\(path) is the take itself; give another file.")
+        }
         let renderer = Renderer(sampleRate: score.rate, channels: score.channels)
         let session = Session(
-            folder, renderer: renderer, keeper: Keeper(followsFile: followsFile), fade: .zero, ringOut: .zero,
+            folder, renderer: renderer, keeper: Keeper(followsFile: score.followsFile), fade: .zero, ringOut: .zero,
             recorder: nil, say: { write($0, to: STDOUT_FILENO) })
         let compiler = Compiler(tools)
+        let modules = try UserModules(
+            package: package ?? score.package, root: Places.root, tools: tools,
+            say: { write($0, to: STDOUT_FILENO) })
         var libraries: [Int: Session.Version] = [:]
         var file = try AudioFileWriter(
             path: path, format: .wav(.float32), sampleRate: score.rate, channels: score.channels)
@@ -29,7 +35,7 @@ enum Replay {
                 else { throw LiveError("\(folder)/performance.txt: \"\(words.joined(separator: " "))\" is no event") }
                 session.fade = .seconds(fade)
                 session.ringOut = .seconds(ring)
-                let version = try libraries[number] ?? load(number, folder, compiler)
+                let version = try libraries[number] ?? load(number, folder, compiler, modules)
                 libraries[number] = version
                 try session.add(version)
             case ("set", 3...):
@@ -45,15 +51,24 @@ enum Replay {
             to: STDOUT_FILENO)
     }
 
-    private static func load(_ number: Int, _ folder: String, _ compiler: Compiler) throws -> Session.Version {
+    private static func load(_ number: Int, _ folder: String, _ compiler: Compiler, _ modules: UserModules) throws
+        -> Session.Version
+    {
         guard let sources = LoopSources("\(folder)/versions/\(number)") else {
             throw LiveError("\(folder)/versions/\(number) cannot be read: \(errorText())")
+        }
+        if try modules.prepare(sources) {
+            while try !modules.poll() { usleep(2_000) }
+            compiler.tools.libraries = modules.libraries
+            compiler.tools.modules = modules.modules
         }
         let job = try compiler.begin(number, sources)
         while true {
             switch compiler.poll(job) {
             case nil: usleep(2_000)
-            case .refused(let messages): throw LiveError(messages.joined(separator: "\n"))
+            case .refused(let messages):
+                throw LiveError((messages + [modules.hint].compactMap(\.self)).joined(separator: "\n"))
+            case .stale: return try load(number, folder, compiler, modules)
             case .library:
                 return Session.Version(number: number, sources: sources, library: try LoopLibrary(job.library))
             }

@@ -52,14 +52,18 @@ final class Session {
         if versions.count > 200 { versions.removeFirst() }
     }
 
-    /// Has the version before this one heard again. Returns its number.
-    func goBack() throws -> Int {
+    /// Has a version before this one heard again. Returns its number.
+    func goBack(by steps: Int) throws -> Int {
         guard let current, let place = versions.firstIndex(where: { $0.number == current.number }), place > 0 else {
             throw LiveError("There is no version before this one.")
         }
-        try install(versions[place - 1])
-        return versions[place - 1].number
+        let version = versions[max(0, place - steps)]
+        try install(version)
+        return version.number
     }
+
+    /// Indicates whether another version may take the place of this one: the last cross-fade is over.
+    var isReady: Bool { now() >= quietFrom }
 
     /// Has a version heard, all at once with what its set-up changes.
     private func install(_ version: Version) throws {
@@ -102,7 +106,7 @@ final class Session {
                 at: 0)
         }
         return LoopChange(
-            to: loop, modules: modules, leaving: Array(leaving.prefix(4)), layout: renderer.layout,
+            to: loop, modules: modules, leaving: leaving, layout: renderer.layout,
             outputs: renderer.outputChannelCounts)
     }
 
@@ -131,7 +135,7 @@ final class Session {
     private func tell(_ news: Keeper.News, _ notices: [String]) {
         var parts: [String] = []
         func add(_ names: [String], _ one: String, _ several: String) {
-            if !names.isEmpty { parts.append("\(names.joined(separator: ", ")) \(names.count == 1 ? one : several)") }
+            if !names.isEmpty { parts.append("\(Self.list(names)) \(names.count == 1 ? one : several)") }
         }
         add(news.goesOn, "goes on", "go on")
         add(news.new, "is new", "are new")
@@ -141,6 +145,13 @@ final class Session {
             say("\(path):1:1: warning: two modules have the name \"\(name)\"; give each a name of its own")
         }
         for notice in notices { say("\(path):1:1: warning: \(notice)") }
+    }
+
+    /// Names for a sentence: of very many the first ones.
+    private static func list(_ names: [String]) -> String {
+        let rest = names.count - 20
+        if rest < 2 { return names.joined(separator: ", ") }
+        return "\(names.prefix(20).joined(separator: ", ")) and \(rest) others"
     }
 
     /// Does what is due: puts the loop alone in place when the fade is over, and records what is heard.
@@ -173,7 +184,7 @@ final class Session {
             throw LiveError(
                 names.isEmpty
                     ? "There are no parameters."
-                    : "There is no parameter \(name). There are \(names.joined(separator: ", ")).")
+                    : "There is no parameter \(name). There are \(Self.list(names)).")
         }
         guard let value = Float(text), value.isFinite else { throw LiveError("\"\(text)\" is not a number.") }
         perform("set \(parameter.name) \(value)") { parameter.value = value }

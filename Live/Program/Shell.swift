@@ -36,7 +36,12 @@ final class ChildProcess {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF))
+        // What this program does with these signals is its own affair.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for signal in [SIGPIPE, SIGHUP, SIGINT] { unsafe sigaddset(&signals, signal) }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var environment: [UnsafeMutablePointer<CChar>?] = unsafe []
         var next = unsafe environ
@@ -61,6 +66,8 @@ final class ChildProcess {
         }
         process = child
         pipe = ends[0]
+        // When the memory of the machine runs out, the kernel is to end this program, and not the one that plays.
+        try? Folder.write("1000", to: "/proc/\(child)/oom_score_adj")
         _ = fcntl(pipe, F_SETFL, O_NONBLOCK)
         deadline = now() + seconds
     }
@@ -90,6 +97,10 @@ final class ChildProcess {
             usleep(1_000)
         }
     }
+
+    /// The seconds since the program was started.
+    var age: Double { now() - start }
+    private let start = now()
 
     /// Ends the program, and those that it has started.
     func stop() {

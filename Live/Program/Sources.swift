@@ -7,25 +7,41 @@ struct LoopSources: Equatable {
         /// Its path, as the user wrote it.
         let path: String
         let text: [UInt8]
+        /// The path between quotation marks in a source.
+        var spelled: String { String(path.flatMap { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }) }
     }
     let files: [File]
 
     /// Reads a file or a folder; `nil` if there is no such thing, or it is being exchanged at this moment.
     init?(_ path: String) {
-        let paths: [String]
-        if Folder.exists(path) {
-            paths = Folder.names(path).filter { $0.hasSuffix(".swift") && !$0.hasPrefix(".") }.sorted()
-                .map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }
-        } else {
-            paths = [path]
-        }
         var files: [File] = []
-        for path in paths {
-            guard let text = Folder.read(path) else { return nil }
+        for path in Self.paths(path) {
+            guard var text = Folder.read(path) else { return nil }
+            // Some editors of other systems begin a file with this mark, which the compiler knows at that place alone.
+            if text.starts(with: [0xEF, 0xBB, 0xBF]) { text.removeFirst(3) }
             files.append(File(path: path, text: text))
         }
         if files.isEmpty { return nil }
         self.files = files
+    }
+
+    /// The files of a loop: the file itself, or those of the folder.
+    private static func paths(_ path: String) -> [String] {
+        if !Folder.exists(path) { return [path] }
+        return Folder.names(path).filter { $0.hasSuffix(".swift") && !$0.hasPrefix(".") }.sorted()
+            .map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }.filter { !Folder.exists($0) }
+    }
+
+    /// The reason for which a loop cannot be read.
+    static func fault(_ path: String) -> String {
+        let paths = paths(path)
+        if paths.isEmpty { return "\(path) cannot be read: the folder has no Swift files" }
+        for path in paths where Folder.read(path) == nil {
+            let reason = errorText()
+            let isOdd = path.unicodeScalars.contains("\u{FFFD}")
+            return "\(path) cannot be read: \(isOdd ? "its name is not UTF-8" : reason)"
+        }
+        return "\(path) was being exchanged"
     }
 
     /// Writes the files into a folder, which is made. Returns their paths there.
@@ -40,8 +56,7 @@ struct LoopSources: Equatable {
                 asCompiled
                 ? "\(folder)/source-\(index).swift"
                 : "\(folder)/\(file.path.split(separator: "/").last ?? "loop.swift")"
-            let name = file.path.flatMap { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }
-            let place = "#sourceLocation(file: \"\(String(name))\", line: 1)\n"
+            let place = "#sourceLocation(file: \"\(file.spelled)\", line: 1)\n"
             try Folder.write(asCompiled ? Array(place.utf8) + file.text : file.text, to: path)
             paths.append(path)
         }
@@ -51,14 +66,7 @@ struct LoopSources: Equatable {
     /// The names of the modules that the files import.
     var imports: Set<String> {
         var names: Set<String> = []
-        for file in files {
-            for line in String(decoding: file.text, as: UTF8.self).split(whereSeparator: \.isNewline) {
-                let words = line.split(whereSeparator: \.isWhitespace)
-                if let place = words.firstIndex(of: "import"), place < 2, words.count > place + 1 {
-                    names.insert(String(words[place + 1].prefix { $0 != "." && $0 != ";" }))
-                }
-            }
-        }
+        for file in files { names.formUnion(Imports.of(String(decoding: file.text, as: UTF8.self))) }
         return names
     }
 }
@@ -153,8 +161,8 @@ enum Folder {
     }
 
     static func stamps(_ path: String) -> [Stamp] {
-        let paths =
-            exists(path) ? names(path).filter { $0.hasSuffix(".swift") }.sorted().map { "\(path)/\($0)" } : [path]
+        let isSource = { (name: String) in name.hasSuffix(".swift") && !name.hasPrefix(".") }
+        let paths = exists(path) ? names(path).filter(isSource).sorted().map { "\(path)/\($0)" } : [path]
         return paths.map { path in
             var status = stat()
             if unsafe stat(path, &status) != 0 {
@@ -166,22 +174,33 @@ enum Folder {
         }
     }
 
+    /// Returns what is in a file. A pipe or a device has no end that one could wait for: `nil`, as for a file of over 64 MB.
     static func read(_ path: String) -> [UInt8]? {
-        guard let file = unsafe fopen(path, "re") else { return nil }
-        defer { unsafe fclose(file) }
+        let file = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0 else { return nil }
+        if status.st_mode & S_IFMT != S_IFREG {
+            errno = status.st_mode & S_IFMT == S_IFDIR ? EISDIR : ESPIPE
+            return nil
+        }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
-            let count = unsafe fread(&buffer, 1, buffer.count, file)
-            if count == 0 { return unsafe ferror(file) == 0 ? bytes : nil }
+            let count = unsafe Glibc.read(file, &buffer, buffer.count)
+            if count == 0 { return bytes }
+            if count < 0 && errno == EINTR { continue }
+            if count > 0 && bytes.count > 64 << 20 { errno = EFBIG }
+            if count < 0 || bytes.count > 64 << 20 { return nil }
             bytes += buffer[..<count]
         }
     }
 
     static func text(_ path: String) -> String? { read(path).map { String(decoding: $0, as: UTF8.self) } }
 
-    static func write(_ bytes: [UInt8], to path: String) throws(LiveError) {
-        guard let file = unsafe fopen(path, "we") else { throw LiveError("\(path) cannot be written: \(errorText()).") }
+    static func write(_ bytes: [UInt8], to path: String, mode: String = "we") throws(LiveError) {
+        guard let file = unsafe fopen(path, mode) else { throw LiveError("\(path) cannot be written: \(errorText()).") }
         let count = unsafe fwrite(bytes, 1, bytes.count, file)
         if unsafe fclose(file) != 0 || count != bytes.count {
             throw LiveError("\(path) cannot be written: \(errorText()).")

@@ -9,25 +9,34 @@ final class Console {
         case unknown(String)
     }
 
-    let hasKeys = isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp()
+    private let isTerminal = isatty(STDIN_FILENO) != 0
+    /// Indicates whether keys are orders. A job in the background must not touch the terminal.
+    private var hasKeys = false
     private let drawsStatus = isatty(STDERR_FILENO) != 0
     private var normal = termios()
-    private var line: String?
+    private var line: [UInt8]?
     private var bytes: [UInt8] = []
     private var isAtEnd = false
 
-    init() {
-        guard hasKeys else { return }
-        _ = unsafe tcgetattr(STDIN_FILENO, &normal)
-        var raw = normal
-        raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
-        _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &raw)
+    private var isInForeground: Bool { tcgetpgrp(STDIN_FILENO) == getpgrp() }
+
+    /// Takes each key as it comes: at the start, and again when the program was stopped, or begun in the background.
+    private func takeKeys() {
+        var state = termios()
+        guard isInForeground, unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }
+        let mask = tcflag_t(ICANON | ECHO)
+        if state.c_lflag & mask != 0 {
+            normal = state
+            state.c_lflag &= ~mask
+            _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &state)
+        }
+        hasKeys = true
     }
 
     /// Gives the terminal back as it was.
     func restore() {
         draw("")
-        if hasKeys { _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &normal) }
+        if hasKeys, isInForeground { _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &normal) }
     }
 
     /// Prints a line.
@@ -39,12 +48,13 @@ final class Console {
     /// Draws the line at the bottom, on a terminal.
     func draw(_ text: String) {
         guard drawsStatus else { return }
-        Self.draw("\r" + (line.map { ":\($0)" } ?? text) + "\u{1B}[K")
+        Self.draw("\r" + (line.map { ":" + String(decoding: $0, as: UTF8.self) } ?? text) + "\u{1B}[K")
     }
 
     /// Returns the orders that have come, after a wait of some milliseconds at most.
     func orders(within milliseconds: Int32) -> [Order] {
-        if isAtEnd {
+        if isTerminal { takeKeys() }
+        if isAtEnd || isTerminal && !isInForeground {
             usleep(UInt32(milliseconds) * 1_000)
             return []
         }
@@ -56,7 +66,22 @@ final class Console {
             isAtEnd = true
             return []
         }
-        return hasKeys ? buffer[..<count].compactMap(key) : lines(buffer[..<count])
+        return isTerminal ? keys(buffer[..<count]) : lines(buffer[..<count])
+    }
+
+    /// Returns the orders that keys give. Arrows and other keys without a letter send several bytes, and are no orders.
+    private func keys(_ new: ArraySlice<UInt8>) -> [Order] {
+        var orders: [Order] = []
+        var rest = new
+        while let byte = rest.popFirst() {
+            if byte == 27, let next = rest.first, next == UInt8(ascii: "[") || next == UInt8(ascii: "O") {
+                rest.removeFirst()
+                while let byte = rest.popFirst(), !(64..<127).contains(byte) {}
+            } else if let order = key(byte) {
+                orders.append(order)
+            }
+        }
+        return orders
     }
 
     private func lines(_ new: ArraySlice<UInt8>) -> [Order] {
@@ -75,10 +100,10 @@ final class Console {
             switch byte {
             case 10, 13:
                 line = nil
-                return Self.order(text)
-            case 8, 127: line = text.isEmpty ? nil : String(text.dropLast())
+                return Self.order(String(decoding: text, as: UTF8.self))
+            case 8, 127: line = text.isEmpty ? nil : Array(String(decoding: text, as: UTF8.self).dropLast().utf8)
             case 27: line = nil
-            case 32..<127: line = text + String(Character(UnicodeScalar(byte)))
+            case 32..<127, 128...: line = text + [byte]
             default: break
             }
             return nil
@@ -90,7 +115,7 @@ final class Console {
         case UInt8(ascii: "l"): return .list
         case UInt8(ascii: "q"): return .quit
         case UInt8(ascii: "h"), UInt8(ascii: "?"): return .help
-        case UInt8(ascii: ":"): line = ""
+        case UInt8(ascii: ":"): line = []
         default: break
         }
         return nil
@@ -104,7 +129,7 @@ final class Console {
         case ("mute", 1): return .mute
         case ("previous", 1): return .previous
         case ("save", 1): return .save(nil)
-        case ("save", 2): return .save(words[1])
+        case ("save", 2...): return .save(words[1...].joined(separator: " "))
         case ("list", 1): return .list
         case ("set", 3): return .set(words[1], words[2])
         // A name may have spaces in it: "set LowPass 2.cutoff 800".
@@ -112,7 +137,7 @@ final class Console {
         case ("status", 1): return .status
         case ("quit", 1): return .quit
         case ("help", 1): return .help
-        default: return .unknown(line)
+        default: return .unknown(line.count > 60 ? line.prefix(60) + " …" : line)
         }
     }
 

@@ -53,6 +53,12 @@ enum Trial {
         // A trap needs no core and no picture of the stack.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(4), &none)
+        // A version that takes all memory ends here, before the kernel looks for something to end. 2 is RLIMIT_DATA.
+        let free = Folder.text("/proc/meminfo")?.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }
+        if let kilobytes = free?.split(separator: " ").dropFirst().first.flatMap({ UInt($0) }) {
+            var most = rlimit(rlim_cur: kilobytes * 768, rlim_max: kilobytes * 768)
+            unsafe setrlimit(__rlimit_resource_t(2), &most)
+        }
         do {
             for path in arguments[3...] { _ = unsafe dlopen(path, RTLD_NOW | RTLD_LOCAL) }
             let library = try LoopLibrary(arguments[0])

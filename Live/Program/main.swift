@@ -7,14 +7,22 @@ let arguments = CommandLine.arguments.dropFirst()
 // A program of a version on trial, which this program has started.
 if arguments.first == "--trial" { Trial.run(Array(arguments.dropFirst())) }
 
+// A closed terminal ends the program as a request to end does: the take is finished. With `nohup` it plays on.
+let atHangUp = signal(SIGHUP) { _ in kill(getpid(), SIGTERM) }
+// A signal that was ignored before stays so: SIG_IGN, which is 1.
+if unsafe unsafeBitCast(atHangUp, to: Int.self) == 1 { signal(SIGHUP, SIG_IGN) }
+// A reader of the messages that has gone does not end the music.
+signal(SIGPIPE, SIG_IGN)
+
+var status: Int32 = 0
 do {
     let options = try LiveOptions(arguments)
     let tools = try Places.find()
     defer { Folder.remove(tools.folder) }
     if let folder = options.render, case .file(let path) = options.output {
-        try Replay.run(folder, into: path, followsFile: options.followsFile, tools: tools)
+        try Replay.run(folder, into: path, package: options.package, tools: tools)
     } else {
-        _ = try await Player(options, tools: tools, root: Places.root).play()
+        status = try await Player(options, tools: tools, root: Places.root).play()
     }
 } catch let stop as LiveOptions.Stop {
     write(stop.text, to: stop.status == 0 ? STDOUT_FILENO : STDERR_FILENO)
@@ -23,3 +31,4 @@ do {
     write("live: \(error)", to: STDERR_FILENO)
     exit(1)
 }
+exit(status)

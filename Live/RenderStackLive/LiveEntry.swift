@@ -17,3 +17,8 @@ public final class LiveEntry {
         do { entry.loop = try function(entry.live) } catch { entry.error = error }
     }
 }
+
+extension RenderContext {
+    /// Runs a module, as ``run(_:)`` does, for the function of that name that each version of a loop has of its own.
+    @inlinable @inline(__always) public mutating func runModule<M: Module>(_ module: M) { run(module) }
+}

@@ -140,6 +140,49 @@ import Testing
         #expect(change.isOver)
     }
 
+    /// Of five loops that ring out the oldest ends soon, and in a fade: a step of it would be a click.
+    @Test(arguments: [64, 100, 512]) func theFifthLoopThatRingsOutEndsInAFade(cycle: Int) throws {
+        let renderer = Renderer()
+        // An effect that rings for ever.
+        let effect = ClosureModule(.edits, name: "ringing") { context in
+            var top = context.top
+            var samples = top[0]
+            for i in samples.indices { samples[i] = 0.1 }
+        }
+        let source = constantModule(0.1)
+        let ringing: RenderLoop = { context in
+            context.run(source)
+            context.run(effect)
+            context.output()
+        }
+        try renderer.replaceLoop(ringing)
+        _ = renderer.renderOffline(frames: 4_800, cycle: cycle)
+        let oldest = LoopChange.Leaving(
+            ringing, modules: try renderer.inspect(ringing).modules, fade: 0, ring: 480_000)
+        var leaving = [oldest]
+        var heard: [Float] = []
+        for _ in 0..<5 {
+            let silence = constant(0)
+            let change = LoopChange(
+                to: silence, modules: try renderer.inspect(silence).modules, leaving: leaving, layout: renderer.layout,
+                outputs: renderer.outputChannelCounts)
+            try renderer.replaceLoop { context in change.run(&context) }
+            let block = renderer.renderOffline(frames: 6_400, cycle: cycle)
+            for i in 0..<6_400 { heard.append(block[0, i]) }
+            leaving.insert(
+                LoopChange.Leaving(
+                    silence, modules: try renderer.inspect(silence).modules, fade: 0, ring: 480_000), at: 0)
+        }
+        #expect(oldest.isOver)
+        // It is heard before the fifth change, and not at the end; between two frames there is never a step.
+        #expect(abs(heard[4 * 6_400 - 1]) > 0.05)
+        #expect(heard.last == 0)
+        for i in 4 * 6_400 - 100..<heard.count - 1 where abs(heard[i + 1] - heard[i]) > 0.01 {
+            Issue.record("a step of \(heard[i + 1] - heard[i]) at frame \(i)")
+            break
+        }
+    }
+
     private func constantModule(_ value: Float) -> ClosureModule {
         ClosureModule(.generates, name: "constant") { context in
             context.push(channels: 1)

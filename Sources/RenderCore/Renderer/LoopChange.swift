@@ -11,61 +11,6 @@ internal import Synchronization
 @safe package final class LoopChange: @unchecked Sendable {
     // Unchecked because the memory belongs to the thread that renders, from the first slice on.
 
-    /// A loop on its way out. It keeps its place on that way when yet another loop comes.
-    @safe package final class Leaving: @unchecked Sendable {
-        // Unchecked because the position belongs to the thread that renders.
-        let loop: RenderLoop
-        let modules: [any Module]
-        let fade, ring: Int
-        private let place: UnsafeMutablePointer<Int>
-        private let hasEnded = Atomic<Bool>(false)
-
-        /// Creates the way of a loop that leaves.
-        ///
-        /// - Parameters:
-        ///   - loop: The loop.
-        ///   - modules: Its modules, with those inside of them.
-        ///   - fade: The length of the cross-fade, in frames.
-        ///   - ring: The number of frames for which it rings out behind the fade.
-        package init(_ loop: @escaping RenderLoop, modules: [any Module], fade: Int, ring: Int) {
-            self.loop = loop
-            self.modules = modules
-            self.fade = max(0, fade)
-            self.ring = max(0, ring)
-            unsafe place = .allocate(capacity: 1)
-            unsafe place.initialize(to: 0)
-            if self.fade + self.ring == 0 { hasEnded.store(true, ordering: .relaxed) }
-        }
-
-        deinit { unsafe place.deallocate() }
-
-        /// Indicates whether it is not heard any more.
-        package var isOver: Bool { hasEnded.load(ordering: .acquiring) }
-
-        /// The number of frames that have gone by.
-        var position: Int { unsafe place.pointee }
-
-        /// Returns the part of the loop that is still heard so many frames from the start: from 1 to 0 without a corner.
-        func remains(at frame: Int) -> Float {
-            if frame >= fade { return 0 }
-            let x = (Float(frame) + 1) / Float(fade + 1)
-            return 1 - x * x * (3 - 2 * x)
-        }
-
-        /// Returns the gain of the output: a loop that rings out ends in a fade too.
-        func outputGain(at frame: Int) -> Float {
-            if ring == 0 { return remains(at: frame) }
-            let left = fade + ring - frame
-            let end = min(ring / 4 + 1, 4_096)
-            return left >= end ? 1 : max(0, Float(left) / Float(end))
-        }
-
-        func advance(_ frames: Int) {
-            unsafe place.pointee += frames
-            if unsafe place.pointee >= fade + ring { hasEnded.store(true, ordering: .releasing) }
-        }
-    }
-
     /// The results of a module that several loops have.
     @safe struct Shared {
         let identity: UnsafeRawPointer
@@ -180,9 +125,21 @@ internal import Synchronization
             context.beginLayer()
             return
         }
-        if began.load(ordering: .relaxed) == .min { began.store(context.sampleTime, ordering: .releasing) }
+        if began.load(ordering: .relaxed) == .min { begin(at: context.sampleTime) }
         guard !isOver else { return new(&context) }
         context.runLayers(self)
+    }
+
+    /// The number of loops that may ring out at once.
+    private static let ringLimit = 4
+
+    private func begin(at frame: Int64) {
+        began.store(frame, ordering: .releasing)
+        var count = 0
+        for layer in leaving where !layer.isOver {
+            count += 1
+            if count > Self.ringLimit { layer.endSoon() }
+        }
     }
 
     /// Runs the loops one after the other, with their outputs in the right proportion.
