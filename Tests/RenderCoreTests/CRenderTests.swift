@@ -186,7 +186,7 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
             if let later = unsafe later { unsafe crender_give_memory(later) }
             #expect(kilobytes("VmLck:") < locked + 8_192)
             // Memory that nothing but the collector's look at the process can find.
-            unsafe memset(large, 1, 8 << 20)
+            if let large = unsafe large { _ = unsafe memset(large, 1, 8 << 20) }
             crender_lock_new_memory()
             #expect(kilobytes("VmLck:") >= locked + 8_192)
             #expect(crender_unlock_memory() == 0)
