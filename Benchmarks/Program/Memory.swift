@@ -14,6 +14,8 @@ enum Memory {
             return Int(bench_heap()) - Int(before)
         }
         func measure(_ name: String, _ count: Int, _ make: (Int) throws -> any Sendable) rethrows {
+            // The first ones also make what all share.
+            _ = try cost { try make(count) }
             let few = try cost { try make(count) }
             let many = try cost { try make(2 * count) }
             found.append((name, (many - few) / count))
