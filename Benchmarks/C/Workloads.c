@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -246,6 +247,11 @@ static int64_t now(clockid_t clock) {
 
 int64_t bench_thread_time(void) { return now(CLOCK_THREAD_CPUTIME_ID); }
 int64_t bench_process_time(void) { return now(CLOCK_PROCESS_CPUTIME_ID); }
+
+int64_t bench_heap(void) {
+    struct mallinfo2 heap = mallinfo2();
+    return (int64_t)(heap.uordblks + heap.hblkhd);
+}
 
 void bench_sleep(int64_t until) {
     const struct timespec time = {until / 1000000000, until % 1000000000};

@@ -145,6 +145,8 @@ func run() async throws {
             (line as? RendererLine)?.renderer.settle()
             for _ in 0..<options.number("cycles", 1_000) { line.render(frames: Score.cycle) }
         }
+    case "memory":
+        for one in try Memory.measure(files: options.list("files")) { tell(one.name, Double(one.bytes)) }
     case "growth":
         let kind = words[1]
         for size in Growth.sizes(kind) {
@@ -165,7 +167,11 @@ func run() async throws {
         tell("stalled", stalls.reduce(0, +))
     case "cycle-tail":
         let tail: CycleTail
-        if words[1] == "W8-stretch" {
+        if words[1] == "W2" {
+            let found = try CycleTail.voices(seconds: options.seconds(10))
+            tell("voices", found.voices)
+            tail = found.tail
+        } else if words[1] == "W8-stretch" {
             let sound = [noise(48_000, seed: 1), noise(48_000, seed: 2)]
             let renderers = try Effects.stretchers(sound, counts: [1])
             tail = CycleTail(of: renderers[0].renderer, seconds: options.seconds(10))

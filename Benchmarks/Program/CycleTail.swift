@@ -38,6 +38,43 @@ struct CycleTail {
         if work.sum.isNaN { stop("the reference has lost its sum") }
     }
 
+    /// W2 with as many voices as fill half of a cycle, and beside each cycle the same voices in C.
+    static func voices(seconds: Double) throws -> (tail: CycleTail, voices: Int) {
+        let period = Double(Score.cycle) * 1e9 / Score.sampleRate
+        var count = 256
+        for _ in 0..<3 {
+            let trial = RendererLine("RenderStack", try Voices.modules(count))
+            trial.renderer.settle()
+            // In turn as below: what the other one computes with takes the caches.
+            let other = Voices.contestants(count, inLanes: false, ours: nil).last
+            let cost = median(
+                (0..<500).map { _ in
+                    other?.render(frames: Score.cycle)
+                    return time { trial.render(frames: Score.cycle) }
+                })
+            count = min(8_000, max(8, Int(0.5 * period * Double(count) / cost)))
+        }
+        let ours = RendererLine("RenderStack", try Voices.modules(count))
+        ours.renderer.settle()
+        let all = Voices.contestants(count, inLanes: false, ours: nil)
+        guard let beside = all.last else { stop("there is no C to be measured beside") }
+        return (CycleTail(of: ours, beside: beside, seconds: seconds), count)
+    }
+
+    private init(of ours: any Line, beside: any Line, seconds: Double) {
+        isRealtime = bench_realtime(60) == 0
+        let period = Double(Score.cycle) * 1e9 / Score.sampleRate
+        // Half of each period is ours, so both have every second one.
+        let (first, start) = (1_000, HostClock.now)
+        for cycle in 0..<(first + Int(seconds * 1e9 / period / 2)) {
+            bench_sleep(start + Int64(Double(2 * cycle) * period))
+            if cycle % 2 == 1 { reference.append(time { beside.render(frames: Score.cycle) }) }
+            cycles.append(time { ours.render(frames: Score.cycle) })
+            if cycle % 2 == 0 { reference.append(time { beside.render(frames: Score.cycle) }) }
+            if cycle == first - 1 { (cycles, reference) = ([], []) }
+        }
+    }
+
     /// Sums of products over as much memory as the render thread's part of a response has.
     private struct Reference {
         private let numbers = noise(32_768, seed: 3)

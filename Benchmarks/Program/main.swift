@@ -6,6 +6,7 @@
 //     bench render W2 --size 64 --frames 4800 --folder F      what each contestant plays, as raw floats
 //     bench flow --files A,B,C --frames N --folder F          W1: × real time
 //     bench cycles W2 --size 64 --cycles 1000      our side alone, for an instruction counter
+//     bench memory --files A,B,C                              bytes that a module takes
 //     bench growth | tail | start | features | parallel | operations
 
 import Dispatch

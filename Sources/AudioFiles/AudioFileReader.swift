@@ -58,60 +58,69 @@ public struct AudioFileReader: ~Copyable, Sendable {
     public mutating func read(
         into block: inout AudioBlock, at first: Int = 0, frames: Int? = nil
     ) throws(AudioFileError) -> Int {
-        try read(into: &block, at: first, frames: frames, asPairs: false)
-    }
-
-    /// Reads a file of 16-bit integers in two channels as they are, into the memory of a block of one channel.
-    package mutating func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError)
-        -> Int
-    {
-        try read(into: &block, at: first, frames: frames, asPairs: true)
-    }
-
-    private mutating func read(
-        into block: inout AudioBlock, at first: Int, frames: Int?, asPairs: Bool
-    ) throws(AudioFileError) -> Int {
         let frames = frames ?? block.frameCount - first
-        let channels = asPairs ? 1 : info.channelCount
         guard
-            block.channelCount == channels && first >= 0 && frames >= 0 && first <= block.frameCount
+            block.channelCount == info.channelCount && first >= 0 && frames >= 0 && first <= block.frameCount
                 && frames <= block.frameCount - first
         else {
             throw AudioFileError(
                 path: info.path, reason: .unsuitableFormat, cannot: "read",
-                explanation: "\(frames) frames of \(channels) channels do not fit behind frame \(first) of a block of "
+                explanation:
+                    "\(frames) frames of \(info.channelCount) channels do not fit behind frame \(first) of a block of "
                     + "\(block.frameCount) frames of \(block.channelCount); give one that has room")
         }
         var done = 0
-        while done < frames && position < info.frameCount {
-            let rest = Int(min(Int64(frames - done), info.frameCount - position))
-            let count = try readSome(rest, into: &block, at: first + done, asPairs)
-            if count == 0 {
-                endsHere()
-                break
-            }
+        while let asked = left(frames - done) {
+            let count = try readSome(asked, into: &block, at: first + done)
+            if count == 0 { break }
             done += count
-            position += Int64(count)
         }
         return done
     }
 
-    private mutating func readSome(
-        _ frames: Int, into block: inout AudioBlock, at first: Int, _ asPairs: Bool
-    ) throws(AudioFileError) -> Int {
-        let channels = info.channelCount
-        let asked = asPairs ? frames : min(frames, scratch.frameCount / channels)
-        if isLost { try findBack() }
-        // An error is thrown once the frames before it have been handed out.
-        var count = 0
-        if file.failure == 0 {
-            count = asPairs ? AudioFileReader.readPairs(asked, from: &file, into: &block, at: first) : decode(asked)
+    /// Reads a file of 16-bit integers in two channels as they are, a pair in the place of a sample.
+    package mutating func readPairs(into pairs: UnsafeMutableBufferPointer<Float>) throws(AudioFileError) -> Int {
+        guard isDirect, info.channelCount == 2, let base = pairs.baseAddress else { return 0 }
+        var done = 0
+        while let asked = left(pairs.count - done) {
+            if isLost { try findBack() }
+            let place = unsafe base + done
+            let read =
+                unsafe file.failure != 0
+                ? 0
+                : place.withMemoryRebound(to: Int16.self, capacity: 2 * asked) {
+                    unsafe file.read(asked, into: $0)
+                }
+            let count = try advance(read)
+            if count == 0 { break }
+            done += count
         }
+        return done
+    }
+
+    /// Returns how many of so many frames the file still has; `nil` for none.
+    private func left(_ frames: Int) -> Int? {
+        let count = min(Int64(frames), info.frameCount - position)
+        return count > 0 ? Int(count) : nil
+    }
+
+    /// Goes on by as many frames as were read. An error is thrown once the frames before it have been handed out.
+    private mutating func advance(_ count: Int) throws(AudioFileError) -> Int {
         if count == 0 && file.failure != 0 {
             isLost = true
             throw AudioFileError(path: info.path, systemError: file.failure, reading: true)
         }
-        if asPairs { return count }
+        if count == 0 { endsHere() }
+        position += Int64(count)
+        return count
+    }
+
+    private mutating func readSome(
+        _ frames: Int, into block: inout AudioBlock, at first: Int
+    ) throws(AudioFileError) -> Int {
+        let channels = info.channelCount
+        if isLost { try findBack() }
+        let count = try advance(file.failure == 0 ? decode(min(frames, scratch.frameCount / channels)) : 0)
         if !shorts.isEmpty {
             _ = unsafe shorts.withUnsafeBufferPointer { unsafe block.take($0, at: first, frames: count) }
             return count
@@ -147,19 +156,6 @@ public struct AudioFileReader: ~Copyable, Sendable {
     private static func read(_ frames: Int, from file: inout SoundFile, into scratch: inout AudioBlock) -> Int {
         var samples = scratch[0]
         return unsafe samples.withUnsafeMutableBufferPointer { unsafe file.read(frames, into: $0.baseAddress!) }
-    }
-
-    private static func readPairs(
-        _ frames: Int, from file: inout SoundFile, into block: inout AudioBlock, at first: Int
-    ) -> Int {
-        var samples = block[0, from: first, frames: frames]
-        let count = samples.count
-        return unsafe samples.withUnsafeMutableBufferPointer { samples in
-            guard let base = samples.baseAddress else { return 0 }
-            return unsafe base.withMemoryRebound(to: Int16.self, capacity: 2 * count) { pairs in
-                unsafe file.read(count, into: pairs)
-            }
-        }
     }
 
     /// Ends the file here, though its header promised more.

@@ -4,8 +4,13 @@
 
 #include <alloca.h>
 #include <errno.h>
-#include <link.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -32,33 +37,259 @@ static bool is_limited(void) {
     return refused;
 }
 
-// Reads the code of a loaded library in. Kernels before 5.14 refuse; then it is read when it runs, as ever.
-static int read_code(struct dl_phdr_info *library, size_t size, void *unused) {
-    (void)size;
-    (void)unused;
-    uintptr_t mask = page_size() - 1;
-    for (int index = 0; index < library->dlpi_phnum; index++) {
-        const ElfW(Phdr) *segment = &library->dlpi_phdr[index];
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X)) continue;
-        uintptr_t start = (library->dlpi_addr + segment->p_vaddr) & ~mask;
-        uintptr_t end = (library->dlpi_addr + segment->p_vaddr + segment->p_memsz + mask) & ~mask;
-        madvise((void *)start, end - start, MADV_POPULATE_READ);
-    }
-    return 0;
+// MARK: - The audio's memory
+
+// A block of the audio's memory has this in front of it, on a cache line of its own.
+struct block {
+    struct block *next, *previous;
+    size_t bytes;
+    size_t unused[5];
+};
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+// Under the guard: every block that is in use, and whether memory is being locked.
+static struct block *blocks;
+static bool locks;
+
+// Locks what is mapped in a range, and the rest of it when it is touched.
+static int lock_on_touch(const void *start, size_t bytes) {
+    uintptr_t mask = page_size() - 1, first = (uintptr_t)start & ~mask;
+    size_t length = (((uintptr_t)start + bytes + mask) & ~mask) - first;
+    return mlock2((void *)first, length, MLOCK_ONFAULT) == 0 ? 0 : errno;
 }
 
-int crender_lock_memory(void) {
-    if (is_limited()) return EPERM;
-    if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return errno;
+void *crender_take_memory(size_t bytes) {
+    void *memory;
+    if (bytes > SIZE_MAX - sizeof(struct block)) return NULL;
+    if (posix_memalign(&memory, 64, bytes + sizeof(struct block)) != 0) return NULL;
+    // Writing every byte also maps every page: the render thread must not be the first to touch one.
+    memset(memory, 0, bytes + sizeof(struct block));
+    struct block *block = memory;
+    block->bytes = bytes;
+    pthread_mutex_lock(&guard);
+    block->next = blocks;
+    if (blocks) blocks->previous = block;
+    blocks = block;
+    bool is_locked = locks;
+    pthread_mutex_unlock(&guard);
+    if (is_locked) lock_on_touch(block, bytes + sizeof(struct block));
+    return block + 1;
+}
+
+void crender_give_memory(void *memory) {
+    struct block *block = (struct block *)memory - 1;
+    pthread_mutex_lock(&guard);
+    if (block->next) block->next->previous = block->previous;
+    if (block->previous) block->previous->next = block->next; else blocks = block->next;
+    pthread_mutex_unlock(&guard);
+    free(block);
+}
+
+// MARK: - Locks
+
+// Bytes that are left for the stacks of render threads.
+enum { STACKS = 512 * 1024 };
+
+// A line of /proc/self/maps.
+struct mapping {
+    uintptr_t start, end;
+    bool is_readable, is_writable, is_code, is_shared;
+    const char *name;
+};
+
+// What a mapping is to the render thread.
+enum kind { OTHER, HEAP, CODE };
+
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+// Returns whether a render thread runs code of a file: the program's, which RenderStack is a part of, that of plug-ins, of
+// the sound servers and cards, and of the C library. Libraries that read files, and Swift's own, are not run there.
+static bool is_run(const char *path, const char *program) {
+    static const char *const names[] = {"libc.so", "libc-", "libm.so", "libm-", "ld-linux", "libjack", "libasound",
+                                        "libpipewire", "libspa"};
+    if (program && strcmp(path, program) == 0) return true;
+    if (strstr(path, ".lv2/") || strstr(path, "/spa-0.2/")) return true;
+    const char *slash = strrchr(path, '/');
+    for (size_t index = 0; slash && index < sizeof names / sizeof *names; index++)
+        if (begins(slash + 1, names[index])) return true;
+    return false;
+}
+
+static enum kind kind_of(const struct mapping *mapping, const char *program) {
+    if (!mapping->is_readable || mapping->is_shared) return OTHER;
+    if (mapping->name[0] == '/') return is_run(mapping->name, program) ? CODE : OTHER;
+    // A main thread's stack that is locked could not grow beyond the limit: the kernel would end the program.
+    if (!mapping->is_writable || begins(mapping->name, "[stack")) return OTHER;
+    return mapping->name[0] == 0 || begins(mapping->name, "[heap]") || begins(mapping->name, "[anon") ? HEAP : OTHER;
+}
+
+// The whole of /proc/self/maps as a text, to be freed.
+static char *read_maps(void) {
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return NULL;
+    size_t used = 0, room = 1 << 16;
+    char *text = malloc(room);
+    while (text) {
+        ssize_t count = read(file, text + used, room - used - 1);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) break;
+        used += (size_t)count;
+        if (room - used > 4096) continue;
+        char *larger = realloc(text, room *= 2);
+        if (!larger) free(text);
+        text = larger;
+    }
+    close(file);
+    if (text) text[used] = 0;
+    return text;
+}
+
+// Takes the next line off a text. Returns false at its end.
+static bool next_mapping(char **text, struct mapping *mapping) {
+    while (**text) {
+        char *line = *text, *end = strchr(line, '\n');
+        *text = end ? end + 1 : line + strlen(line);
+        if (end) *end = 0;
+        char rights[5];
+        int name = 0;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %*s %n", &mapping->start, &mapping->end, rights, &name) < 3)
+            continue;
+        mapping->is_readable = rights[0] == 'r';
+        mapping->is_writable = rights[1] == 'w';
+        mapping->is_code = rights[2] == 'x';
+        mapping->is_shared = rights[3] == 's';
+        mapping->name = line + name;
+        return true;
+    }
+    return false;
+}
+
+// Locks a range, or as much of it as the limit allows, and adds up both.
+static void lock_range(uintptr_t start, size_t bytes, struct crender_locks *result) {
+    const size_t piece = 64 * 1024;
+    result->wanted += bytes;
+    int error = lock_on_touch((void *)start, bytes);
+    if (error == 0) {
+        result->locked += bytes;
+        return;
+    }
+    result->error = error;
+    for (size_t done = 0; done + piece < bytes && lock_on_touch((void *)(start + done), piece) == 0; done += piece)
+        result->locked += piece;
+}
+
+// Locks those parts of a mapping that are in memory. The rest of it, such as most of a thread's stack, would count too.
+static void lock_resident(const struct mapping *mapping, struct crender_locks *result) {
+    enum { PAGES = 2048, GAP = 8 };
+    unsigned char is_there[PAGES];
+    size_t page = page_size();
+    uintptr_t first = 0, last = 0;
+    for (uintptr_t at = mapping->start; at < mapping->end; at += PAGES * page) {
+        size_t length = mapping->end - at < PAGES * page ? mapping->end - at : PAGES * page;
+        if (mincore((void *)at, length, is_there) != 0) break;
+        for (size_t index = 0; index < length / page; index++) {
+            if (!(is_there[index] & 1)) continue;
+            uintptr_t found = at + index * page;
+            if (first && found - last > GAP * page) {
+                lock_range(first, last - first, result);
+                first = 0;
+            }
+            if (!first) first = found;
+            last = found + page;
+        }
+    }
+    if (first) lock_range(first, last - first, result);
+}
+
+// The path of the file that this code was loaded from.
+static const char *program_path(char *maps) {
+    struct mapping mapping;
+    while (next_mapping(&maps, &mapping))
+        if (mapping.start <= (uintptr_t)&program_path && (uintptr_t)&program_path < mapping.end) return mapping.name;
+    return NULL;
+}
+
+// Goes through the mappings of one kind. Code is read in first; kernels before 5.14 refuse, and read it when it runs.
+static void lock_kind(enum kind kind, const char *program, struct crender_locks *result) {
+    char *text = read_maps(), *rest = text;
+    struct mapping mapping;
+    while (rest && next_mapping(&rest, &mapping)) {
+        enum kind found = kind_of(&mapping, program);
+        void *start = (void *)mapping.start;
+        size_t bytes = mapping.end - mapping.start;
+        if (kind == CODE && found == OTHER && mapping.is_code) madvise(start, bytes, MADV_WILLNEED);
+        if (found != kind) continue;
+        if (kind == HEAP) {
+            lock_resident(&mapping, result);
+        } else {
+            if (!mapping.is_writable) madvise(start, bytes, MADV_POPULATE_READ);
+            lock_range(mapping.start, bytes, result);
+        }
+    }
+    free(text);
+}
+
+struct crender_locks crender_lock_memory(void) {
+    struct crender_locks result = {0};
     int saved = errno;
-    dl_iterate_phdr(read_code, NULL);
+    // What the program has given back before it began to play would be locked with the rest.
+    malloc_trim(0);
+    char *maps = read_maps();
+    const char *program = maps ? program_path(maps) : NULL;
+    // Of a limit some is left for the stacks of render threads, which are locked when those start.
+    void *kept = mmap(NULL, STACKS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (kept != MAP_FAILED) lock_on_touch(kept, STACKS);
+    pthread_mutex_lock(&guard);
+    locks = true;
+    for (struct block *block = blocks; block; block = block->next)
+        lock_range((uintptr_t)block, block->bytes + sizeof *block, &result);
+    pthread_mutex_unlock(&guard);
+    result.audio = result.locked;
+    result.audio_wanted = result.wanted;
+    // The blocks lie in the heap, whose pages are counted once.
+    result.wanted = result.locked = 0;
+    lock_kind(HEAP, program, &result);
+    lock_kind(CODE, program, &result);
+    if (kept != MAP_FAILED) munmap(kept, STACKS);
+    free(maps);
     errno = saved;
-    return 0;
+    return result;
+}
+
+// The memory of the process that is mapped, in pages; 0 if the kernel does not tell.
+static size_t resident(void) {
+    char text[128];
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    ssize_t count = read(file, text, sizeof text - 1);
+    close(file);
+    text[count > 0 ? count : 0] = 0;
+    size_t pages = 0;
+    return sscanf(text, "%*s %zu", &pages) == 1 ? pages : 0;
+}
+
+void crender_lock_new_memory(void) {
+    // The one thread that calls it keeps this number.
+    static size_t before;
+    pthread_mutex_lock(&guard);
+    bool is_locked = locks;
+    pthread_mutex_unlock(&guard);
+    if (!is_locked) return;
+    size_t now = resident();
+    if (now == before || is_limited()) return;
+    before = now;
+    struct crender_locks result = {0};
+    lock_kind(HEAP, NULL, &result);
 }
 
 bool crender_may_lock_memory(void) { return !is_limited(); }
 
-int crender_unlock_memory(void) { return munlockall() == 0 ? 0 : errno; }
+int crender_unlock_memory(void) {
+    pthread_mutex_lock(&guard);
+    locks = false;
+    pthread_mutex_unlock(&guard);
+    return munlockall() == 0 ? 0 : errno;
+}
 
 int crender_lock_region(const void *start, size_t bytes) { return mlock(start, bytes) == 0 ? 0 : errno; }
 
@@ -82,6 +313,11 @@ size_t crender_prefault_stack(size_t bytes) {
     if (here < (uintptr_t)lowest || here - (uintptr_t)lowest <= reserve) return 0;
     size_t available = here - (uintptr_t)lowest - reserve;
     if (bytes > available) bytes = available;
-    if (bytes > 0) touch_stack(bytes, page_size());
+    if (bytes == 0) return 0;
+    touch_stack(bytes, page_size());
+    pthread_mutex_lock(&guard);
+    bool is_locked = locks;
+    pthread_mutex_unlock(&guard);
+    if (is_locked) lock_on_touch((const void *)(here - bytes), bytes);
     return bytes;
 }

@@ -43,7 +43,8 @@ internal import Synchronization
             to: StreamCore(
                 id: Self.ids.wrappingAdd(1, ordering: .relaxed).newValue,
                 file: UInt(bitPattern: ObjectIdentifier(file)), geometry: geometry,
-                ring: AudioRing(frames: max(1, Int(frames)), channels: isPairs ? 1 : channels, sampleRate: sampleRate),
+                ring: AudioRing(
+                    frames: max(1, Int(frames)), channels: isPairs ? 1 : channels, sampleRate: sampleRate, blocks: 256),
                 isPairs: isPairs))
         filler = Lock(StreamFiller(file, geometry, outputRate: sampleRate, isPairs: isPairs, stretch), .stream)
     }

@@ -77,8 +77,8 @@ private final class ReaderSource: StreamSource {
         try reader.read(into: &block, at: first, frames: frames)
     }
 
-    func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int {
-        try reader.readPairs(into: &block, at: first, frames: frames)
+    func readPairs(into pairs: UnsafeMutableBufferPointer<Float>) throws(AudioFileError) -> Int {
+        try unsafe reader.readPairs(into: pairs)
     }
 
     func seek(to frame: Int64) throws(AudioFileError) { try reader.seek(to: frame) }

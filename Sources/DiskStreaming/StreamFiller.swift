@@ -89,6 +89,14 @@ final class StreamFiller {
             if room > 0 && count == 0 { finish() }
             if count == 0 { break }
             do throws(AudioFileError) {
+                if isPairs && wanted <= written && isOnTheWay {
+                    let made = try readInPlace(core, count)
+                    if made > 0 {
+                        moved += made
+                        if written == heard.end { finish() }
+                        continue
+                    }
+                }
                 let made = try make(count)
                 let late = Int(max(0, min(wanted &- written, Int64(made))))
                 if made > late {
@@ -105,6 +113,29 @@ final class StreamFiller {
             }
         }
         return moved
+    }
+
+    /// Indicates whether the next frame comes straight from the file: not from a loop that is kept in memory.
+    private var isOnTheWay: Bool { input < geometry.firstLength || geometry.length > Self.longestKept }
+
+    /// Reads pairs of integers into the ring's own memory, up to the end of a pass. Returns how many; 0 if the file has ended
+    /// early.
+    private func readInPlace(_ core: borrowing StreamCore, _ limit: Int) throws(AudioFileError) -> Int {
+        let (place, rest) = self.place
+        let made = try unsafe core.ring.write(frames: min(limit, Int(clamping: rest)), time: .sample(written)) {
+            (pairs) throws(AudioFileError) in try unsafe readPairs(into: pairs, from: place)
+        }
+        input &+= Int64(made)
+        written &+= Int64(made)
+        core.written.store(written, ordering: .releasing)
+        return made
+    }
+
+    /// The frame of the file that is heard next, and the number of frames from there to the end of the pass.
+    private var place: (frame: Int64, rest: Int64) {
+        let pass = geometry.firstLength
+        let frame = input < pass ? geometry.start &+ input : geometry.lower &+ (input &- pass) % geometry.length
+        return (frame, geometry.upper &- frame)
     }
 
     private func finish() {
@@ -208,11 +239,9 @@ final class StreamFiller {
     private func read(into target: inout AudioBlock, _ count: Int) throws(AudioFileError) -> Int {
         var done = 0
         while done < count {
-            let pass = geometry.firstLength
-            let isFirst = input < pass
-            let place = isFirst ? geometry.start &+ input : geometry.lower &+ (input &- pass) % geometry.length
-            let frames = Int(min(Int64(count - done), geometry.upper &- place))
-            if !isFirst && geometry.length <= Self.longestKept {
+            let (place, rest) = self.place
+            let frames = Int(min(Int64(count - done), rest))
+            if !isOnTheWay {
                 let loop = try kept()
                 target.copy(
                     from: loop.block, sourceOffset: Int(place &- geometry.lower), to: done, frames: frames)
@@ -240,6 +269,40 @@ final class StreamFiller {
     private func read(
         into target: inout AudioBlock, at first: Int, from place: Int64, _ frames: Int
     ) throws(AudioFileError) -> Int {
+        if isPairs {
+            var samples = target[0, from: first, frames: frames]
+            return try unsafe samples.withUnsafeMutableBufferPointer { (pairs) throws(AudioFileError) in
+                try unsafe readPairs(into: pairs, from: place)
+            }
+        }
+        let source = try source(at: place)
+        var got = 0
+        while got < frames {
+            let more = try source.read(into: &target, at: first + got, frames: frames - got)
+            if more <= 0 { break }
+            got += more
+        }
+        position = place &+ Int64(got)
+        if source.isFloat { StreamFiller.clean(&target, from: first, frames: got) }
+        return got
+    }
+
+    private func readPairs(
+        into pairs: UnsafeMutableBufferPointer<Float>, from place: Int64
+    ) throws(AudioFileError) -> Int {
+        let source = try source(at: place)
+        var got = 0
+        while got < pairs.count {
+            let more = try unsafe source.readPairs(into: UnsafeMutableBufferPointer(rebasing: pairs[got...]))
+            if more <= 0 { break }
+            got += more
+        }
+        position = place &+ Int64(got)
+        return got
+    }
+
+    /// Returns the open file, at a frame. The position is not known before the read from there has succeeded.
+    private func source(at place: Int64) throws(AudioFileError) -> any StreamSource {
         let source = if let source { source } else { try file.take() }
         if self.source == nil {
             self.source = source
@@ -247,18 +310,7 @@ final class StreamFiller {
         }
         if position != place { try source.seek(to: place) }
         position = -1
-        var got = 0
-        while got < frames {
-            let more =
-                isPairs
-                ? try source.readPairs(into: &target, at: first + got, frames: frames - got)
-                : try source.read(into: &target, at: first + got, frames: frames - got)
-            if more <= 0 { break }
-            got += more
-        }
-        position = place &+ Int64(got)
-        if !isPairs && source.isFloat { StreamFiller.clean(&target, from: first, frames: got) }
-        return got
+        return source
     }
 
     /// Samples that are no numbers become silence: one of them would spoil all that a filter hears afterwards.

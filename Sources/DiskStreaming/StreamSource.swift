@@ -7,9 +7,9 @@ package import RenderCore
 package protocol StreamSource: AnyObject {
     /// Reads the next frames into a block; fewer only at the end.
     func read(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int
-    /// Reads the next frames of two channels of 16-bit integers, as they are, into the memory of one channel. For a
-    /// ``StreamFile`` that has such.
-    func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int
+    /// Reads the next frames of two channels of 16-bit integers, as they are, a pair in the place of a sample; fewer only at
+    /// the end. For a ``StreamFile`` that has such.
+    func readPairs(into pairs: UnsafeMutableBufferPointer<Float>) throws(AudioFileError) -> Int
     /// Indicates whether its samples may be no numbers, as in a file of floats.
     var isFloat: Bool { get }
     /// Goes on reading from a frame.
@@ -18,5 +18,5 @@ package protocol StreamSource: AnyObject {
 
 extension StreamSource {
     package var isFloat: Bool { true }
-    package func readPairs(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int { 0 }
+    package func readPairs(into pairs: UnsafeMutableBufferPointer<Float>) throws(AudioFileError) -> Int { 0 }
 }

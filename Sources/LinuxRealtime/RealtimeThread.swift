@@ -38,13 +38,27 @@ package enum RealtimeThread {
         _ = RealtimeKit.raise(to: priority, address: address, thread: thread)
     }
 
-    /// Locks the memory of the process, for threads that get their priority from elsewhere.
+    /// Locks the memory of the process, what the render thread touches first, for threads that get their priority from
+    /// elsewhere. Where the limit is lower, it tells what is missing.
     package static func lockMemory(tell: (String) -> Void) {
-        let error = crender_lock_memory()
-        guard error != 0 else { return }
-        tell(
-            "The memory is not locked (\(errorText(error))): the sound may be interrupted when the machine swaps. Allow it "
-                + "with a `memlock` line in /etc/security/limits.d.")
+        let result = crender_lock_memory()
+        guard result.error != 0 else { return }
+        tell(sentence(result))
+    }
+
+    /// Returns the sentence to report where not all memory could be locked.
+    static func sentence(_ locks: crender_locks) -> String {
+        func megabytes(_ bytes: Int) -> String {
+            "\((bytes + 52_429) / 104_858 / 10).\((bytes + 52_429) / 104_858 % 10) MB"
+        }
+        let audio =
+            locks.audio == locks.audio_wanted
+            ? "all \(megabytes(locks.audio)) of the audio's buffers are locked"
+            : "\(megabytes(locks.audio)) of the audio's \(megabytes(locks.audio_wanted)) of buffers are locked"
+        return "The memory is locked in part (\(errorText(locks.error))): \(audio), but "
+            + "\(megabytes(locks.wanted - locks.locked)) of \(megabytes(locks.wanted)) that the program uses with its code are "
+            + "not: the sound may be interrupted when the machine swaps. Allow it with a `memlock` line in "
+            + "/etc/security/limits.d."
     }
 
     private static var address: String {

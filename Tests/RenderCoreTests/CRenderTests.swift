@@ -172,29 +172,35 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
         .notSanitized(!isSanitized), .needs(.lockedMemory))
     func lockMemory() async {
         await #expect(processExitsWith: .success) {
-            #expect(crender_lock_memory() == 0)
-            #expect(kilobytes("VmLck:") > 0)
-            let before = kilobytes("VmRSS:")
+            let locks = crender_lock_memory()
+            #expect(locks.error == 0 && locks.locked == locks.wanted && locks.audio == locks.audio_wanted)
+            let locked = kilobytes("VmLck:")
+            #expect(locked > 0)
+            #expect(
+                locked < kilobytes("VmSize:") / 2, "what is only reserved, and the rest of the stacks, does not count")
             let large = unsafe mmap(nil, 256 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
             #expect(unsafe large != MAP_FAILED)
-            #expect(kilobytes("VmRSS:") < before + (100 << 10), "what is mapped takes memory only where it is touched")
-            var array = [UInt8](repeating: 1, count: 1 << 20)
-            array[77] = 2
-            #expect(array[77] == 2)
+            #expect(kilobytes("VmLck:") == locked)
+            let later = unsafe crender_take_memory(8 << 20)
+            #expect(kilobytes("VmLck:") >= locked + 8_192, "the audio's memory is locked as it is made")
+            if let later = unsafe later { unsafe crender_give_memory(later) }
+            #expect(kilobytes("VmLck:") < locked + 8_192)
+            // Memory that nothing but the collector's look at the process can find.
+            if let large = unsafe large { _ = unsafe memset(large, 1, 8 << 20) }
+            crender_lock_new_memory()
+            #expect(kilobytes("VmLck:") >= locked + 8_192)
             #expect(crender_unlock_memory() == 0)
             #expect(kilobytes("VmLck:") == 0)
         }
     }
 
     @Test(
-        "under a memory limit nothing is locked, later allocations succeed, and a small region can be locked",
+        "under a memory limit the audio's memory is locked first, what is missing is told, and later allocations succeed",
         .notSanitized(!isSanitized), .needs(.anotherUser))
     func lockMemoryLimited() async {
         await #expect(processExitsWith: .success) {
-            setLimit(__RLIMIT_MEMLOCK, soft: 65_536, hard: 65_536)
+            setLimit(__RLIMIT_MEMLOCK, soft: 4 << 20, hard: 4 << 20)
             becomeNobody()
-            #expect(crender_lock_memory() == EPERM)
-            #expect(kilobytes("VmLck:") == 0)
             let memory = [UInt8](repeating: 1, count: 32 << 20)
             unsafe memory.withUnsafeBytes { bytes in
                 guard let start = bytes.baseAddress else { return }
@@ -203,6 +209,22 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
                 #expect(error == ENOMEM || error == EPERM)
                 #expect((1...64).contains(kilobytes("VmLck:")))
             }
+            #expect(crender_unlock_memory() == 0)
+            let audio = unsafe crender_take_memory(2 << 20)
+            #expect(unsafe audio != nil)
+            let locks = crender_lock_memory()
+            #expect(locks.error != 0)
+            #expect(locks.audio == locks.audio_wanted && locks.audio >= 2 << 20)
+            #expect(locks.locked < locks.wanted && locks.wanted >= 32 << 20)
+            #expect((2_048...4_096).contains(kilobytes("VmLck:")))
+            // A render thread that starts later finds room for its stack.
+            #expect(kilobytes("VmLck:") <= 4_096 - 384)
+            let later = unsafe crender_take_memory(16 << 20)
+            #expect(unsafe later != nil)
+            var array = [UInt8](repeating: 1, count: 1 << 20)
+            array[77] = 2
+            #expect(array[77] == 2)
+            withExtendedLifetime(memory) {}
         }
     }
 

@@ -103,6 +103,9 @@ int bench_realtime(int priority);
 int64_t bench_thread_time(void);
 int64_t bench_process_time(void);
 
+/// Bytes that the program has from the C library, as that counts them.
+int64_t bench_heap(void);
+
 /// Sleeps until a time of CLOCK_MONOTONIC, in nanoseconds.
 void bench_sleep(int64_t until);
 

@@ -111,18 +111,38 @@ unsigned crender_guard_count(void);
 
 // MARK: - Memory
 
-/// Keeps the memory of the process from being swapped out: the present memory, and later memory that is touched.
-///
-/// A page is locked when it is first touched and not when it is mapped (MCL_ONFAULT): otherwise every new thread would
-/// take the whole of its stack, and a mapped sample library all of the memory. Code that is loaded is also read in, so
-/// that the first run of a function does not wait for the disk.
-///
-/// If RLIMIT_MEMLOCK limits the process, nothing is locked and EPERM returned: the limit would count every mapping in
-/// full, and then refuse later allocations and the growth of stacks. Lift it (`ulimit -l unlimited`), or lock the
-/// memory of the audio alone with `crender_lock_region`.
-int crender_lock_memory(void);
+/// Memory for samples and for what else the render thread touches: zeroed, mapped, and on a cache line. It is the first
+/// that is locked, and locked from the beginning once `crender_lock_memory` has been called. NULL where there is none.
+void *_Nullable crender_take_memory(size_t bytes);
 
-/// Returns whether `crender_lock_memory` would be allowed, which it finds out by trying.
+/// Gives such memory back.
+void crender_give_memory(void *_Nonnull memory);
+
+/// What `crender_lock_memory` has locked, in bytes.
+struct crender_locks {
+    /// The audio's memory, and how much of it is locked.
+    size_t audio_wanted, audio;
+    /// The memory that the program has touched, the audio's included, with the code that render threads run; and how much of
+    /// both is locked.
+    size_t wanted, locked;
+    /// Why not all of it is locked; 0 if all is.
+    int error;
+};
+
+/// Keeps memory from being swapped out, what the render thread touches first: the audio's memory, then the memory that the
+/// program has touched, then the code that render threads run, which is also read in, so that the first run of a function does
+/// not wait for the disk.
+///
+/// It does not lock mappings as a whole (mlockall): the kernel would count every thread's stack and all that the C
+/// library has reserved, which is many times as much as a program uses. If RLIMIT_MEMLOCK limits the process, it locks as much
+/// as the limit allows, and later allocations succeed all the same.
+struct crender_locks crender_lock_memory(void);
+
+/// Locks what the program has touched since, where memory is locked without limit. Costs little if it has taken none from
+/// the system.
+void crender_lock_new_memory(void);
+
+/// Returns whether the process may lock as much as it likes, which it finds out by trying.
 bool crender_may_lock_memory(void);
 
 /// Undoes `crender_lock_memory` and every `crender_lock_region`.

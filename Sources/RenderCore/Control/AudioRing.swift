@@ -46,6 +46,11 @@ public struct AudioRing: ~Copyable, Sendable {
     ///
     /// - Precondition: At least one frame, 1 to 64 channels, a sample rate from 1 Hz to 1 GHz.
     public init(frames: Int, channels: Int, sampleRate: Double) {
+        self.init(frames: frames, channels: channels, sampleRate: sampleRate, blocks: frames / 16 + 16)
+    }
+
+    /// Creates an empty ring for a producer whose blocks go on in time, but for so many of those that wait.
+    package init(frames: Int, channels: Int, sampleRate: Double, blocks: Int) {
         demand(frames >= 1 && frames <= 1 << 40, "AudioRing holds 1 to 1,099,511,627,776 frames, not \(frames)")
         demand(channels >= 1 && channels <= 64, "AudioRing has 1 to 64 channels, not \(channels)")
         demand(
@@ -54,7 +59,7 @@ public struct AudioRing: ~Copyable, Sendable {
         channelCount = channels
         rateBits = Atomic(sampleRate.bitPattern)
         memory = ChannelMemory(count: channels, frames: frames)
-        stamps = StampTable(count: frames / 16 + 16)
+        stamps = StampTable(count: blocks)
     }
 
     /// Creates an empty ring for so many seconds of audio, rounded up to a frame.

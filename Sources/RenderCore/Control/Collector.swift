@@ -1,3 +1,5 @@
+internal import CRender
+
 /// Something that the render thread leaves things for, without waking a thread.
 package protocol Collectable: AnyObject, Sendable {
     /// Takes the work that waits. Returns whether there was something, or will be soon. It runs no code of a user.
@@ -31,7 +33,11 @@ package final class Collector: Sendable {
 
     private func run() {
         var quiet = 0
+        var rounds = 0
         while true {
+            // Memory that the program takes while it plays is locked once a second.
+            rounds += 1
+            if rounds % (quiet < 200 ? 200 : 10) == 0 { crender_lock_new_memory() }
             // A round of its own, so that no client is kept alive while the thread sleeps.
             quiet = collect() ? 0 : quiet + 1
             if quiet < 200 { thread.nap(milliseconds: 5) } else { thread.sleep(milliseconds: 100) }

@@ -10,17 +10,15 @@
     /// The addresses of the first sink's channels, for an output that has none. They are read while the stack is in
     /// use.
     let sinkChannels: UnsafePointer<UnsafeMutablePointer<Float>>
-    private let slab: UnsafeMutableRawPointer
+    private let slab: AlignedMemory<Float>
     private let tables: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
 
     init(_ layout: StackLayout) {
         self.layout = layout
         let (slots, channels, stride) = (layout.slots, layout.channels, layout.stride)
         let owners = slots + StackEntry.sinkCount
-        let bytes = owners * channels * stride * MemoryLayout<Float>.stride
-        unsafe slab = .allocate(byteCount: bytes, alignment: 64)
-        let floats = unsafe slab.bindMemory(to: Float.self, capacity: owners * channels * stride)
-        unsafe floats.initialize(repeating: 0, count: owners * channels * stride)
+        slab = AlignedMemory(count: owners * channels * stride)
+        let floats = unsafe slab.base
 
         unsafe tables = .allocate(capacity: (owners + slots) * channels)
         unsafe entries = UnsafeMutableRawPointer.allocate(
@@ -49,6 +47,5 @@
         unsafe entries.deallocate()
         unsafe sinks.deallocate()
         unsafe tables.deallocate()
-        unsafe slab.deallocate()
     }
 }

@@ -1,3 +1,5 @@
+internal import CRender
+
 /// Owned, zeroed memory that starts on a cache line and is given back when its owner goes.
 ///
 /// Unchecked because the memory has no access of its own: `base` is internal, and its holder decides which thread may
@@ -11,13 +13,13 @@
     package init(count: Int) {
         let (bytes, isOver) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
         demand(!isOver && bytes <= 1 << 46, "Memory for \(count) numbers is more than a machine has")
-        let raw = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
-        // Writing every byte also maps every page: the render thread must not be the first to touch one.
-        unsafe raw.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+        guard let raw = unsafe crender_take_memory(bytes) else {
+            fatalError("Memory for \(count) numbers: the system has none left")
+        }
         unsafe base = raw.bindMemory(to: Element.self, capacity: max(count, 1))
     }
 
-    deinit { unsafe base.deallocate() }
+    deinit { unsafe crender_give_memory(base) }
 }
 
 /// Channels of samples, each starting on a cache line, and a table of their starts.

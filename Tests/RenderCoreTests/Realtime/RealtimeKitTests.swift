@@ -1,3 +1,4 @@
+import CRender
 import Foundation
 import Synchronization
 import Testing
@@ -172,5 +173,17 @@ private final class Bus: Sendable {
         #expect(try #require(RealtimeThread.sentence(refusal: EPERM, answer: .notThere)).contains("no rtkit"))
         let raised = RealtimeThread.sentence(refusal: EPERM, answer: .raised(20))
         #expect(raised == "rtkit has given a real-time priority of 20.")
+    }
+
+    @Test("where memory is locked in part, the sentence says how much of what is, and what is missing")
+    func sentenceOfLocks() {
+        var locks = crender_locks()
+        (locks.audio_wanted, locks.audio, locks.wanted, locks.locked) = (3 << 20, 3 << 20, 24 << 20, 8 << 20)
+        locks.error = ENOMEM
+        let all = RealtimeThread.sentence(locks)
+        #expect(all.contains("all 3.0 MB of the audio's buffers are locked"))
+        #expect(all.contains("16.0 MB of 24.0 MB") && all.contains("memlock"))
+        locks.audio = 1_258_291
+        #expect(RealtimeThread.sentence(locks).contains("1.2 MB of the audio's 3.0 MB of buffers are locked"))
     }
 }
