@@ -19,6 +19,6 @@ public final class LiveEntry {
 }
 
 extension RenderContext {
-    /// Runs a module, as ``run(_:)`` does, for the function of that name that each version of a loop has of its own.
+    /// Runs a module, as `run(_:)` does, for the function of that name that each version of a loop has of its own.
     @inlinable @inline(__always) public mutating func runModule<M: Module>(_ module: M) { run(module) }
 }

@@ -201,7 +201,7 @@ private func errors(
         }
         #expect(fault(left: 1, right: 0) == nil && fault(left: 0, right: 1) == nil)
         #expect(fault(left: 1e-6, right: 0) == nil)
-        for level: Float in [0, 1e-30, 1e-42] {
+        for level in [0, 1e-30, 100 * Float.leastNonzeroMagnitude] {
             #expect(fault(left: level, right: level)?.contains("silent") == true, "\(level)")
         }
         #expect(fault(left: 0, right: 0, count: 0)?.contains("surround") == true)
