@@ -32,5 +32,5 @@ def check(example):
     example.run("tone.wav", "out.wav", "--bpm-from", 20, "--bpm-to", 120, status=1, says="0.25 to 4")
     example.run("tone.wav", "out.wav", "--rate", 9, status=2, says="must be")
     example.run("missing.wav", "out.wav", status=1, says="missing.wav")
-    example.run("tone.wav", "out.xyz", status=1, says=" out.xyz")
+    example.run("tone.wav", "out.xyz", status=1, says='"out.xyz"')
     example.run("--output", "file:drums.wav", "--rate", 2, says="drums.wav")
