@@ -10,7 +10,7 @@ static LilvWorld *the_world;
 
 // URIs of what a description asks for; made once.
 static struct {
-    LilvNode *audio, *control, *cv, *atom, *input, *midi, *position, *toggle, *integer, *enumeration, *logarithmic,
+    LilvNode *plugin_name, *audio, *control, *cv, *atom, *input, *midi, *position, *toggle, *integer, *enumeration, *logarithmic,
         *trigger, *rate, *hidden, *optional, *side_chain_of, *latency_property, *latency, *freewheel, *group, *name,
         *unit, *symbol, *minimum_size, *designation, *is_side_chain, *realtime, *worker_data;
 } nodes;
@@ -25,6 +25,7 @@ static void make_world(void) {
     LilvWorld *world = lilv_world_new();
     if (!world) return;
 #define NODE(field, uri) nodes.field = lilv_new_uri(world, uri)
+    NODE(plugin_name, LILV_NS_DOAP "name");
     NODE(audio, LV2_CORE__AudioPort), NODE(control, LV2_CORE__ControlPort), NODE(cv, LV2_CORE__CVPort);
     NODE(atom, LV2_ATOM__AtomPort);
     NODE(input, LV2_CORE__InputPort);
@@ -154,6 +155,15 @@ const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri) {
     return plugin;
 }
 
+// The name of a plug-in; NULL if it has none, of which lilv's own function complains on standard error.
+static LilvNode *name_of(const LilvPlugin *plugin) {
+    LilvNodes *names = lilv_plugin_get_value(plugin, nodes.plugin_name);
+    const LilvNode *first = names ? lilv_nodes_get_first(names) : NULL;
+    LilvNode *name = first && lilv_node_is_string(first) ? lilv_node_duplicate(first) : NULL;
+    lilv_nodes_free(names);
+    return name;
+}
+
 char *clv2_find(const char *word, char *error) {
     LilvWorld *world = clv2_world_lock();
     char *found = NULL;
@@ -166,7 +176,7 @@ char *clv2_find(const char *word, char *error) {
         const LilvPlugins *plugins = lilv_world_get_all_plugins(world);
         LILV_FOREACH (plugins, i, plugins) {
             const LilvPlugin *plugin = lilv_plugins_get(plugins, i);
-            LilvNode *name = lilv_plugin_get_name(plugin);
+            LilvNode *name = name_of(plugin);
             if (name && strcasecmp(lilv_node_as_string(name), word) == 0 && ++matches == 1)
                 found = clv2_copy(lilv_node_as_uri(lilv_plugin_get_uri(plugin)));
             lilv_node_free(name);
@@ -327,7 +337,7 @@ struct clv2_plugin *clv2_describe(const char *uri, char *error) {
         return NULL;
     }
     result->uri = clv2_copy(uri);
-    result->name = text_of(lilv_plugin_get_name(plugin));
+    result->name = text_of(name_of(plugin));
     if (!*result->name) {
         free((char *)result->name);
         result->name = clv2_copy(uri);

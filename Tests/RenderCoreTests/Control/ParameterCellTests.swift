@@ -7,7 +7,7 @@ import Testing
 @Suite struct ParameterCellTests {
     @Test("What the render thread goes through is as small as it is meant to be")
     func sizes() {
-        #expect(MemoryLayout<ParameterCell>.stride == 32)
+        #expect(MemoryLayout<ParameterCell>.stride == 24)
         #expect(MemoryLayout<Parameter>.size == 8)
         #expect(MemoryLayout<ModuleRecord>.stride == 16)
         #expect(MemoryLayout<StackEntry>.stride == 64)
