@@ -178,9 +178,13 @@ static void lock_range(uintptr_t start, size_t bytes, struct crender_locks *resu
         result->locked += piece;
 }
 
+// The longest mapping that is searched. A sanitizer reserves terabytes, of which a search would take seconds.
+static const size_t longest_mapping = (size_t)1 << 36;
+
 // Locks those parts of a mapping that are in memory. The rest of it, such as most of a thread's stack, would count too.
 static void lock_resident(const struct mapping *mapping, struct crender_locks *result) {
     enum { PAGES = 2048, GAP = 8 };
+    if (mapping->end - mapping->start > longest_mapping) return;
     unsigned char is_there[PAGES];
     size_t page = page_size();
     uintptr_t first = 0, last = 0;
