@@ -69,7 +69,9 @@ final class Compiler {
         let paths = try sources.write(to: folder, asCompiled: true)
         try Folder.write(Self.entry, to: "\(folder)/\(Self.entryName)")
         let library = "\(tools.folder)/loop\(number).so"
-        var words = [tools.swiftc, "-O", "-wmo", "-gline-tables-only", "-emit-library", "-parse-as-library"]
+        // Without the names of inlined functions the watchdog would not find the line of the loop around them.
+        let lines = unsafe getenv("RENDERSTACK_LIVE_WATCHED") == nil ? "-gline-tables-only" : "-g"
+        var words = [tools.swiftc, "-O", "-wmo", lines, "-emit-library", "-parse-as-library"]
         words += ["-module-name", "loop\(number)", "-swift-version", "6", "-o", library]
         // Flags that differ from version to version would have the compiler make its modules of C anew each time.
         words += ["-diagnostic-style", "llvm", "-no-color-diagnostics"]
