@@ -29,9 +29,7 @@ def reference(row):
     """The contestant beside which ours is judged: C, or else the best peer that does the same work."""
     if readme_table.C in row:
         return row[readme_table.C]
-    is_speed = row["RenderStack"]["workload"].startswith("W1")
-    peers = [one for name, one in row.items() if name != "RenderStack" and readme_table.counts(one)]
-    return (max if is_speed else min)(peers, key=lambda one: one["value"], default=None)
+    return readme_table.best_peer(row.values(), row["RenderStack"]["workload"].startswith("W1"))
 
 
 def costs(row, beside=None):

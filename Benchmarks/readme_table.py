@@ -60,6 +60,11 @@ def counts(row):
             and (not noise or int(noise.group(1)) >= LOWEST_QUALITY.get(row["workload"], 0)))
 
 
+def best_peer(rows, is_speed):
+    """The best of those that do the same work as we do, as well; None if there is none."""
+    return (max if is_speed else min)(filter(counts, rows), key=lambda row: row["value"], default=None)
+
+
 def table(machine, results):
     """One machine's part: ratios to the best peer and to C, the median of the rounds and their range."""
     lines = [f"{machine['processor']}, {machine['processors']} processors, {machine['date']}, {machine['rounds']} rounds:", "",
@@ -71,8 +76,7 @@ def table(machine, results):
             continue
         is_speed = workload.startswith("W1")
         tuned = rows.pop(C, None)
-        peers = [row for row in rows.values() if counts(row)]
-        best = (max if is_speed else min)(peers, key=lambda row: row["value"], default=None)
+        best = best_peer(rows.values(), is_speed)
         beside = f"{best['name']}: {spread(ratios(ours['values'], best['values'], is_speed))}" if best else ""
         by_hand = spread(ratios(ours["values"], tuned["values"], is_speed)) if tuned else ""
         lines.append(f"| {title} | {figure(ours['value'])} {UNITS[workload]} | {beside} | {by_hand} |")
