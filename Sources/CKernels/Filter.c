@@ -14,28 +14,59 @@ struct filter {
 
 INLINE d8 spread8d(double v) { return (d8){v, v, v, v, v, v, v, v}; }
 
-INLINE f8 filter_block(const struct filter *f, f8 input, d2 *state, bool isWide) {
-    // A row of `h` may begin with zeros: those that stand before it.
-    const double *h = (const double *)f + 4;
-    d2 s = *state;
-    d4 x = low4(input), z = high4(input);
-    double frames[8];
-    store4d(frames, x);
-    store4d(frames + 4, z);
-    // Through memory, which the compiler would avoid: from there a number is spread at no cost where vectors are long.
-    if (isWide) __asm__("" : "+m"(frames));
-    d8 sums = load8d(f->cu) * spread8d(s[0]) + load8d(f->cw) * spread8d(s[1]);
-    // Frame i hears frame j through h[i - j].
-    for (int j = 0; j < 4; j++) sums += spread8d(frames[j]) * load8d(h - j);
-    d4 first = __builtin_shufflevector(sums, sums, 0, 1, 2, 3), second = __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
-    for (int j = 0; j < 4; j++) second += spread4(frames[4 + j]) * load4d(h - j);
+// The state behind a block that begins with a state `s`.
+INLINE d2 next_state(const struct filter *f, d4 x, d4 z, d2 s) {
     d4 p = x * load4d(f->bu) + z * load4d(f->bu + 4);
     d4 q = x * load4d(f->bw) + z * load4d(f->bw + 4);
     d2 pq = __builtin_shufflevector(p, q, 0, 4) + __builtin_shufflevector(p, q, 1, 5);
     d2 rs = __builtin_shufflevector(p, q, 2, 6) + __builtin_shufflevector(p, q, 3, 7);
     d2 u = __builtin_shufflevector(s, s, 0, 0), w = __builtin_shufflevector(s, s, 1, 1);
-    *state = ((d2){f->a[0], f->a[1]} * u + (d2){f->a[2], f->a[3]} * w) + (pq + rs);
-    return join(first, second);
+    return ((d2){f->a[0], f->a[1]} * u + (d2){f->a[2], f->a[3]} * w) + (pq + rs);
+}
+
+// Blocks that follow one another: each row of numbers is read once for all of them.
+INLINE void filter_blocks_in_turn(
+    const struct filter *f, const f8 *input, f8 *output, size_t blocks, d2 *state, bool isWide
+) {
+    // A row of `h` may begin with zeros: those that stand before it.
+    const double *h = (const double *)f + 4;
+    double frames[2][8];
+    d8 sums[2];
+#pragma clang loop unroll(full)
+    for (size_t b = 0; b < blocks; b++) {
+        d2 s = *state;
+        d4 x = low4(input[b]), z = high4(input[b]);
+        store4d(frames[b], x);
+        store4d(frames[b] + 4, z);
+        sums[b] = load8d(f->cu) * spread8d(s[0]) + load8d(f->cw) * spread8d(s[1]);
+        *state = next_state(f, x, z, s);
+    }
+    // Through memory, which the compiler would avoid: from there a number is spread at no cost where vectors are long.
+    if (isWide) __asm__("" : "+m"(frames));
+    // Frame i hears frame j through h[i - j].
+    for (int j = 0; j < 4; j++) {
+        d8 row = load8d(h - j);
+        for (size_t b = 0; b < blocks; b++) sums[b] += spread8d(frames[b][j]) * row;
+    }
+    d4 first[2], second[2];
+    for (size_t b = 0; b < blocks; b++) {
+        first[b] = __builtin_shufflevector(sums[b], sums[b], 0, 1, 2, 3);
+        second[b] = __builtin_shufflevector(sums[b], sums[b], 4, 5, 6, 7);
+    }
+    // The rows are read again: the compiler would rather put them together from parts of those above.
+    const double *again = h;
+    if (isWide) __asm__("" : "+r"(again));
+    for (int j = 0; j < 4; j++) {
+        d4 row = load4d(again - j);
+        for (size_t b = 0; b < blocks; b++) second[b] += spread4(frames[b][4 + j]) * row;
+    }
+    for (size_t b = 0; b < blocks; b++) output[b] = join(first[b], second[b]);
+}
+
+INLINE f8 filter_block(const struct filter *f, f8 input, d2 *state, bool isWide) {
+    f8 output;
+    filter_blocks_in_turn(f, &input, &output, 1, state, isWide);
+    return output;
 }
 
 INLINE void filter_body(
@@ -57,6 +88,12 @@ INLINE void filter_body(
         count -= taken;
     }
     size_t i = 0;
+    for (; isWide && i + 16 <= count; i += 16) {
+        f8 frames[2] = {load8(samples + i), load8(samples + i + 8)};
+        filter_blocks_in_turn(f, frames, frames, 2, &state, isWide);
+        store8(samples + i, frames[0]);
+        store8(samples + i + 8, frames[1]);
+    }
     for (; i + 8 <= count; i += 8) store8(samples + i, filter_block(f, load8(samples + i), &state, isWide));
     *u = state[0];
     *w = state[1];
