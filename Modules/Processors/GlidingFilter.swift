@@ -27,12 +27,13 @@ public struct GlidingFilter: ~Copyable, Sendable {
     ///
     /// - Parameter stages: Filters in a row.
     public init(stages: Int = 1) {
-        filter = StateVariableFilter(stages: stages)
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
-        coefficients = RenderMemory(repeating: nothing, count: 16)
         let values = FilterSettings.Values(frequency: 0, width: 0, decibels: 0)
+        // In the order in which a slice reads them.
         settled = RenderMemory(
             repeating: Settled(rate: 0, settings: values, coefficients: nothing), count: stages)
+        filter = StateVariableFilter(stages: stages)
+        coefficients = RenderMemory(repeating: nothing, count: 16)
     }
 
     /// Filters the top as in the slice before, where nothing has changed. `false`: it has, and nothing was done.

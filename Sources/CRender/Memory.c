@@ -325,3 +325,11 @@ size_t crender_prefault_stack(size_t bytes) {
     if (is_locked) lock_on_touch((const void *)(here - bytes), bytes);
     return bytes;
 }
+
+bool crender_checks_addresses(void) {
+#if __has_feature(address_sanitizer)
+    return true;
+#else
+    return false;
+#endif
+}

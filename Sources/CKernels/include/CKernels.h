@@ -25,6 +25,15 @@ extern "C" {
 /// @return Which are taken: fewer where the processor has no more.
 int kernel_use_vectors(int wanted);
 
+/// Fetches the first two lines of the cache of an object that is needed soon. Any address will do, also 0.
+REALTIME_SAFE static inline void kernel_fetch_object(uintptr_t address) {
+    __builtin_prefetch((const char *)address, 0);
+    __builtin_prefetch((const char *)address + 64, 0);
+}
+
+/// Fetches one line.
+REALTIME_SAFE static inline void kernel_fetch_line(uintptr_t address) { __builtin_prefetch((const char *)address, 0); }
+
 /// `target = source`.
 REALTIME_SAFE void kernel_copy(float *_Nonnull target, const float *_Nonnull source, size_t count);
 

@@ -57,9 +57,7 @@ public import Synchronization
     }
 
     deinit {
-        let value = unsafe cell.load(ordering: .acquiring).assumingMemoryBound(to: Value.self)
-        unsafe value.deinitialize(count: 1)
-        unsafe value.deallocate()
+        unsafe StateFactory.free(cell.load(ordering: .acquiring).assumingMemoryBound(to: Value.self))
         unsafe details.deinitialize(count: 1)
         unsafe details.deallocate()
     }
@@ -135,9 +133,7 @@ public import Synchronization
         let old = unsafe UInt(
             bitPattern: cell.exchange(UnsafeMutableRawPointer(new), ordering: .sequentiallyConsistent))
         Reclaimer.shared.retire {
-            guard let old = unsafe UnsafeMutablePointer<Value>(bitPattern: old) else { return }
-            unsafe old.deinitialize(count: 1)
-            unsafe old.deallocate()
+            if let old = unsafe UnsafeMutablePointer<Value>(bitPattern: old) { unsafe StateFactory.free(old) }
         }
     }
 

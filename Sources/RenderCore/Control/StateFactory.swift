@@ -1,3 +1,5 @@
+internal import SignalBlocks
+
 /// Makes the initial value of a state, and frees it.
 @safe @usableFromInline final class StateFactory: Sendable {
     let make: @Sendable () -> UnsafeMutableRawPointer
@@ -10,9 +12,7 @@
             return UnsafeMutableRawPointer(value)
         }
         unsafe free = {
-            let value = unsafe $0.assumingMemoryBound(to: Value.self)
-            unsafe value.deinitialize(count: 1)
-            unsafe value.deallocate()
+            unsafe StateFactory.free($0.assumingMemoryBound(to: Value.self))
         }
     }
 
@@ -20,8 +20,25 @@
     /// reads no line more than it has to.
     static func allocate<Value: ~Copyable>(_ type: Value.Type) -> UnsafeMutablePointer<Value> {
         let size = MemoryLayout<Value>.stride
+        if isSmall(type), let memory = unsafe SmallMemory.take(size) {
+            return unsafe memory.bindMemory(to: Value.self, capacity: 1)
+        }
         let alignment = max(size > 16 ? 64 : 16, MemoryLayout<Value>.alignment)
         return unsafe UnsafeMutableRawPointer.allocate(byteCount: size, alignment: alignment)
             .bindMemory(to: Value.self, capacity: 1)
+    }
+
+    /// Ends a value, and frees its memory.
+    static func free<Value: ~Copyable>(_ value: UnsafeMutablePointer<Value>) {
+        unsafe value.deinitialize(count: 1)
+        if isSmall(Value.self) {
+            unsafe SmallMemory.give(value, MemoryLayout<Value>.stride)
+        } else {
+            unsafe value.deallocate()
+        }
+    }
+
+    private static func isSmall<Value: ~Copyable>(_ type: Value.Type) -> Bool {
+        MemoryLayout<Value>.alignment <= 64 && SmallMemory.has(MemoryLayout<Value>.stride)
     }
 }

@@ -24,6 +24,10 @@ extension RenderContext {
         guard unsafe _fastPath(isExpected && core.pointee.attention == 0),
             !Checks.areOn || _fastPath(effect.pops == 0 || depth &- floor >= effect.pops)
         else { return unsafe runSlowly(module, effect, identity) }
+        // The caches do not hold many modules. So the one after the next is on its way while this one computes, and so are the
+        // records of those behind it. (Behind the last module the table has two records more.)
+        unsafe Kernel.fetch(
+            object: record[2].key.load(ordering: .relaxed), line: UInt(bitPattern: record) &+ 128)
         let expected = depth &- effect.pops &+ effect.pushes
         let results = effect.results
         let frame = unsafe enter(record, pops: effect.pops)

@@ -21,11 +21,12 @@
     public let stageCount: Int
     /// Channels there is a memory for, a multiple of 8.
     @usableFromInline let channelLimit: Int
-    /// The numbers that are gone through in each slice, in one piece for each stage: those for blocks
-    /// (``FilterCoefficients/blockNumbers(_:)``), and for eight channels at a time their `u`, then their `w`.
+    /// All that a slice of one channel goes through, in one piece for each stage: the numbers for blocks
+    /// (``FilterCoefficients/blockNumbers(_:)``), then the channel's `u` and `w`, and eight frames of a block that is not
+    /// complete.
     @usableFromInline var memory: RenderMemory<Double>
-    /// The frames of a block that is not complete: eight for each channel; stage after stage.
-    @usableFromInline var pending: RenderMemory<Float>
+    /// For more channels, eight at a time: their `u`, their `w`, and eight such frames for each; stage after stage.
+    private var lanes: RenderMemory<Double>
     /// The coefficients that stay, one for each stage.
     private var coefficients: RenderMemory<FilterCoefficients>
     private var isClear = true
@@ -45,10 +46,10 @@
             "StateVariableFilter: \(stages) stages of \(channels) channels; it must have 1 or more of both")
         stageCount = stages
         channelLimit = (channels + 7) / 8 * 8
-        memory = RenderMemory(repeating: 0, count: stages * (FilterCoefficients.blockNumberCount + 2 * channelLimit))
+        memory = RenderMemory(repeating: 0, count: stages * StateVariableFilter.stride)
+        lanes = RenderMemory(repeating: 0, count: stages * channelLimit / 8 * StateVariableFilter.groupStride)
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
         coefficients = RenderMemory(repeating: nothing, count: stages)
-        pending = RenderMemory(repeating: 0, count: stages * channelLimit * 8)
         for stage in 0..<stages { unsafe progress(stage).pointee = FilterProgress() }
     }
 
@@ -59,6 +60,7 @@
         isClear = true
         // The numbers for blocks too: they are made anew.
         for i in 0..<memory.count { unsafe memory.memory.base[i] = 0 }
+        for i in 0..<lanes.count { unsafe lanes.memory.base[i] = 0 }
         for i in 0..<stageCount { unsafe progress(i).pointee = FilterProgress() }
     }
 
@@ -109,12 +111,11 @@
     @_noLocks @_noAllocation
     @inlinable package mutating func goOn(_ samples: UnsafeMutablePointer<Float>, count: Int, _ stage: Int) {
         let progress = unsafe progress(stage)
-        let (u, w) = unsafe lanes(stage, 0)
+        let place = single(stage)
         let before = unsafe Int(progress.pointee.pendingCount)
         unsafe progress.pointee.pendingCount = Int16(truncatingIfNeeded: (before &+ count) & 7)
-        unsafe Kernel.filter(
-            numbers(stage), u, w, pending.memory.base + stage &* channelLimit &* 8, before, samples, count)
-        unsafe keep(u.pointee, w.pointee, stage)
+        unsafe Kernel.filter(numbers(stage), place.u, place.w, place.pending, before, samples, count)
+        place.end()
     }
 
     /// Filters frames of channels, each with its own coefficients: while something glides. The caller has checked the stage,
@@ -135,18 +136,19 @@
         complete(stage)
         unsafe progress(stage).pointee.age = -1
         if used == 1 {
-            var (u, w) = unsafe (lanes(stage, 0).u.pointee, lanes(stage, 0).w.pointee)
+            let place = single(stage)
+            var (u, w) = unsafe (place.u.pointee, place.w.pointee)
             let samples = unsafe channels[0] + first
             for i in 0..<count {
                 unsafe samples[i] = Float(coefficients.memory.base[i].next(Double(samples[i]), &u, &w))
             }
-            keep(u, w, stage)
-            return
+            unsafe (place.u.pointee, place.w.pointee) = (u, w)
+            return place.end()
         }
         var channel = 0
         while channel < used {
             let four = unsafe Four(channels, channel, used, offset: first)
-            let memory = unsafe lanes(stage, channel)
+            let memory = place(stage, channel)
             var (u, w) = unsafe (memory.u.four, memory.w.four)
             for i in 0..<count {
                 four.store(unsafe coefficients.memory.base[i].next(four.load(i), &u, &w), i)
@@ -166,16 +168,17 @@
         _ coefficients: FilterCoefficients
     ) {
         if used == 1 {
-            var (u, w) = unsafe (lanes(stage, 0).u.pointee, lanes(stage, 0).w.pointee)
+            let place = single(stage)
+            var (u, w) = unsafe (place.u.pointee, place.w.pointee)
             let samples = unsafe channels[0] + first
             for i in 0..<count { unsafe samples[i] = Float(coefficients.next(Double(samples[i]), &u, &w)) }
-            keep(u, w, stage)
-            return
+            unsafe (place.u.pointee, place.w.pointee) = (u, w)
+            return place.end()
         }
         var channel = 0
         while channel < used {
             let four = unsafe Four(channels, channel, used, offset: first)
-            let memory = unsafe lanes(stage, channel)
+            let memory = place(stage, channel)
             var (u, w) = unsafe (memory.u.four, memory.w.four)
             for i in 0..<count {
                 four.store(coefficients.next(four.load(i), &u, &w), i)
@@ -194,24 +197,19 @@
     ) {
         let before = unsafe Int(progress(stage).pointee.pendingCount)
         let numbers = unsafe numbers(stage)
-        let pending = unsafe self.pending.memory.base + stage &* channelLimit &* 8
         var filtered = 0
         while used &- filtered >= 8 {
-            let memory = unsafe lanes(stage, filtered)
+            let memory = place(stage, filtered)
             unsafe Kernel.filterEight(
-                numbers, memory.u, memory.w, pending + filtered &* 8, before, channels + filtered, first, count)
+                numbers, memory.u, memory.w, memory.pending, before, channels + filtered, first, count)
             filtered &+= 8
         }
         for channel in filtered..<used {
-            let memory = unsafe lanes(stage, channel)
+            let memory = place(stage, channel, of: used)
             unsafe Kernel.filter(
-                numbers, memory.u, memory.w, pending + channel &* 8, before, channels[channel] + first, count)
+                numbers, memory.u, memory.w, memory.pending, before, channels[channel] + first, count)
         }
-        for channel in 0..<used {
-            let memory = unsafe lanes(stage, channel)
-            unsafe memory.u.pointee = StateVariableFilter.ended(memory.u.pointee)
-            unsafe memory.w.pointee = StateVariableFilter.ended(memory.w.pointee)
-        }
+        for channel in 0..<used { place(stage, channel, of: used).end() }
         unsafe progress(stage).pointee.pendingCount = Int16(truncatingIfNeeded: (before &+ count) & 7)
     }
 
@@ -225,10 +223,9 @@
         let coefficients = unsafe self.coefficients.memory.base[stage]
         let channels = unsafe Int(progress.pointee.channels)
         for channel in 0..<channels {
-            let memory = unsafe lanes(stage, channel)
-            let frames = unsafe pending.memory.base + (stage &* channelLimit &+ channel) &* 8
+            let memory = place(stage, channel, of: channels)
             for i in 0..<count {
-                _ = unsafe coefficients.next(Double(frames[i]), &memory.u.pointee, &memory.w.pointee)
+                _ = unsafe coefficients.next(Double(memory.pending[i]), &memory.u.pointee, &memory.w.pointee)
             }
         }
         pad(stage, channels)
@@ -245,11 +242,13 @@
         complete(stage)
         unsafe progress(stage).pointee.age = -1
         unsafe progress(stage).pointee.channels = Int32(truncatingIfNeeded: channels)
-        let first = unsafe lanes(stage, 0)
-        for channel in min(before, channels)..<channels {
-            let memory = unsafe lanes(stage, channel)
-            unsafe memory.u.pointee = before == 1 ? first.u.pointee : 0
-            unsafe memory.w.pointee = before == 1 ? first.w.pointee : 0
+        let first = place(stage, 0, of: before)
+        // A single channel has a place of its own.
+        for channel in (before == 1 || channels == 1 ? 0 : min(before, channels))..<channels {
+            let memory = place(stage, channel, of: channels)
+            let goesOn = before == 1 || (before > 1 && channels == 1)
+            unsafe memory.u.pointee = goesOn ? first.u.pointee : 0
+            unsafe memory.w.pointee = goesOn ? first.w.pointee : 0
         }
         pad(stage, channels)
         return channels
@@ -258,10 +257,11 @@
     /// Gives the channels that `Four` computes more than once the same state, so that they stay alike.
     @_noLocks @_noAllocation
     private mutating func pad(_ stage: Int, _ channels: Int) {
+        if channels < 2 { return }
         let padded = (channels &+ 3) / 4 &* 4
-        let last = unsafe lanes(stage, channels &- 1)
+        let last = place(stage, channels &- 1)
         for channel in channels..<padded {
-            let memory = unsafe lanes(stage, channel)
+            let memory = place(stage, channel)
             unsafe memory.u.pointee = last.u.pointee
             unsafe memory.w.pointee = last.w.pointee
         }
@@ -270,7 +270,7 @@
     /// Returns the address of the numbers for blocks.
     @_noLocks @_noAllocation
     @inlinable func numbers(_ stage: Int) -> UnsafeMutablePointer<Double> {
-        unsafe memory.memory.base + stage &* (FilterCoefficients.blockNumberCount &+ 2 &* channelLimit)
+        unsafe memory.memory.base + stage &* StateVariableFilter.stride
     }
 
     /// Returns the address of a stage's progress.
@@ -279,37 +279,56 @@
         unsafe UnsafeMutableRawPointer(numbers(stage)).assumingMemoryBound(to: FilterProgress.self)
     }
 
-    /// Returns the addresses of the state of a channel; those of the others of its eight follow.
+    /// The doubles of a stage in `memory`, and of eight channels in `lanes`.
+    @inlinable static var stride: Int { @_noLocks @_noAllocation get { FilterCoefficients.blockNumberCount &+ 8 } }
+    private static var groupStride: Int { @_noLocks @_noAllocation get { 48 } }
+
+    /// Returns the memory of a buffer's only channel.
     @_noLocks @_noAllocation
-    @inlinable func lanes(
-        _ stage: Int, _ channel: Int
-    ) -> (u: UnsafeMutablePointer<Double>, w: UnsafeMutablePointer<Double>) {
-        let u = unsafe numbers(stage) + (FilterCoefficients.blockNumberCount &+ channel &+ (channel & ~7))
-        return unsafe (u, u + 8)
+    @inlinable func single(_ stage: Int) -> FilterPlace {
+        let u = unsafe numbers(stage) + FilterCoefficients.blockNumberCount
+        return unsafe FilterPlace(u: u, w: u + 1, pending: u + 2)
     }
 
-    /// Writes the state of a mono buffer back.
+    /// Returns the memory of a channel; that of the others of its eight follows.
     @_noLocks @_noAllocation
-    @inlinable mutating func keep(_ u: Double, _ w: Double, _ stage: Int) {
-        let memory = unsafe lanes(stage, 0)
-        unsafe memory.u.pointee = StateVariableFilter.ended(u)
-        unsafe memory.w.pointee = StateVariableFilter.ended(w)
+    private func place(_ stage: Int, _ channel: Int, of count: Int = 8) -> FilterPlace {
+        if count == 1 { return single(stage) }
+        let group = stage &* (channelLimit / 8) &+ channel / 8
+        let start = unsafe lanes.memory.base + group &* StateVariableFilter.groupStride
+        let lane = channel & 7
+        return unsafe FilterPlace(u: start + lane, w: start + 8 + lane, pending: start + 16 + 4 &* lane)
     }
 
     /// Looks through the state of four channels.
     @_noLocks @_noAllocation
     private mutating func keep(_ stage: Int, _ channel: Int) {
-        let memory = unsafe lanes(stage, channel)
-        for i in 0..<4 {
-            unsafe memory.u[i] = StateVariableFilter.ended(memory.u[i])
-            unsafe memory.w[i] = StateVariableFilter.ended(memory.w[i])
-        }
+        for i in 0..<4 { place(stage, channel &+ i).end() }
+    }
+}
+
+/// The memory of one channel of a filter.
+@safe @usableFromInline struct FilterPlace: ~Copyable {
+    @usableFromInline let u, w: UnsafeMutablePointer<Double>
+    /// The frames of a block that is not complete.
+    @usableFromInline let pending: UnsafeMutablePointer<Float>
+
+    @_noLocks @_noAllocation
+    @inlinable init(
+        u: UnsafeMutablePointer<Double>, w: UnsafeMutablePointer<Double>, pending: UnsafeMutablePointer<Double>
+    ) {
+        unsafe self.u = u
+        unsafe self.w = w
+        unsafe self.pending = UnsafeMutableRawPointer(pending).assumingMemoryBound(to: Float.self)
     }
 
-    /// Returns zero for a value that has faded below 1e-60: no `Float` shows it any more, and a silence costs no
-    /// arithmetic on denormal numbers.
+    /// Makes the state zero if it has faded below 1e-60: no `Float` shows it any more, and a silence costs no arithmetic
+    /// on denormal numbers.
     @_noLocks @_noAllocation
-    @inlinable static func ended(_ value: Double) -> Double { abs(value) < 1e-60 ? 0 : value }
+    @inlinable func end() {
+        if unsafe abs(u.pointee) < 1e-60 { unsafe u.pointee = 0 }
+        if unsafe abs(w.pointee) < 1e-60 { unsafe w.pointee = 0 }
+    }
 }
 
 /// The progress of a filter with coefficients that stay. It lies in the first of the numbers for blocks, which no kernel reads,

@@ -10,6 +10,15 @@
 ///
 /// Everything here is over raw memory that the caller has checked; for spans there is ``Signal``.
 @usableFromInline package enum Kernel {
+    /// Fetches an object into the cache that is needed soon, and a line that is needed later, by their addresses.
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func fetch(object: UInt, line: UInt) {
+        #if arch(x86_64)
+            kernel_fetch_object(object)
+            kernel_fetch_line(line)
+        #endif
+    }
+
     @_noLocks @_noAllocation @inline(__always)
     static func copy(_ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>, _ count: Int) {
         #if arch(x86_64)

@@ -8,18 +8,24 @@ internal import CRender
 @usableFromInline
 @safe package struct AlignedMemory<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     @usableFromInline package let base: UnsafeMutablePointer<Element>
+    /// The number of elements.
+    @usableFromInline package let count: Int
 
-    /// Creates room for `count` elements, all bits zero, from a multiple of 64 bytes on.
+    /// Creates room for `count` elements, all bits zero, from a multiple of 64 bytes on (16, if it has no more bytes).
     package init(count: Int) {
         let (bytes, isOver) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
         demand(!isOver && bytes <= 1 << 46, "Memory for \(count) numbers is more than a machine has")
-        guard let raw = unsafe crender_take_memory(bytes) else {
+        guard let raw = unsafe SmallMemory.has(bytes) ? SmallMemory.take(bytes) : crender_take_memory(bytes) else {
             fatalError("Memory for \(count) numbers: the system has none left")
         }
         unsafe base = raw.bindMemory(to: Element.self, capacity: max(count, 1))
+        self.count = count
     }
 
-    deinit { unsafe crender_give_memory(base) }
+    deinit {
+        let bytes = max(count, 1) * MemoryLayout<Element>.stride
+        if SmallMemory.has(bytes) { unsafe SmallMemory.give(base, bytes) } else { unsafe crender_give_memory(base) }
+    }
 }
 
 /// Channels of samples, each starting on a cache line, and a table of their starts.
