@@ -76,7 +76,7 @@ extension ALSATests {
             #expect(abs(Double(time) - captured) < 1.1e9 / 48_000, "\((Double(time) - captured) * 48e-6) frames")
         }
 
-        @Test("Host times and gaps add up over any faults: what is heard then is what was said")
+        @Test("Host times and gaps add up over any faults, so the sound is heard at the time that they say")
         func gaps() async throws {
             let sequences = Length.sequences / 4
             for rate in [nil, 44_100.0] {

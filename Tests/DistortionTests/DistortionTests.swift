@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("What is not shaped passes within 0.1 dB up to 16 kHz, later by the latency", arguments: [2, 4, 8, 16])
+    @Test("A quiet sound passes within 0.1 dB up to 16 kHz, later by the latency", arguments: [2, 4, 8, 16])
     func linear(times: Int) throws {
         for shape in Distortion.Shape.allCases {
             let distortion = Distortion(shape, drive: 0, times: times)
@@ -219,7 +219,7 @@ import Testing
         #expect(distortion.shape == .none && distortion.ringAmount.value == 0 && distortion.holdRate.value == 14_000)
     }
 
-    @Test("What is much too loud, or not a number, does no harm", arguments: Distortion.Shape.allCases)
+    @Test("Sound that is much too loud, or not a number, does no harm", arguments: Distortion.Shape.allCases)
     func hostile(shape: Distortion.Shape) throws {
         for times in [1, 4] {
             let distortion = Distortion(shape, drive: 60, tone: 8_000, times: times)

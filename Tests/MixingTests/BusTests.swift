@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct BusTests {
-    @Test("The sum of what was sent, each at its level; who sends is heard as it was", arguments: cycleLengths)
+    @Test(
+        "A bus adds what each sender sends at its level, and leaves the senders' own sound alone",
+        arguments: cycleLengths)
     func sum(cycles: [Int]) throws {
         func samples(_ cycles: [Int]) throws -> ([[Float]], Int) {
             let bus = Bus(channels: 2)

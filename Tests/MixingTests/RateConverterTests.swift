@@ -136,7 +136,7 @@ struct RateConverterTests {
         #expect(narrow.faultCount == 0)
     }
 
-    @Test("What is scheduled inside happens on that sample of the inner clock")
+    @Test("A change that is scheduled for the inner renderer happens on that sample of the inner clock")
     func scheduledBySample() throws {
         let level = Level()
         let inner = try renderer(level)
@@ -169,7 +169,7 @@ struct RateConverterTests {
         #expect(count >= 20)
     }
 
-    @Test("The inner renderer can be exchanged while it runs; the old one is let go of")
+    @Test("The inner renderer can be exchanged while it runs, and the old one is released")
     func exchange() async throws {
         weak var old: Renderer?
         let converter: RateConverter

@@ -177,7 +177,7 @@ import Testing
         await player.waitUntilStopped()
     }
 
-    @Test("Who waits for the end gets it, live")
+    @Test("A task that waits for the end of a player resumes, live")
     func waiting() async throws {
         let player = try FilePlayer(memoryFile([ramp(4_800)]))
         let renderer = try solo(player)

@@ -69,7 +69,7 @@ private func thrownOut(_ renderer: Renderer, _ body: () -> Void) {
         #expect(renderer.renderOffline(frames: 2_100).array(0) == ramp(1_000) + ramp(1_000) + ramp(100))
     }
 
-    @Test("A transaction with a time is heard at its time, whatever is said in the meantime")
+    @Test("A transaction with a time is heard at its time, whatever other commands come in the meantime")
     func scheduledCommandBehindAnother() throws {
         let player = try FilePlayer(memoryFile([ramp(400_000)]))
         let isActive = Flag()

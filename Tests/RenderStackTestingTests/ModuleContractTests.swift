@@ -121,7 +121,7 @@ import Testing
         expect(without.judged(), "has no parameter \"depht\"")
     }
 
-    @Test func whatCannotBeJudgedIsSaid() {
+    @Test func aSentenceNamesEachPartThatItCannotJudge() {
         expect(ModuleContract { Gain(0) }.judged(), "is silent, so nothing can be judged")
         expect(ModuleContract { Random() }.judged(), "so nothing can be compared")
         expect(

@@ -94,7 +94,7 @@ private final class Numbers: Generator {
         }
     }
 
-    @Test("what it makes that is not finite becomes silence, one fault with both names, and a reset")
+    @Test("an infinite sample of foreign code becomes silence, one fault with both names, and a reset")
     func output() async throws {
         let counter = Numbers()
         // In the middle of the slice, where the look at the last frame would not find it.

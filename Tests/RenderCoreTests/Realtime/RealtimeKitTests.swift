@@ -156,7 +156,7 @@ private final class Bus: Sendable {
         #expect(limit.rlim_max <= 100_000_000 && limit.rlim_cur <= limit.rlim_max / 2)
     }
 
-    @Test("Where rtkit refuses, is not on the bus, or there is no bus: no thread is raised, and that is said")
+    @Test("No thread is raised if rtkit refuses, is not on the bus, or there is no bus, and a sentence says so")
     func refusals() throws {
         func answer(_ bus: Bus) -> RealtimeKit.Answer {
             defer { bus.end() }

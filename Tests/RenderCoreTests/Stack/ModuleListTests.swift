@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("A removed member can be used by another renderer, and its memory is let go of")
+    @Test("Another renderer can use a removed member, and its memory is freed")
     func removed() async throws {
         let list = ModuleList(mixing: 2)
         let renderer = try renderer(list)
@@ -161,7 +161,7 @@ import Testing
         #expect(released.value == 1)
     }
 
-    @Test("A list's old members are let go of while its renderer gets another loop: no deadlock")
+    @Test("Releasing a list's old members while its renderer gets another loop does not deadlock")
     func releaseDuringReplacement() async throws {
         let steps = Counter()
         // Threads, and not tasks: they wait for each other.

@@ -80,7 +80,7 @@ import Testing
         withExtendedLifetime(slow) {}
     }
 
-    @Test("The second renderer gets it when the first is gone; also one that comes later, with the state as it was")
+    @Test("The second renderer gets the module when the first is gone, and so does a later one, with its state")
     func freed() async throws {
         let counting = Counting()
         var first: Renderer? = try Renderer(layout: smallLayout, player(counting))

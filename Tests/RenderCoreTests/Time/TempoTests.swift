@@ -100,7 +100,7 @@ private func render(_ renderer: Renderer, _ transports: [Transport], frames: Int
         #expect(renderer.tempo.beatsPerMinute == 77.5 && renderer.tempo.metre == Metre(3))
     }
 
-    @Test("Control code sees what it has set: at once, inside of a transaction, and not when that was thrown out of")
+    @Test("Control code sees the tempo that it has set at once, also inside a transaction, unless that throws")
     func control() throws {
         struct Stop: Error {}
         let renderer = try renderer(Ticker())
