@@ -48,7 +48,7 @@ final class Session {
     func add(_ version: Version) throws {
         try install(version)
         versions.append(version)
-        // Those that are older cannot be gone back to: their texts would be kept for ever.
+        // Those that are older cannot be gone back to: their texts would be kept forever.
         if versions.count > 200 { versions.removeFirst() }
     }
 

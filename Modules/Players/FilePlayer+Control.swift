@@ -303,7 +303,7 @@ extension FilePlayer {
     // MARK: Queue
 
     /// Plays a file on the frame after the last, whatever its format and rate. Its channels meet those of the player by
-    /// the rule of `AudioBlock`. Each file of the queue is heard once; a player that loops for ever does not come to it
+    /// the rule of `AudioBlock`. Each file of the queue is heard once; a player that loops forever does not come to it
     /// until `loops` is set anew.
     ///
     /// - Throws: An error if the file cannot be played.

@@ -306,7 +306,7 @@ internal import Synchronization
         return 0
     }
 
-    /// Fetches a period, and takes so many frames of it at our rate; all that there are if nothing is said.
+    /// Fetches a period, and takes so many frames of it at our rate; by default all that there are.
     private func fetch(_ capture: CaptureLine, _ frames: Int?, _ captured: inout Int64) -> Int32 {
         let there = capture.stream.available()
         if there < 0 { return Int32(there) }

@@ -24,7 +24,7 @@ public final class ALSAOutput: RenderOutput {
     ///   - inputs: The inputs for sound; by default those that the renderer's closure runs. Without any, nothing is
     ///     recorded.
     ///   - rate: Frames per second that the renderer is to run at, whatever the card can do: where it cannot, the sound
-    ///     is converted, at its nearest rate. If nothing is said, the card is asked for the renderer's rate, and the
+    ///     is converted, at its nearest rate. By default, the card is asked for the renderer's rate, and the
     ///     renderer then runs at the card's.
     ///   - format: The format of samples in the card's memory; by default the best that it has.
     ///   - period: Frames in a cycle that the card is asked for, 16…65,536.

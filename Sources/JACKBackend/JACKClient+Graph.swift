@@ -103,7 +103,7 @@ extension JACKClient {
     }
 
     /// Removes the descriptions of the ports, while the server can still tell us so: it would tell it while we close
-    /// and read no more, and with many ports it would wait for that for ever, and all programs with it.
+    /// and read no more, and with many ports it would wait for that forever, and all programs with it.
     func forgetPorts() {
         for own in ports { unsafe jack_remove_properties(client, jack_port_uuid(own.port)) }
     }

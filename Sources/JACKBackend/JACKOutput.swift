@@ -23,7 +23,7 @@ public final class JACKOutput: RenderOutput {
     ///   - renderer: The renderer to drive.
     ///   - name: The name that other programs see; if it is taken, the server may append a number
     ///     (`OutputEvent.renamed(_:)`).
-    ///   - server: The name of the server; JACK's own choice if nothing is said (`JACK_DEFAULT_SERVER`, else
+    ///   - server: The name of the server; JACK's own choice by default (`JACK_DEFAULT_SERVER`, else
     ///     "default").
     ///   - inputs: The inputs for sound; by default those that the renderer's closure runs.
     ///   - midiInputs: The inputs for events.

@@ -204,7 +204,7 @@ import Testing
     @Test("Modules inside of themselves and of one another: it ends, with a fault, on every way to ask them")
     func circles() async throws {
         let ended = await ends {
-            // So many that to go all ways through them would take for ever.
+            // So many that to go all ways through them would take forever.
             let many = (0..<12).map { _ in Circle() }
             for circle in many { circle.member = ModuleList(chaining: many) }
             let list = ModuleList(chaining: many)

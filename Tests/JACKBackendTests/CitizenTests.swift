@@ -67,7 +67,7 @@ extension JACKTests {
             #expect(result.text.contains(/[1-9][0-9]+ cycles/), "\(result.text)")
         }
 
-        @Test("A server that stands still lets no thread wait for ever")
+        @Test("A server that stands still lets no thread wait forever")
         func standingStill() async throws {
             let server = try DummyServer()
             let renderer = Renderer(channels: 1)

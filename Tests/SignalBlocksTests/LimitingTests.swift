@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("The box smoother adds up the last numbers, exactly and for ever", arguments: [1, 2, 240, 1_000])
+    @Test("The box smoother adds up the last numbers, exactly and forever", arguments: [1, 2, 240, 1_000])
     func box(count: Int) {
         var random = SplitMix(state: 4)
         var box = BoxSmoother(count: count, rest: 5)

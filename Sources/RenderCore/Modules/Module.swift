@@ -33,12 +33,12 @@ public protocol Module: AnyObject, Sendable {
     /// by default. A renderer reports a module that runs twice and may not.
     var isMemoryless: Bool { get }
 
-    /// The parameters by name: for panels of knobs, MIDI maps and presets. None if nothing is said.
+    /// The parameters by name: for panels of knobs, MIDI maps and presets. None by default.
     ///
     ///     public var parameters: [ParameterReference] { [rate.named("rate"), depth.named("depth")] }
     var parameters: [ParameterReference] { get }
 
-    /// The modules that ``process(_:)`` runs, if it is made of others: see ``Member``. None if nothing is said.
+    /// The modules that ``process(_:)`` runs, if it is made of others: see ``Member``. None by default.
     ///
     ///     public var members: [any Module] { [filter.module, echo.module] }
     ///

@@ -12,7 +12,7 @@ public protocol StreamingModule: Module {
     func awaitDisk(_ context: inout RenderContext)
 
     /// Returns whether the disk is ready for a slice of so many frames, as far as can be said at a glance: then
-    /// ``awaitDisk(_:)`` is not called for it. `false` if nothing is said.
+    /// ``awaitDisk(_:)`` is not called for it. `false` by default.
     func isDiskReady(frames: Int) -> Bool
 }
 
