@@ -57,7 +57,8 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     private var toPitch: (lfo: Float, vibrato: Float, envelope: Float) = (0, 0, 0)
     private var toCutoff: (lfo: Float, envelope: Float) = (0, 0)
     private var toVolume: Float = 0
-    /// log₂ of the most that the wave and the envelope together add: in a SoundFont no wave makes a note louder than its peak.
+    /// log₂ of the most that the wave and the envelope together add: in a SoundFont no wave makes a note louder than
+    /// its peak.
     private var mostMoved: Float = 0
     /// log₂ of frames of the sample for each frame, at 0 cents.
     private var ratio = 0.0
@@ -253,7 +254,8 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     private mutating func endNow() {
         isEnding = false
         volume.release(volumeTimes, range: Self.range)
-        // What its attack does to pitch and filter follows a curve of 48 dB (`SamplerChannel.convex`): it goes on from there.
+        // In the attack, pitch and filter follow a curve of 48 dB (`SamplerChannel.convex`): the release begins at its
+        // value.
         modulation.release(modulationTimes, range: 48)
         if loopsUntilRelease { place.loops = false }
     }

@@ -11,7 +11,7 @@ internal import Synchronization
 ///     context.run(music)
 ///     …
 ///     music.append(bass).isSolo = true            // while it plays, from any thread
-///     music.remove(drums)                         // fades out, then is let go of
+///     music.remove(drums)                         // fades out, and is then released
 ///     master.append(music)                        // a mixer is a source too
 ///
 /// A source is any generator, or another module that pushes one buffer, such as a `ClosureModule(.generates)`. It may
@@ -190,7 +190,7 @@ public final class Mixer: Generator {
             let (old, new, number) = control.withLock { control in
                 let old = control
                 edit(&control)
-                // It lets go of leavers here too, so that a mixer that changes all the time does not grow.
+                // The mixer releases leavers here too, so that one that changes all the time does not grow.
                 for leaver in control.leaving where leaver.source.isGone { leaver.source.leaveHome(self) }
                 control.leaving.removeAll { $0.source.isGone }
                 control.changes += 1

@@ -207,7 +207,7 @@ extension FilePlayer {
         }
     }
 
-    /// Returns the frame of a seek of which the render thread has not learnt yet; nothing may come in between.
+    /// Returns the frame of a seek that the render thread has not seen yet, if no other command came after it.
     func pendingSeek(_ control: Control) -> Int64? {
         let (id, isStaged) = control.lastSeek
         guard isStaged == OpenTransaction.exists, heard(control)?.file === file,

@@ -80,7 +80,7 @@ extension ModuleRun {
     }
 }
 
-/// The first mistake that is told.
+/// The first mistake that the contract reports.
 private final class Mistakes: Sendable {
     private let told = Mutex<String?>(nil)
 

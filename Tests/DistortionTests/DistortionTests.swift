@@ -233,7 +233,7 @@ import Testing
             #expect(renderer.faultCount > 0)
             #expect(output.allSatisfy { $0.isFinite })
             #expect(shape == .none || output.allSatisfy { abs($0) < 3 })
-            // Where the fold turns a thousand times between two samples, its mean is all but 0.
+            // A fold that turns a thousand times between two samples has a mean near 0.
             #expect(shape == .fold || output[12_000...].contains { abs($0) > 0.1 })
         }
     }

@@ -75,7 +75,7 @@ extension JACKTests {
             #expect(try !server.run("jack_lsp").contains("many"))
         }
 
-        @Test("A server that comes back at another rate and with other cycles: both are told, and rendered")
+        @Test("The output reports a server that comes back with another rate and other cycles, and renders both")
         func otherRate() async throws {
             let server = try DummyServer(period: 256, rate: 48_000)
             let renderer = Renderer()

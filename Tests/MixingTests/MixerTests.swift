@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(
-        "Who joins fades in, who leaves fades out and is let go of, who was there from the start does not fade")
+        "A source that joins fades in, one that leaves fades out and is released, one from the start does not fade")
     func comeAndGo() async throws {
         let first = MixerSource(Constant(1))
         let mixer = Mixer(channels: 1, [first])

@@ -118,7 +118,7 @@ void *_Nullable crender_take_memory(size_t bytes);
 /// Gives such memory back.
 void crender_give_memory(void *_Nonnull memory);
 
-/// What `crender_lock_memory` has locked, in bytes.
+/// The bytes that `crender_lock_memory` has locked.
 struct crender_locks {
     /// The audio's memory, and how much of it is locked.
     size_t audio_wanted, audio;

@@ -43,9 +43,10 @@ public final class AlignedMix: Module {
     public var heldBack: [Int] { (0..<branches.count).map { branches.frames($0) } }
 
     /// Sets how late the buffers are, for a module of your own that mixes its members: in its ``Module/prepare(_:)``.
-    /// In a closure the renderer does it.
+    /// In a render loop the renderer does it.
     ///
-    ///     func prepare(_ preparation: Preparation) { mix.module.align([0, limiter.module.latency(at: preparation.sampleRate)]) }
+    ///     func prepare(_ preparation: Preparation) { mix.module.align([0, limiter.module.latency(at:
+    ///     preparation.sampleRate)]) }
     ///
     /// - Parameter latencies: In frames, in the order in which the buffers are pushed. Those that are missing count as
     ///   0.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The sound that comes into the machine: a microphone, an instrument, another program. Pushes one buffer.
+/// Pushes the sound of a microphone, an instrument or another program, as one buffer.
 ///
 ///     let guitar = AudioInput(channels: 1, name: "guitar")
 ///     let renderer = try Renderer { context in

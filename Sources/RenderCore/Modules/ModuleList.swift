@@ -168,7 +168,7 @@ public final class ModuleList: CompositeModule {
                 )
             }
             guard let place else { continue }
-            // First the renderers learn of the new members, then they are heard, then the old ones are let go of.
+            // First the renderers learn of the new members, then these are heard, then the old ones are released.
             for renderer in place.renderers { renderer.refreshModules() }
             return slots.exchange(
                 Slots(modules), version: place.version,

@@ -1,4 +1,4 @@
-/// A renderer inside a renderer: pushes the output of another closure.
+/// A renderer inside a renderer: pushes the output of another render loop.
 ///
 ///     let drums = try Renderer { context in … }
 ///     let submix = SubRenderer(drums)
@@ -42,7 +42,8 @@ public final class SubRenderer: Generator {
 }
 
 extension RenderContext {
-    /// Pushes a buffer and has another renderer fill it. `false`: there was no room for the buffer, and nothing was rendered.
+    /// Pushes a buffer and has another renderer fill it. `false`: there was no room for the buffer, and nothing was
+    /// rendered.
     ///
     /// - Parameters:
     ///   - supply: The supply of the inner renderer in this slice, besides the outputs to fill.

@@ -37,7 +37,7 @@ extension RenderContext {
         }
     }
 
-    /// Calls a closure with each element of an array: of voices, say, of which each has its modules.
+    /// Calls a closure with each element of an array, such as voices that each have their modules.
     ///
     ///     context.forEach(voices) { context, voice in
     ///         context.run(voice.tone)
@@ -184,7 +184,7 @@ extension StackEffect {
 }
 
 extension Span where Element: AnyObject {
-    /// Returns an element, without a reference to it.
+    /// Returns an element without retaining it.
     @inlinable @inline(__always) func unmanaged(at index: Int) -> Unmanaged<Element> {
         unsafe withUnsafeBufferPointer { elements in
             unsafe UnsafeRawPointer(elements.baseAddress.unsafelyUnwrapped + index)

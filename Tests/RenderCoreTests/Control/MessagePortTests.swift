@@ -4,7 +4,7 @@ import Testing
 @testable import RenderCore
 
 @Suite struct MessagePortTests {
-    /// A port that can be shared, and let go of.
+    /// A port that can be shared and released.
     private final class Box: Sendable {
         let port: MessagePort<Int>
         init(capacity: Int = 256) { port = MessagePort(capacity: capacity) }

@@ -181,7 +181,7 @@ import Testing
                     isOut.add()
                 }
                 while isInside.value == 0 { sched_yield() }
-                // The old list waits for the end of the cycle; then whoever lets go of something lets go of it too.
+                // The old list waits for the end of the cycle; the next thread that frees something frees it too.
                 list.append(Constant(2))
                 mayGo.add()
                 while isOut.value == 0 { sched_yield() }

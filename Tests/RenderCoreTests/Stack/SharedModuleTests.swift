@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A renderer that was given up lets go of its modules at once, also while the collector looks after it")
+    @Test("A renderer that is freed releases its modules at once, also while the collector looks after it")
     func givenUp() async throws {
         let slow = Slow()
         Collector.shared.add(slow)
