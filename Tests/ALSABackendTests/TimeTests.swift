@@ -36,7 +36,7 @@ extension ALSATests {
         }
 
         @Test(
-            "What comes in carries the time of its capture: what the card holds and adds, and what converters hold",
+            "An input carries the time of its capture: less the frames that the card and the converters hold",
             arguments: [nil, "card14", "card17"] as [String?], [48_000.0, 44_100])
         func capture(_ device: String?, _ asked: Double) throws {
             let name = device == "card14" ? "card14" : "card18"

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "What a clipped sine folds back below 20 kHz",
+        "A clipped sine folds back little below 20 kHz",
         arguments: [(1, -39.0), (2, -55), (4, -75), (8, -103), (16, -103)])
     func foldsBack(times: Int, most: Double) throws {
         for phase in [0, 0.3, 1.1] {

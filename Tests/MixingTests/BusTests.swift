@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "What is sent after the bus was run is heard if it is run again, and never in the next slice",
+        "A send after the bus is heard if the bus runs again, and never in the next slice",
         arguments: cycleLengths)
     func late(cycles: [Int]) throws {
         let bus = Bus(channels: 1)

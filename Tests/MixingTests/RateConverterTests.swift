@@ -55,7 +55,7 @@ private func renderer(_ module: some Generator, rate: Double = 48_000, channels:
 @Suite("RateConverter")
 struct RateConverterTests {
     @Test(
-        "What was 44.1 kHz is the same sound at 48 kHz, as late as it says",
+        "A renderer at 44.1 kHz is the same sound at 48 kHz, as late as its latency says",
         arguments: [44_100.0, 96_000, 8_000])
     func sound(innerRate: Double) throws {
         let converter = RateConverter(try renderer(ClockSine(2_000)), sampleRate: innerRate)

@@ -175,7 +175,7 @@ private final class Bus: Sendable {
         #expect(raised == "rtkit has given a real-time priority of 20.")
     }
 
-    @Test("where memory is locked in part, the sentence says how much of what is, and what is missing")
+    @Test("if memory is locked in part, the sentence says how much of it is, and how much is missing")
     func sentenceOfLocks() {
         var locks = crender_locks()
         (locks.audio_wanted, locks.audio, locks.wanted, locks.locked) = (3 << 20, 3 << 20, 24 << 20, 8 << 20)

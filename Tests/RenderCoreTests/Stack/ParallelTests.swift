@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "The same samples as one after the other, bit for bit: all cycle lengths, live and offline",
+        "Branches in parallel give the samples of branches in a row, bit for bit, in all cycles, live and offline",
         arguments: [[7], [64], [100], [512], [4096], [10_000], [3, 500, 1, 64, 2000, 17]], [false, true])
     func same(cycles: [Int], isOffline: Bool) throws {
         let frames = extent(2_500, inDebug: 1_000)
