@@ -45,7 +45,7 @@ public final class Distortion: Effect {
     public let tone: Parameter
     /// The gain behind it all, in decibels: -60…24.
     public let level: Parameter
-    /// The mix, from the sound as it was, later by the latency (0, bit for bit), to the distorted one (1).
+    /// The mix, from the unchanged sound, later by the latency (0, bit for bit), to the distorted one (1).
     public let mix: Parameter
     /// The frequency of the sine by which the sound is multiplied, in hertz: 0…20,000.
     public let ringFrequency: Parameter

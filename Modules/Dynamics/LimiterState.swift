@@ -47,7 +47,7 @@ struct LimiterState: ~Copyable, Sendable {
     /// The factor that makes a gain of a sum of the second smoother.
     private let scale: Double
     private var level = 1.0
-    /// Frames in a row in which nothing was turned down: after so many as are smoothed all gains are 1.
+    /// Frames in a row in which nothing was turned down: after as many as are smoothed all gains are 1.
     private var restingFrames: Int
 
     /// Returns the frames in which the gain goes down. A gain that changes faster would make new peaks between the

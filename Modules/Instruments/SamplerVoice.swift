@@ -182,7 +182,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
 
     // MARK: Cells
 
-    /// Brings envelopes and waves up to date, and returns the gains that it has after so many more frames.
+    /// Brings envelopes and waves up to date, and returns the gains that it has after that many more frames.
     @_noLocks @_noAllocation
     mutating func advance(to now: Int64, cell: Float, sampleRate: Double) -> SIMD4<Float> {
         let elapsed = Float(now &- time)
@@ -260,7 +260,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         if loopsUntilRelease { place.loops = false }
     }
 
-    /// It is to be silent after so many frames, without a click.
+    /// It is to be silent after that many frames, without a click.
     @_noLocks @_noAllocation
     mutating func leave(in frames: Float) {
         if fade.left >= 0 { return }

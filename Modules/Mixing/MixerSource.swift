@@ -1,7 +1,7 @@
 public import RenderCore
 
-/// A channel strip: a generator with its volume, pan, mute and solo. They belong to it and go with it from one
-/// ``Mixer`` to another.
+/// A channel strip: a generator with its volume, pan, mute and solo. The generator keeps these settings when it moves
+/// from one ``Mixer`` to another.
 ///
 ///     let strip = MixerSource(drums, panning: .equalPower)
 ///     strip.volume.value = 0.8

@@ -28,7 +28,7 @@ public final class Chorus: Effect {
     /// The difference of the two sides: from 0 (alike) to 1 (the voices of one side lie midway between those of the
     /// other).
     public let spread: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free; the voices are forgotten) to the voices alone
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the voices are forgotten) to the voices alone
     /// (1).
     public let mix: Parameter
     /// The number of voices on each side.

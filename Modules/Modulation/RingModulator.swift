@@ -13,7 +13,7 @@ public import Tones
 public final class RingModulator: Effect {
     /// The frequency of the carrier in hertz: 0 up to 0.49 of the sample rate.
     public let frequency: Parameter
-    /// The mix, from the sound as it was (0, bit for bit) over an amplitude modulation (between) to the side-bands
+    /// The mix, from the unchanged sound (0, bit for bit) over an amplitude modulation (between) to the side-bands
     /// alone (1).
     public let mix: Parameter
     /// The shape of the carrier, which has no harmonics above half of the sample rate.

@@ -33,7 +33,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// Loops and the queue go on without one.
     public let microfade = Parameter(0, in: 0...Float(FilePlayback.longestFade), unit: .frames, glide: .none)
 
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     public var path: String { file.path }
     /// Channels of the file, and of the buffer.
     public let channelCount: Int

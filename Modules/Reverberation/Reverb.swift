@@ -46,7 +46,7 @@ public final class Reverb: Effect {
     public let modulation: Parameter
     /// The rate of the slow modulation in hertz: 0.05…3. Each pair of lines has a rate of its own about it.
     public let modulationRate: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free; the reverberation is forgotten) to reverberation
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the reverberation is forgotten) to reverberation
     /// alone (1).
     public let mix: Parameter
     /// Holds the reverberation as it is: nothing goes in, nothing is lost, and the modulation stops.

@@ -68,7 +68,7 @@ internal import RenderCore
         return 0
     }
 
-    /// Gives out so many frames; missing ones are silent.
+    /// Gives out that many frames; missing ones are silent.
     func pull(_ frames: Int, into input: inout AudioBlock) {
         guard converter != nil else { return }
         let done = converter?.pull(frames, at: Resampler.Step(ratio), into: &input) ?? 0

@@ -198,7 +198,7 @@ static inline void crender_pause(void) {
 /// May return without a reason. A system call (futex).
 void crender_wait(const void *_Nonnull word, uint32_t expected);
 
-/// Wakes at most so many threads that wait for a word. A system call that does not wait (futex).
+/// Wakes at most that many threads that wait for a word. A system call that does not wait (futex).
 void crender_wake(const void *_Nonnull word, int threads);
 
 // MARK: - What libraries say

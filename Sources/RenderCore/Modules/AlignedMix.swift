@@ -7,7 +7,7 @@ internal import Synchronization
 ///     …
 ///     context.run(drums)                  // pushes a buffer
 ///     context.duplicate()
-///     context.run(limiter)                // looks 64 frames ahead: its buffer is late by so many
+///     context.run(limiter)                // looks 64 frames ahead: its buffer is late by that many
 ///     context.run(mix)                    // in the place of context.mix(2): the other is held back by 64 frames
 ///
 /// Without that, two branches of one sound that are not equally late make a comb filter. The renderer knows from the
@@ -18,7 +18,7 @@ internal import Synchronization
 /// Branches are held back by 524,288 frames at most. Inside of a user's module the renderer does not see the ways:
 /// there ``align(_:)`` sets how late the buffers are.
 public final class AlignedMix: Module {
-    /// Takes so many buffers and leaves their sum.
+    /// Takes that many buffers and leaves their sum.
     public let stackEffect: StackEffect
     /// The name of the module in faults and statistics.
     public let name: String

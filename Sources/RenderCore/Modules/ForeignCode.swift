@@ -100,7 +100,7 @@ extension AudioBuffer {
     ///     var top = context.top
     ///     unsafe top.withUnsafeChannels { channels, frames in unsafe plugin_run(handle, channels, Int32(frames)) }
     ///
-    /// - Parameter body: The closure. It gets the table of ``channelCount`` channels, of which each has ``frameCount``
+    /// - Parameter body: The closure. It gets the table of ``channelCount`` channels, each of which has ``frameCount``
     ///   samples that it may read and write, and the number of frames. Changes in the table itself have no effect.
     ///   `nil` stands for no channel.
     public mutating func withUnsafeChannels(

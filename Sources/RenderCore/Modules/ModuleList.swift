@@ -107,7 +107,7 @@ public final class ModuleList: CompositeModule {
     /// The number of members.
     public var count: Int { modules.count }
 
-    /// The member at an index; `nil` if there are not so many.
+    /// The member at an index; `nil` if there are not that many.
     public subscript(_ index: Int) -> (any Module)? {
         let modules = self.modules
         return modules.indices.contains(index) ? modules[index] : nil

@@ -11,7 +11,7 @@ public protocol StreamingModule: Module {
     /// before the render loop: it may wait, lock and allocate, and the stack is empty.
     func awaitDisk(_ context: inout RenderContext)
 
-    /// Returns whether the disk is ready for a slice of so many frames, as far as can be said at a glance: then
+    /// Returns whether the disk is ready for a slice of that many frames, as far as can be said at a glance: then
     /// ``awaitDisk(_:)`` is not called for it. `false` by default.
     func isDiskReady(frames: Int) -> Bool
 }

@@ -7,7 +7,7 @@
 ///
 /// The inner renderer has its own stack, sample clock, messages and events; it is called once per slice of the outer
 /// one, at the outer one's sample rate, and has its beats. It can be exchanged while it runs. A renderer that is to
-/// hear the outer closure's buffers goes into an ``Insert``.
+/// hear the outer loop's buffers goes into an ``Insert``.
 public final class SubRenderer: Generator {
     private let inner: ExchangeableRenderer
 

@@ -23,7 +23,7 @@ extension RenderContext {
     /// Runs generators of one kind and adds the buffer of each to the one on top.
     ///
     ///     context.push(channels: 2)
-    ///     context.add(voices)              // what `run(voice)` and `mix(2)` do for each
+    ///     context.add(voices)              // does `run(voice)` and `mix(2)` for each
     @inlinable public mutating func add<M: Module>(_ generators: [M]) {
         let generators = generators.span
         var index = 0
