@@ -1,4 +1,4 @@
-// The kernels, once for each instruction set: whoever includes this has said which one, and defines NAME(x).
+// The kernels, once for each instruction set: the including file has chosen it, and defines NAME(x).
 //
 // Vectors of eight floats: two SSE registers or one of AVX. Loops that a compiler vectorises by itself are left to it.
 

@@ -12,7 +12,7 @@ enum Branches {
         let helped: Double
     }
 
-    /// Four branches with so many voices each.
+    /// Four branches with that many voices each.
     static func measure(_ voices: Int, workers: Int?, rounds: Int) throws -> Point {
         let count = 4
         let subs = try (0..<count).map { _ in SubRenderer(try Voices.modules(voices)) }

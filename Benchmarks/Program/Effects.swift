@@ -22,7 +22,7 @@ enum Effects {
         }
     }
 
-    /// Returns renderers in which a sound is a quarter faster at its own pitch, with so many `TimePitch` each.
+    /// Returns renderers in which a sound is a quarter faster at its own pitch, with that many `TimePitch` each.
     static func stretchers(_ input: [[Float]], counts: [Int] = [1, 9]) throws -> [RendererLine] {
         try counts.map { (count: Int) -> RendererLine in
             let modules = try (0..<count).map { _ -> TimePitch in

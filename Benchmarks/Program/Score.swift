@@ -33,7 +33,7 @@ enum Score {
         }
     }
 
-    /// b0 (1 - z⁻²) / (1 + a1 z⁻¹ + a2 z⁻²): the cookbook's band-pass with the quality of so many octaves.
+    /// b0 (1 - z⁻²) / (1 + a1 z⁻¹ + a2 z⁻²): the cookbook's band-pass with the quality of that many octaves.
     static func bandpass(center: Double, octaves: Double) -> (b0: Double, a1: Double, a2: Double) {
         let q = FilterCoefficients.q(octaves: octaves, frequency: center, sampleRate: sampleRate)
         let turn = 2 * Double.pi * center / sampleRate

@@ -22,7 +22,7 @@ final class Metronome: Sendable {
         renderer.tempo.metre = Metre(beats)
     }
 
-    /// Goes on so many beats per minute faster, from the next bar on that is not upon us already.
+    /// Goes on so many beats per minute faster, from the next bar on that has not begun.
     func change(by step: Double) {
         let now = renderer.tempo.beats
         let soon = now.position + 0.05 * now.beatsPerMinute / 60
@@ -32,7 +32,7 @@ final class Metronome: Sendable {
         }
     }
 
-    /// Goes on at another tempo, after so many bars.
+    /// Goes on at another tempo, after that many bars.
     func change(to tempo: Double, afterBars bars: Double) {
         plan.withLock { change(&$0, to: tempo, atBar: bars.rounded()) }
     }

@@ -29,7 +29,7 @@ enum Pieces {
     ///
     /// - Parameters:
     ///   - source: The source.
-    ///   - seconds: The length of the melody; by default it goes on for ever.
+    ///   - seconds: The length of the melody; by default it goes on forever.
     static func from(_ source: Source, seconds: Double?) throws -> @Sendable () -> Sound? {
         switch source {
         case .melody: return melody(seconds: seconds)

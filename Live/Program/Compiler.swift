@@ -40,14 +40,14 @@ final class Compiler {
         case library(messages: [String])
         /// It does not compile: messages in the form that editors read, or a sentence.
         case refused(messages: [String])
-        /// What the compiler keeps about modules of C does not hold any more; it is gone now. Try it once more.
+        /// The compiler's cache of C modules was out of date, and has been removed: compile once more.
         case stale
     }
 
     /// The place of the call of the file's function.
     ///
-    /// Its `run` stands before that of RenderStack in the loop's files. The one of RenderStack is made anew at each place
-    /// that calls it: in a loop of 100 lines the compiler spends three quarters of its time on that.
+    /// Its `run` stands before that of RenderStack in the loop's files. The one of RenderStack is made anew at each
+    /// place that calls it: in a loop of 100 lines the compiler spends three quarters of its time on that.
     private static let entryName = "renderstack-live-entry.swift"
     private static let entry = """
         import RenderStackLive

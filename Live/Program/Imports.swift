@@ -5,7 +5,7 @@ enum Imports {
         var names: Set<String> = []
         for statement in withoutComments(text).split(whereSeparator: { $0.isNewline || $0 == ";" }) {
             var words = statement.split(whereSeparator: \.isWhitespace)[...]
-            // What may stand before an import: `@testable`, `@preconcurrency public`.
+            // An import may begin with attributes and an access level: `@testable`, `@preconcurrency public`.
             while let word = words.first,
                 word.hasPrefix("@") || ["public", "package", "internal", "fileprivate", "private"].contains(word)
             {

@@ -5,7 +5,7 @@ final class Mail: Sendable {
     private let sentences = Mutex<[String]>([])
 
     func put(_ sentence: String) {
-        // A loop that makes a fault in each slice is told of often enough.
+        // A hundred sentences are enough about a loop that makes a fault in each slice.
         sentences.withLock { if $0.count < 100 { $0.append(sentence) } }
     }
 

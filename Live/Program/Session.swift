@@ -48,7 +48,7 @@ final class Session {
     func add(_ version: Version) throws {
         try install(version)
         versions.append(version)
-        // Those that are older cannot be gone back to: their texts would be kept for ever.
+        // The session forgets older versions, so that their texts do not fill the memory.
         if versions.count > 200 { versions.removeFirst() }
     }
 

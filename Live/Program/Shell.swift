@@ -37,7 +37,7 @@ final class ChildProcess {
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF))
-        // What this program does with these signals is its own affair.
+        // The child does not inherit this program's treatment of these signals.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         for signal in [SIGPIPE, SIGHUP, SIGINT] { unsafe sigaddset(&signals, signal) }
@@ -52,7 +52,7 @@ final class ChildProcess {
             if !isLeftOut { unsafe environment.append(entry) }
             unsafe next += 1
         }
-        // A trap is told with its place, and no question is asked.
+        // Swift's runtime prints a trap with its place, and asks no question.
         unsafe words.append(strdup("SWIFT_BACKTRACE=enable=yes,color=no,interactive=no,registers=none,images=none"))
         unsafe environment.append(words.last!)
         unsafe environment.append(nil)

@@ -8,18 +8,18 @@ public import RenderCore
 ///     context.run(fuzz)
 ///
 /// One after the other: an echo, a ring modulation, the ``drive`` into a curve (``shape``), a lower rate
-/// (``holdRate``), fewer ``bits``, a low-pass filter (``tone``), the ``level``, the ``mix``. At first all of them are off but
-/// the curve.
+/// (``holdRate``), fewer ``bits``, a low-pass filter (``tone``), the ``level``, the ``mix``. At first all of them are
+/// off but the curve.
 ///
-/// A curve makes frequencies above half of the sample rate, which come back where they do not belong. Two things are done
-/// against that. The curves are those of the second antiderivative: the mean along the lines between three samples, in
-/// double precision. And they run at ``times`` the rate. Of a 5 kHz sine at 48 kHz, driven by 26 dB into a hard clip,
-/// what is folded back below 20 kHz lies 39, 55, 77 and 106 dB below the harmonics at 1, 2, 4 and 8 times. What is not
-/// shaped passes within ±0.1 dB up to 16 kHz at 2 times and more; at 1 times the mean takes 1.3 dB at 5 kHz and 6 dB at
+/// A curve makes frequencies above half of the sample rate, which come back where they do not belong. The module does
+/// two things against that. It takes the curve's second antiderivative: the mean along the lines between three samples,
+/// in double precision. And it runs at ``times`` the rate. If you drive a 5 kHz sine at 48 kHz by 26 dB into a hard
+/// clip, the aliases below 20 kHz lie 39, 55, 77 and 106 dB below the harmonics at 1, 2, 4 and 8 times. A quiet sound
+/// passes within ±0.1 dB up to 16 kHz at 2 times and more; at 1 times the mean takes 1.3 dB at 5 kHz and 6 dB at
 /// 10 kHz. A lower rate and fewer bits fold back on purpose.
 ///
-/// Latency: 1 frame at 1 times; 150, 161, 165 and 166 at 2, 4, 8 and 16 times: ``latency(at:)``. The dry sound of the mix is
-/// delayed by as much. With a mix of 0 it is the sound as it was, so much later, bit for bit.
+/// Latency: 1 frame at 1 times; 150, 161, 165 and 166 at 2, 4, 8 and 16 times: ``latency(at:)``. The module delays
+/// the dry sound of the mix as much. With a mix of 0 the sound comes out later by the latency, bit for bit.
 public final class Distortion: Effect {
     /// A curve, by which each sample becomes another.
     public enum Shape: Int, Sendable, CaseIterable {
@@ -37,21 +37,22 @@ public final class Distortion: Effect {
 
     /// The gain before the curve, in decibels: -24…60. A change glides for 20 ms.
     public let drive: Parameter
-    /// An offset before the curve, -1…1, which makes even harmonics: 0 makes odd ones alone. What it adds to silence is
-    /// taken away again.
+    /// An offset before the curve, -1…1, which makes even harmonics: 0 makes odd ones alone. The module takes away
+    /// again the constant that the offset adds to silence.
     public let bias: Parameter
-    /// The cut-off of the filter behind the curve, 6 dB an octave, in hertz: 20…half of the sample rate, where it is open.
+    /// The cut-off of the filter behind the curve, 6 dB an octave, in hertz: 20…half of the sample rate, where it is
+    /// open.
     public let tone: Parameter
     /// The gain behind it all, in decibels: -60…24.
     public let level: Parameter
-    /// The mix, from the sound as it was, later by the latency (0, bit for bit), to the distorted one (1).
+    /// The mix, from the unchanged sound, later by the latency (0, bit for bit), to the distorted one (1).
     public let mix: Parameter
     /// The frequency of the sine by which the sound is multiplied, in hertz: 0…20,000.
     public let ringFrequency: Parameter
     /// The share of the sound that is multiplied by it: 0 (off) to 1.
     public let ringAmount: Parameter
-    /// The number of times a second at which a sample is taken, to be held until the next, in hertz: 100…the sample rate,
-    /// where it is off.
+    /// The number of times a second at which a sample is taken, to be held until the next, in hertz: 100…the sample
+    /// rate, where it is off.
     public let holdRate: Parameter
     /// The bits that a sample has: 1…24, where it is off. Between two whole numbers the steps are between theirs.
     public let bits: Parameter

@@ -1,7 +1,7 @@
 public import RenderCore
 
-/// Makes loud passages softer: above the threshold the sound rises by 1 dB where its key rises by as many as the ratio says.
-/// Edits the top.
+/// Makes loud passages softer: above the threshold the sound rises by 1 dB where its key rises by as many as the ratio
+/// says. Edits the top.
 ///
 ///     let compressor = Compressor(threshold: -18, ratio: 4, attack: 0.01, release: 0.15)
 ///     let ducking = Compressor(threshold: -30, ratio: 8, key: .below)
@@ -12,9 +12,9 @@ public import RenderCore
 ///     …
 ///     compressor.gainReduction                // from any thread, in dB
 ///
-/// The level of the key in dB (``LevelDetector``) goes through a static curve with a soft knee, and the gain follows the curve
-/// in dB: in ``attack`` seconds, or in ``release`` seconds, it goes 1 - 1/e (63 %) of the way to where the curve wants it.
-/// <doc:DynamicsAndColour> has the formulas.
+/// The level of the key in dB (``LevelDetector``) goes through a static curve with a soft knee, and the gain follows
+/// the curve in dB: in ``attack`` seconds, or in ``release`` seconds, it goes 1 - 1/e (63 %) of the way to where the
+/// curve wants it. <doc:DynamicsAndColour> has the formulas.
 ///
 /// At a ratio of 1 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the compressed one.
@@ -29,13 +29,13 @@ public final class Compressor: Module {
     public let attack: Parameter
     /// The time of the way to a smaller reduction, in seconds: 0.001…10.
     public let release: Parameter
-    /// The time in seconds for which a reduction is wanted after the key has fallen: 0…1, rounded up by less than a
-    /// millisecond. The gain goes by the largest reduction that was wanted within this time; so it rests on a tone of which a
-    /// half-wave is shorter.
+    /// The time in seconds for which a reduction holds after the key has fallen: 0…1, rounded up by less than a
+    /// millisecond. The gain follows the largest reduction that the curve gave within this time, so it rests on a tone
+    /// whose half-wave is shorter.
     public let hold: Parameter
     /// The gain of the compressed sound in dB: -24…24.
     public let makeUp: Parameter
-    /// The mix, from the sound as it was (0, bit for bit) to the compressed one (1).
+    /// The mix, from the unchanged sound (0, bit for bit) to the compressed one (1).
     public let mix: Parameter
     /// The cut-off of the high-pass filter of the key, in hertz: 10…0.49 of the sample rate. It counts where ``key`` is
     /// `.filtered`.
@@ -47,8 +47,9 @@ public final class Compressor: Module {
     public var key: KeySignal { core.key }
     /// The way in which the level is measured.
     public var detector: LevelDetector { core.detector }
-    /// Indicates whether all channels have one gain, by the loudest channel of the key, so that the stereo image stays. Else
-    /// each goes by the same channel of the key: a key in mono counts for all, all channels of a key count for mono.
+    /// Indicates whether all channels have one gain, by the loudest channel of the key, so that the stereo image stays.
+    /// Else each goes by the same channel of the key: a key in mono counts for all, all channels of a key count for
+    /// mono.
     public var isLinked: Bool { core.isLinked }
     /// The time in seconds by which the sound comes later than the gain: 0…0.1.
     public var lookAhead: Double { core.lookAhead }
@@ -101,8 +102,9 @@ public final class Compressor: Module {
         ] + (key.isFiltered ? [keyHighPass.named("keyHighPass"), keyLowPass.named("keyLowPass")] : [])
     }
 
-    /// The decibels by which the sound is made softer at the moment, without the make-up and the mix, from any thread: of
-    /// channels that are not linked the largest. 0 where nothing is made softer, and within a second after the audio stops.
+    /// The decibels by which the sound is made softer at the moment, without the make-up and the mix, from any thread:
+    /// of channels that are not linked the largest. 0 where nothing is made softer, and within a second after the audio
+    /// stops.
     public var gainReduction: Float { core.gainReduction }
 
     /// The reductions of the channels, each as ``gainReduction`` is; one for all where they are linked.

@@ -1,7 +1,7 @@
 internal import RenderCore
 
-/// The part that a compressor, an expander and a gate have in common: how they hear their key, the processor that does the
-/// work, and the reductions for control code.
+/// The part that a compressor, an expander and a gate have in common: how they hear their key, the processor that does
+/// the work, and the reductions for control code.
 struct DynamicsCore: ~Copyable, Sendable {
     let key: KeySignal
     let detector: LevelDetector
@@ -46,7 +46,7 @@ struct DynamicsCore: ~Copyable, Sendable {
                 lookAhead: lookAhead))
     }
 
-    /// Changes the top by settings of which some may move, and shows the reductions to control code.
+    /// Changes the top by settings, some of which may move, and shows the reductions to control code.
     @_noLocks @_noAllocation
     func process(
         _ context: inout RenderContext, _ settings: GainSettings, keyHighPass: borrowing Parameter,

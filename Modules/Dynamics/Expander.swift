@@ -32,7 +32,7 @@ public final class Expander: Module {
     public let hold: Parameter
     /// The gain of the expanded sound in dB: -24…24.
     public let makeUp: Parameter
-    /// The mix, from the sound as it was (0, bit for bit) to the expanded one (1).
+    /// The mix, from the unchanged sound (0, bit for bit) to the expanded one (1).
     public let mix: Parameter
     /// The cut-off of the high-pass filter of the key, in hertz: 10…0.49 of the sample rate. It counts where ``key`` is
     /// `.filtered`.

@@ -46,7 +46,7 @@ struct GainReduction: ~Copyable, Sendable {
         values[index].store(reduction.bitPattern, ordering: .relaxed)
     }
 
-    /// Says how many there are, and of which slice.
+    /// Notes the number of reductions, and the slice that they belong to.
     @_noLocks @_noAllocation
     func finish(_ count: Int, _ context: borrowing RenderContext) {
         if context.isDryRun { return }

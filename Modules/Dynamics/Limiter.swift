@@ -1,7 +1,7 @@
 public import RenderCore
 
-/// Keeps the peaks of a sound below a ceiling, between its samples too: it looks ahead, turns the sound down before a peak,
-/// and up again behind it. Edits the top, all channels alike.
+/// Keeps the peaks of a sound below a ceiling, between its samples too: it looks ahead, turns the sound down before a
+/// peak, and up again after it. Edits the top, all channels alike.
 ///
 ///     let limiter = Limiter(ceiling: -1)
 ///     …
@@ -9,23 +9,24 @@ public import RenderCore
 ///     …
 ///     limiter.gainReduction                       // from any thread: dB
 ///
-/// A true peak, as meters and broadcasters mean it, exceeds the ceiling by 0.1 dB at most, measured at 16 times the rate. What
-/// stays 0.3 dB below the ceiling comes out bit for bit. Between the two the sound may be turned down by up to 0.3 dB.
+/// A true peak, as meters and broadcasters mean it, exceeds the ceiling by 0.1 dB at most, measured at 16 times the
+/// rate. A sound that stays 0.3 dB below the ceiling comes out bit for bit. Between the two the limiter may turn the
+/// sound down by up to 0.3 dB.
 ///
-/// With tracks it is the end of a mix that is also wanted in parts, as stems: it takes the tracks that are on top, and leaves
-/// them with their mix above them. Each is turned down as the mix is, so that together they still are the mix.
+/// With tracks it is the end of a mix that is also wanted in parts, as stems: it takes the tracks that are on top, and
+/// leaves them with their mix above them. Each is turned down as the mix is, so that together they still are the mix.
 ///
 ///     let limiter = Limiter(tracks: 3)            // pops 3, pushes 4
 ///
-/// Latency: the look-ahead and 137 frames, together 7.9 ms by default at 48 kHz; for peaks of samples the look-ahead less one
-/// frame.
+/// Latency: the look-ahead and 137 frames, together 7.9 ms by default at 48 kHz; for peaks of samples the look-ahead
+/// less one frame.
 public final class Limiter: Module {
     /// The highest peak, in dB of full scale: -60…20. It counts for the sound that comes in.
     public let ceiling: Parameter
     /// The gain before the limiter, in decibels: -60…60. At 0 the samples stay as they are.
     public let gain: Parameter
-    /// The time in seconds in which 63 % of a reduction is gone when its peak has passed: 0.001…10. After seven times as long
-    /// it is gone altogether.
+    /// The time in seconds in which 63 % of a reduction is gone when its peak has passed: 0.001…10. After seven times
+    /// as long it is gone altogether.
     public let release: Parameter
     /// The time in seconds in which the sound is turned down before a peak. For true peaks it is at least 64 frames.
     public let lookAhead: Double
@@ -43,8 +44,8 @@ public final class Limiter: Module {
     ///   - ceiling: The highest peak, in dB of full scale: -60…20.
     ///   - gain: The gain before it, in decibels: -60…60.
     ///   - release: The time in which 63 % of a reduction is gone, in seconds: 0.001…10.
-    ///   - lookAhead: The time in which the sound is turned down before a peak, in seconds: 0…0.02. The longer, the softer. For
-    ///     true peaks it is at least 64 frames.
+    ///   - lookAhead: The time in which the sound is turned down before a peak, in seconds: 0…0.02. The longer, the
+    ///     softer. For true peaks it is at least 64 frames.
     ///   - isTruePeak: `false` to limit the samples alone, which is faster and comes out 137 frames earlier.
     ///   - tracks: The number of buffers to mix, 0…1023; 0 to limit the top.
     /// - Precondition: The look-ahead and the number of tracks are in their ranges.
@@ -63,8 +64,8 @@ public final class Limiter: Module {
         trackCount = tracks
     }
 
-    /// The decibels by which the sound is turned down at the moment, from any thread: 0 or more, and 0 within a second after
-    /// the audio stops.
+    /// The decibels by which the sound is turned down at the moment, from any thread: 0 or more, and 0 within a second
+    /// after the audio stops.
     public var gainReduction: Float { reduction.largest }
 
     /// The top, or the tracks and above them their mix.

@@ -20,7 +20,8 @@ struct LimiterState: ~Copyable, Sendable {
 
     /// The frames around a peak for which the gain stays, because a peak between samples is made of those around it.
     private static var hold: Int { @_noLocks @_noAllocation get { 8 } }
-    /// The ceiling lies so much higher than what a true peak is turned down to, in decibels: those that are found err.
+    /// The limiter turns a true peak down to this many decibels below the ceiling, because the peaks that it finds have
+    /// an error.
     private static var margin: Float { @_noLocks @_noAllocation get { 0.1 } }
 
     /// The lowest gain of the last slice.
@@ -46,10 +47,11 @@ struct LimiterState: ~Copyable, Sendable {
     /// The factor that makes a gain of a sum of the second smoother.
     private let scale: Double
     private var level = 1.0
-    /// Frames in a row in which nothing was turned down: after so many as are smoothed all gains are 1.
+    /// Frames in a row in which nothing was turned down: after as many as are smoothed all gains are 1.
     private var restingFrames: Int
 
-    /// Returns the frames in which the gain goes down. A gain that changes faster would make new peaks between the samples.
+    /// Returns the frames in which the gain goes down. A gain that changes faster would make new peaks between the
+    /// samples.
     static func framesAhead(_ seconds: Double, sampleRate: Double, isTruePeak: Bool) -> Int {
         max(isTruePeak ? 64 : 1, Int((sampleRate * seconds).rounded()))
     }

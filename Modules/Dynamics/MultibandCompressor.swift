@@ -143,7 +143,7 @@ extension MultibandCompressor {
         public var hold: Float
         /// The gain of the compressed band in dB.
         public var makeUp: Float
-        /// The mix of the band, from the band as it was (0) to the compressed one (1).
+        /// The mix of the band, from the unchanged band (0) to the compressed one (1).
         public var mix: Float
 
         /// Creates settings; the defaults are those of a ``Compressor``.
@@ -178,7 +178,7 @@ extension MultibandCompressor {
         public let hold: Parameter
         /// The gain of the compressed band in dB: -24…24.
         public let makeUp: Parameter
-        /// The mix of the band, from the band as it was (0) to the compressed one (1).
+        /// The mix of the band, from the unchanged band (0) to the compressed one (1).
         public let mix: Parameter
 
         init(_ setting: Setting) {

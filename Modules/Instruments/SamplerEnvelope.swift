@@ -77,7 +77,7 @@ struct SamplerEnvelope: BitwiseCopyable, Sendable {
         }
     }
 
-    /// Goes on by so many frames.
+    /// Goes on by that many frames.
     @_noLocks @_noAllocation
     mutating func advance(_ frames: Float, _ times: Times) {
         passed += frames
@@ -134,7 +134,7 @@ struct SamplerLFO: BitwiseCopyable, Sendable {
         }
     }
 
-    /// Goes on by so many frames of `step` turns each.
+    /// Goes on by that many frames of `step` turns each.
     @_noLocks @_noAllocation
     mutating func advance(_ frames: Float, step: Float) {
         var frames = frames

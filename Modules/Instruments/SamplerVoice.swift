@@ -57,7 +57,8 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     private var toPitch: (lfo: Float, vibrato: Float, envelope: Float) = (0, 0, 0)
     private var toCutoff: (lfo: Float, envelope: Float) = (0, 0)
     private var toVolume: Float = 0
-    /// log₂ of the most that the wave and the envelope together add: in a SoundFont no wave makes a note louder than its peak.
+    /// log₂ of the most that the wave and the envelope together add: in a SoundFont no wave makes a note louder than
+    /// its peak.
     private var mostMoved: Float = 0
     /// log₂ of frames of the sample for each frame, at 0 cents.
     private var ratio = 0.0
@@ -181,7 +182,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
 
     // MARK: Cells
 
-    /// Brings envelopes and waves up to date, and returns the gains that it has after so many more frames.
+    /// Brings envelopes and waves up to date, and returns the gains that it has after that many more frames.
     @_noLocks @_noAllocation
     mutating func advance(to now: Int64, cell: Float, sampleRate: Double) -> SIMD4<Float> {
         let elapsed = Float(now &- time)
@@ -253,12 +254,13 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     private mutating func endNow() {
         isEnding = false
         volume.release(volumeTimes, range: Self.range)
-        // What its attack does to pitch and filter follows a curve of 48 dB (`SamplerChannel.convex`): it goes on from there.
+        // In the attack, pitch and filter follow a curve of 48 dB (`SamplerChannel.convex`): the release begins at its
+        // value.
         modulation.release(modulationTimes, range: 48)
         if loopsUntilRelease { place.loops = false }
     }
 
-    /// It is to be silent after so many frames, without a click.
+    /// It is to be silent after that many frames, without a click.
     @_noLocks @_noAllocation
     mutating func leave(in frames: Float) {
         if fade.left >= 0 { return }

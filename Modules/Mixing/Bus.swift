@@ -10,7 +10,7 @@ public import RenderCore
 ///     context.run(voice)
 ///     context.run(voiceSend)
 ///     context.mix(2)
-///     context.run(hall)                   // pushes what was sent
+///     context.run(hall)                   // pushes the sum of the sends
 ///     context.run(reverb)
 ///     context.mix(2)
 ///     …
@@ -19,10 +19,12 @@ public import RenderCore
 /// If sound is sent after the bus was run, a second run in the same slice pushes it; without one it is lost. Nothing
 /// waits for the next slice, so that slices of any length sound the same. To send a bus to itself, use a delay.
 ///
-/// Bus and sends may be in renderers inside of one another, whose slices are up to 4096 frames or known to one of them.
-/// In a renderer on another thread they are turned away while the bus is in use, with a fault.
+/// Bus and sends may be in renderers inside of one another, with slices of up to 4096 frames, or as many as one of
+/// these renderers has. In a renderer on another thread a bus or a send is silent while the bus is in use, with a
+/// fault.
 public final class Bus: Generator {
-    /// Channels of the sum. Mono goes to every channel, into mono everything sums, else channel to channel.
+    /// Channels of the sum. Mono goes to every channel, a mono bus gets the sum of all channels, and otherwise channel
+    /// 0 goes to channel 0 and so on.
     public let channels: Int
     /// The name of the bus in faults and statistics.
     public let name: String

@@ -11,19 +11,19 @@ internal import Synchronization
 ///     context.run(music)
 ///     …
 ///     music.append(bass).isSolo = true            // while it plays, from any thread
-///     music.remove(drums)                         // fades out, then is let go of
+///     music.remove(drums)                         // fades out, and is then released
 ///     master.append(music)                        // a mixer is a source too
 ///
 /// A source is any generator, or another module that pushes one buffer, such as a `ClosureModule(.generates)`. It may
-/// have any number of channels (mono goes to every channel, into a mono mixer every channel sums, else channel goes to
-/// channel), and another sample rate through a `RateConverter`. A source that is not active costs a few loads and is
-/// passed over.
+/// have any number of channels (mono goes to every channel, a mono mixer gets the sum of all channels, and otherwise
+/// channel 0 goes to channel 0 and so on), and another sample rate through a `RateConverter`. The mixer skips a source
+/// that is not active, at the cost of a few loads.
 ///
 /// **Joining and leaving.** A source that joins fades in for 5 ms, unless the caller chooses otherwise, or it was there
-/// from the start. A source that leaves, is muted, or has no solo while others have, fades out for 5 ms, and on the way
-/// back in. A source that moves to another mixer sounds on without a fade. Volume and pan glide for 10 ms. Sources that
-/// stay go on as they are, in whatever order they are put. Inside `Renderer.transaction` all of this happens in one
-/// cycle, together with the other changes.
+/// from the start. A source that leaves, is muted, or has no solo while others have, fades out for 5 ms, and fades in
+/// again when it is back. A source that moves to another mixer sounds on without a fade. Volume and pan glide for 10
+/// ms. Sources that stay go on as they are, in whatever order they are put. Inside `Renderer.transaction` all of this
+/// happens in one cycle, together with the other changes.
 public final class Mixer: Generator {
     /// Channels of the sum.
     public let channels: Int
@@ -144,7 +144,7 @@ public final class Mixer: Generator {
             if let place = control.coming.firstIndex(where: { $0 === source }) { control.coming.remove(at: place) }
         }
         if let old, old !== self { old.forget(source) }
-        // Another thread may have moved it on meanwhile, before it was here: then it could not have it forgotten here.
+        // Another thread may have moved the source on before it was in this list, and could not remove it from here.
         forget(source)
         align([])
     }
@@ -174,7 +174,7 @@ public final class Mixer: Generator {
         remove(old)
     }
 
-    /// Lets go of a source at once, where another mixer has it: it may have come back while this was on its way.
+    /// Forgets a source at once if another mixer has it; it may have come back meanwhile.
     private func forget(_ source: MixerSource) {
         if source.isIn(self) { return }
         change { control in
@@ -190,7 +190,7 @@ public final class Mixer: Generator {
             let (old, new, number) = control.withLock { control in
                 let old = control
                 edit(&control)
-                // It lets go of leavers here too, so that a mixer that changes all the time does not grow.
+                // The mixer releases leavers here too, so that one that changes all the time does not grow.
                 for leaver in control.leaving where leaver.source.isGone { leaver.source.leaveHome(self) }
                 control.leaving.removeAll { $0.source.isGone }
                 control.changes += 1
@@ -305,7 +305,7 @@ extension Mixer: Collectable {
                     control.leaving[index].idleSince = now
                 }
             }
-            // A change that the render thread has not seen yet is not to be hurried.
+            // Sources stay as long as the render thread has not seen the change.
             let gone =
                 control.older.isEmpty
                 ? control.leaving.filter { $0.source.isGone || now - $0.idleSince > Self.patience }.map(\.source) : []

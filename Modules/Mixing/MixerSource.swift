@@ -1,7 +1,7 @@
 public import RenderCore
 
-/// A channel strip: a generator with its volume, pan, mute and solo. They belong to it and go with it from one
-/// ``Mixer`` to another.
+/// A channel strip: a generator with its volume, pan, mute and solo. The generator keeps these settings when it moves
+/// from one ``Mixer`` to another.
 ///
 ///     let strip = MixerSource(drums, panning: .equalPower)
 ///     strip.volume.value = 0.8
@@ -160,7 +160,7 @@ struct MixerStrip: ~Copyable, Sendable {
     /// Fades in a source that joins, and out one that leaves, is muted, or has no solo while others have.
     private var gate = Signal.Fader(0)
     private var isNew = true
-    /// The host time since which it waits for another renderer to let go of it; 0 if it does not.
+    /// The host time since which the source waits until another renderer releases it; 0 if it does not wait.
     private var waitsSince: Int64 = 0
 
     init(_ source: MixerSource, isAligned: Bool) {

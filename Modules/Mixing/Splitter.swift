@@ -13,7 +13,7 @@ public import RenderCore
 /// time. A module belongs to one renderer, so a renderer inside of another takes a splitter of its own that shares the
 /// generator:
 ///
-///     let again = Splitter(sharing: voice)        // for the closure of the inner renderer
+///     let again = Splitter(sharing: voice)        // for the render loop of the inner renderer
 ///
 /// The slice of the outermost renderer counts, and no renderer's sample time: inner renderers have clocks of their own
 /// and may cut the slice into smaller ones, and so does `subBlock`. Each place gets the frames that lie where it is.
@@ -22,9 +22,9 @@ public import RenderCore
 ///
 /// The generator runs in a renderer of its own, ``renderer``, at the sample rate of the renderer around it and on the
 /// clock of the outermost: a player in it starts at that renderer's sample times. Its faults are reported there. Two
-/// renderers that are not inside of each other cannot share it: on two threads at once, the second gets silence, and
-/// that is a fault; at different times each gets the next frames. Behind a sample-rate converter another clock would
-/// ask: put the converter into the splitter instead.
+/// renderers that are not inside of each other cannot share it: on two threads at once, the second gets silence and a
+/// fault; at different times each gets the next frames. A splitter inside a sample-rate converter would follow another
+/// clock: put the converter into the splitter instead.
 ///
 /// Slices of up to 4096 frames can be shared, or as many as the largest layout has of the renderers with one of its
 /// places.

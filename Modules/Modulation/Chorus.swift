@@ -2,15 +2,15 @@ import Processors
 public import RenderCore
 public import Tones
 
-/// Makes many of one: adds copies of the sound whose delays go slowly up and down, each in its own phase, so that they
+/// Makes one sound into many: adds copies of it whose delays go slowly up and down, each in its own phase, so that they
 /// are a little out of tune. Edits the top.
 ///
 ///     let chorus = Chorus()                                       // three voices a side, wide
 ///     let slow = Chorus(voices: 1, beats: 8, depth: 0.003)        // a turn of eight beats
 ///
 /// The delays of the voices `0..<n` are `delay + depth · wave(t + v / n)`; the right side is ahead by another
-/// `spread / 2n` of a turn. Each voice is as loud as the sound, divided by √n. With a sine, the voices are out of tune by
-/// 2π · rate · depth at most: 0.6 %, 11 cents, as it comes.
+/// `spread / 2n` of a turn. Each voice is as loud as the sound, divided by √n. With a sine, the voices are out of tune
+/// by 2π · rate · depth at most: 0.6 %, 11 cents, as it comes.
 ///
 /// Mono becomes stereo, unless ``isStereo`` says otherwise or the stack has one channel only; of more channels the even
 /// ones are left and the odd ones right. Between two samples a voice is read over six (-0.4 dB at a quarter of the
@@ -22,12 +22,14 @@ public final class Chorus: Effect {
     public let beats: Parameter
     /// The delay of the voices, from which they go up and down, in seconds: 0.001…0.05. A change takes a second.
     public let delay: Parameter
-    /// The distance that the delay goes up and down, in seconds: 0…0.01. The chorus keeps every delay at two frames or more, and
-    /// so makes the depth smaller, softly, from half of the delay on. A change takes 100 ms.
+    /// The distance that the delay goes up and down, in seconds: 0…0.01. The chorus keeps every delay at two frames or
+    /// more, and so makes the depth smaller, softly, from half of the delay on. A change takes 100 ms.
     public let depth: Parameter
-    /// The difference of the two sides: from 0 (alike) to 1 (the voices of one side lie midway between those of the other).
+    /// The difference of the two sides: from 0 (alike) to 1 (the voices of one side lie midway between those of the
+    /// other).
     public let spread: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free; the voices are forgotten) to the voices alone (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the voices are forgotten) to the voices alone
+    /// (1).
     public let mix: Parameter
     /// The number of voices on each side.
     public let voices: Int

@@ -26,7 +26,7 @@ public final class Flanger: Effect {
     public let feedback: Parameter
     /// The difference of the two sides, from 0 (alike) to 1 (one goes up while the other goes down).
     public let spread: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free; the delayed sound is forgotten) to the delayed sound
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the delayed sound is forgotten) to the delayed sound
     /// alone (1). The comb is deepest at ½.
     public let mix: Parameter
     /// The course of a turn.

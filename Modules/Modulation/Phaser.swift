@@ -27,7 +27,7 @@ public final class Phaser: Effect {
     public let feedback: Parameter
     /// The difference of the two sides, from 0 (alike) to 1 (one goes up while the other goes down).
     public let spread: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free; the stages are emptied) to the turned sound alone
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the stages are emptied) to the turned sound alone
     /// (1). The notches are deepest at ½.
     public let mix: Parameter
     /// The number of all-pass filters of the first order in a row.

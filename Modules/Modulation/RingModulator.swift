@@ -2,8 +2,8 @@ import Processors
 public import RenderCore
 public import Tones
 
-/// Multiplies the sound by a tone: of each frequency its sum with the tone's and its difference come out, and neither of
-/// the two. Edits the top.
+/// Multiplies the sound by a tone: of each frequency its sum with the tone's and its difference come out, and neither
+/// of the two. Edits the top.
 ///
 ///     let bell = RingModulator(frequency: 220)
 ///     let robot = RingModulator(.square, frequency: 50, mix: 0.7)
@@ -13,8 +13,8 @@ public import Tones
 public final class RingModulator: Effect {
     /// The frequency of the carrier in hertz: 0 up to 0.49 of the sample rate.
     public let frequency: Parameter
-    /// The mix, from the sound as it was (0, bit for bit) over an amplitude modulation (between) to the side-bands alone
-    /// (1).
+    /// The mix, from the unchanged sound (0, bit for bit) over an amplitude modulation (between) to the side-bands
+    /// alone (1).
     public let mix: Parameter
     /// The shape of the carrier, which has no harmonics above half of the sample rate.
     public let wave: Waveform
@@ -42,7 +42,7 @@ public final class RingModulator: Effect {
         mutating func render(_ wave: Waveform, _ frequency: Glide, _ rate: Double, from first: Int, count: Int) {
             if frequency.isFlat {
                 let step = ToneCore.step(frequency: Double(frequency.end), sampleRate: rate)
-                // A whole block at once, of which the rest is not used.
+                // It computes a whole block at once, and does not use the rest.
                 let start = tone.phase
                 Carrier.render(&tone, wave, step, edges, into: &samples)
                 tone.phase = start &+ UInt64(bitPattern: step) &* UInt64(truncatingIfNeeded: count)

@@ -183,7 +183,7 @@ struct SweptLine: ~Copyable, Sendable {
 
     // MARK: Samples
 
-    /// Begins a slice of so many channels: a ring that was not in use becomes silent.
+    /// Begins a slice of that many channels: a ring that was not in use becomes silent.
     @_noLocks @_noAllocation
     mutating func use(_ channels: Int) {
         while used < channels {

@@ -35,8 +35,8 @@ extension BufferPlayer {
         var pruned = 0
         /// The last number that was given.
         var lastNumber = 0
-        /// The tempo and the pitch that are wanted, and when streams were made for a change last; whether they are to be
-        /// made again since then, and whether another thread makes them.
+        /// The tempo and the pitch that are wanted, and when streams were made for a change last; whether they are to
+        /// be made again since then, and whether another thread makes them.
         var stretch = StreamStretch()
         var lastStretch = Int64.min
         var isStretchPending = false
@@ -186,7 +186,7 @@ extension BufferPlayer {
 }
 
 extension BufferPlayer: Collectable {
-    /// Tells how sounds have ended, and lets go of them.
+    /// Reports how sounds have ended, and releases them.
     package func collect() -> Bool {
         let through = done.load(ordering: .acquiring)
         var (finished, cut, heard): ([ScheduledSound], [ScheduledSound], [ScheduledSound]) = ([], [], [])

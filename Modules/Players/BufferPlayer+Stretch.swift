@@ -6,26 +6,27 @@ internal import Synchronization
 // Tempo and pitch: streams of sounds in memory, which are stretched on their way to the render thread.
 
 extension BufferPlayer {
-    /// The tempo: seconds of a sound in a second of the player's, ¼…4. 1 is the sound's own, and costs nothing. By default 1.
+    /// The tempo: seconds of a sound in a second of the player's, ¼…4. 1 is the sound's own, and costs nothing. By
+    /// default 1.
     ///
     ///     siren.rate = 0.8                    // slower, at the same pitch, from now on
     ///
-    /// The pitch stays. It counts for all sounds, those that are scheduled and the one that is heard: threads of RenderStack's
-    /// own stretch them ahead of what is heard, so that the render thread copies as it does at 1. Sounds begin on their frame
-    /// as ever, one follows on the last frame of the one before, which has 1 / `rate` times as many, and a loop goes round
-    /// without a seam. While a sound plays, a change does not wait: it is heard within 50 ms, and the sound before fades over
-    /// to the one behind in 20 ms; several changes within 25 ms are one. (Inside of a transaction, and rendered offline, it is
-    /// made at once.) A change waits for the end of a ``microfade``.
+    /// The pitch stays. It counts for all sounds, those that are scheduled and the one that is heard: threads of
+    /// RenderStack's own stretch them ahead of what is heard, so that the render thread copies as it does at 1. Sounds
+    /// begin on their frame as ever, one follows on the last frame of the one before, which has 1 / `rate` times as
+    /// many, and a loop goes round without a seam. While a sound plays, a change does not wait: it is heard within 50
+    /// ms, and the sound before fades over to the one behind in 20 ms; several changes within 25 ms are one. (Inside of
+    /// a transaction, and rendered offline, it is made at once.) A change waits for the end of a ``microfade``.
     ///
-    /// Frames that were not stretched in time are silent and counted: see ``underrunCount``. At sample rates below 1,000 Hz
-    /// nothing is changed. A number out of range becomes the nearest in it, and what is none changes nothing.
+    /// Frames that were not stretched in time are silent and counted: see ``underrunCount``. At sample rates below
+    /// 1,000 Hz nothing is changed. A number out of range becomes the nearest in it, and what is none changes nothing.
     public var rate: Double {
         get { control.withLock { $0.stretch.rate } }
         set { change { $0.rate = newValue } }
     }
 
-    /// The pitch in cents (hundredths of a semitone) above the sounds' own, -2,400…2,400; the tempo stays. 0 is their own, and
-    /// costs nothing. By default 0. It is changed as ``rate`` is.
+    /// The pitch in cents (hundredths of a semitone) above the sounds' own, -2,400…2,400; the tempo stays. 0 is their
+    /// own, and costs nothing. By default 0. It is changed as ``rate`` is.
     public var pitch: Double {
         get { control.withLock { $0.stretch.cents } }
         set { change { $0.cents = newValue } }
@@ -169,8 +170,8 @@ extension BufferPlayer {
         rate >= StreamStretch.lowestSampleRate && sound.frameCount > 0 && sound.channelCount <= 64
     }
 
-    /// Returns a stream of a sound, with its first frames: from the beginning, or from some time before the frame that is
-    /// heard.
+    /// Returns a stream of a sound, with its first frames: from the beginning, or from some time before the frame that
+    /// is heard.
     private func makeStream(
         _ sound: Sound, _ options: Options, number: Int?, _ stretch: StreamStretch
     ) -> DiskStream {
@@ -186,7 +187,7 @@ extension BufferPlayer {
         var start: Int64 = 0
         if isHeard {
             let runUp = Int64(sound.sampleRate * stretch.runUp * max(1, stretch.rate))
-            // In a loop, of which the end comes before the beginning.
+            // In a loop the frames before the beginning are those of the end.
             let rounds = loops ? (runUp / Int64(sound.frameCount) + 1) * Int64(sound.frameCount) : 0
             start = plain.place(before: rounds + place.frame, by: runUp)
         }
@@ -221,7 +222,7 @@ extension BufferPlayer: DiskClient {
         return control.withLock(\.isStretchPending) || shownState.load(ordering: .relaxed) != 0 ? .soon : .none
     }
 
-    /// Returns the streams that the render thread may read, and lets go of the others.
+    /// Returns the streams that the render thread may read, and releases the others.
     private func streamsInUse() -> [DiskStream] {
         let done = done.load(ordering: .acquiring)
         return control.withLock { control in
@@ -240,8 +241,8 @@ extension BufferPlayer: StreamingModule {
         supply.store(context.frameCount + 12_288, ordering: .relaxed)
     }
 
-    /// Returns whether no sound is stretched, or frames are left of those that were made last, and there has been no change
-    /// since.
+    /// Returns whether no sound is stretched, or frames are left of those that were made last, and there has been no
+    /// change since.
     public func isDiskReady(frames: Int) -> Bool {
         !stretches.load(ordering: .relaxed) || supply.load(ordering: .relaxed) >= frames
     }

@@ -10,16 +10,16 @@ internal import Synchronization
 ///     siren.schedule(wail, .loops)
 ///     siren.play()
 ///     …
-///     siren.schedule(release, .interruptsAtLoop)          // when the key is let go
+///     siren.schedule(release, .interruptsAtLoop)          // when the key is released
 ///
 /// Each sound follows on the last frame of the one before, in the middle of a cycle and without a seam. A sound with a
 /// time waits for it; if it has passed, the sound begins at once, with its first frame. A sound that loops stays until
 /// another interrupts it. An interruption drops everything that was scheduled before it.
 ///
 /// Sounds of another sample rate are converted when they are scheduled. Channels meet by the rule of `AudioBlock`. The
-/// samples come out as they are, bit for bit, unless ``rate`` or ``pitch`` is set. When nothing is left to play there is
-/// silence, and the player goes on with the sound that is scheduled next; until then it is not active, and costs a mixer
-/// nothing.
+/// samples come out as they are, bit for bit, unless ``rate`` or ``pitch`` is set. When nothing is left to play there
+/// is silence, and the player goes on with the sound that is scheduled next; until then it is not active, and costs a
+/// mixer nothing.
 ///
 /// Everything but the parameter may be called from any thread but the render thread, with the engine running or not,
 /// and inside `Renderer.transaction`: players that are started there start on the same frame.

@@ -207,7 +207,7 @@ extension FilePlayer {
         }
     }
 
-    /// Returns the frame of a seek of which the render thread has not learnt yet; nothing may come in between.
+    /// Returns the frame of a seek that the render thread has not seen yet, if no other command came after it.
     func pendingSeek(_ control: Control) -> Int64? {
         let (id, isStaged) = control.lastSeek
         guard isStaged == OpenTransaction.exists, heard(control)?.file === file,
@@ -303,7 +303,7 @@ extension FilePlayer {
     // MARK: Queue
 
     /// Plays a file on the frame after the last, whatever its format and rate. Its channels meet those of the player by
-    /// the rule of `AudioBlock`. Each file of the queue is heard once; a player that loops for ever does not come to it
+    /// the rule of `AudioBlock`. Each file of the queue is heard once; a player that loops forever does not come to it
     /// until `loops` is set anew.
     ///
     /// - Throws: An error if the file cannot be played.

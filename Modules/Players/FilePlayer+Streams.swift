@@ -164,7 +164,7 @@ extension FilePlayer {
         }
     }
 
-    /// Reads so much for every stream that a slice can take its frames.
+    /// Reads as much for every stream as a slice needs.
     func fillAll(frames: Int) {
         let streams = control.withLock { control in
             lengthenQueue(&control)
@@ -223,8 +223,8 @@ extension FilePlayer: DiskClient {
         return need
     }
 
-    /// Tells once that the player runs and has not been started, which sounds like a broken one. A program that has started
-    /// none of its players and listens to none reads it on standard error.
+    /// Tells once that the player runs and has not been started, which sounds like a broken one. A program that has
+    /// started none of its players and listens to none reads it on standard error.
     private func watchForStart() {
         guard commands.load(ordering: .relaxed) == 0 else { return }
         let now = playhead.load()

@@ -11,12 +11,12 @@ internal import Synchronization
 ///     …
 ///     drums.play(at: .now + .milliseconds(500))           // from any thread
 ///     drums.loops = .forever
-///     let told = drums.onMain { print($0) }
+///     let events = drums.onMain { print($0) }
 ///
 /// The file is streamed: one thread reads for all players, and the render thread copies from a ring of two seconds. A
 /// file with the renderer's sample rate comes out sample for sample; another one is converted on the way into the ring.
-/// Frames that the disk does not bring in time are silent, counted in ``underrunCount``, and reported as an event; the
-/// player then is where it would have been. Rendered offline nothing is missing: the renderer waits for the disk.
+/// If the disk is too slow, the missing frames are silent; the player counts them in ``underrunCount``, sends an event,
+/// and goes on at the place where it would have been. Offline no frame is missing: the renderer waits for the disk.
 ///
 /// Commands may come from any thread, with the engine running or not. They take effect at the next cycle, those with a
 /// time on that frame; those that are given inside `Renderer.transaction` together. Commands that need frames from
@@ -24,8 +24,8 @@ internal import Synchronization
 public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// An amplitude factor.
     public let volume = Parameter(1, in: 0...4)
-    /// The balance: towards a side, the other side gets quieter: -1 (left) to 1 (right). Mono becomes stereo if it is
-    /// not 0; files of more than two channels take no notice.
+    /// The balance, from -1 (left) to 1 (right): it makes the far side quieter. Mono becomes stereo if it is
+    /// not 0; it does not change files of more than two channels.
     public let pan = Parameter(0, in: -1...1)
     /// A switch for silence, which comes and goes in 10 ms; ``isMuted`` sets it too.
     public let mute = Switch(glide: .linear(.milliseconds(10)))
@@ -33,7 +33,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// Loops and the queue go on without one.
     public let microfade = Parameter(0, in: 0...Float(FilePlayback.longestFade), unit: .frames, glide: .none)
 
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     public var path: String { file.path }
     /// Channels of the file, and of the buffer.
     public let channelCount: Int

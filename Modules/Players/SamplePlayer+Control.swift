@@ -172,7 +172,7 @@ extension SamplePlayer {
         play(sample, at: time, gain: gain, pan: pan, pitch: RenderMath.exp2(semitones / 12))
     }
 
-    /// Starts a sound in a frame of this slice: for a render closure that has a clock of its own, such as a transport.
+    /// Starts a sound in a frame of this slice: for a render loop that has a clock of its own, such as a transport.
     /// Before the player is run.
     ///
     /// - Parameters:

@@ -23,7 +23,7 @@ internal import Synchronization
 ///
 /// Latency: none. The error is below -130 dB of the sound (RMS). Samples above +200 dB count as silence.
 public final class ConvolutionReverb: Effect, EventSource {
-    /// The mix, from the sound as it was (0, bit for bit and for free; the reverb is forgotten) to the reverb alone (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the reverb is forgotten) to the reverb alone (1).
     public let mix: Parameter
     /// The seconds in which a new response is faded in.
     public let fade: Double

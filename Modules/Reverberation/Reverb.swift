@@ -9,16 +9,16 @@ public import RenderCore
 ///     reverb.decay.value = 4                      // from any thread
 ///     reverb.load(.cathedral)
 ///
-/// A feedback delay network: 16 lines, whose mixture loses no energy, and in each line an equaliser that takes as much as the
-/// length of the line asks for. So all frequencies decay as the parameters say: by 60 dB in T, with
-/// 1/T(f) = 1/``decay`` · (1 + (1/``lowRatio`` - 1) · l + (1/``highRatio`` - 1) · h), where l = 1/(1 + (f/``lowCrossover``)²) and
-/// h = 1/(1 + (``highCrossover``/f)²): ``decayTime(at:)``. Slow modulation turns neighbouring lines into each other, which changes
-/// neither pitch nor energy.
+/// It is a feedback delay network of 16 lines. A matrix mixes the lines without losing energy, and an equaliser in each
+/// line takes as much as the decay asks for a line of that length. So each frequency decays by 60 dB in T, with
+/// 1/T(f) = 1/``decay`` · (1 + (1/``lowRatio`` - 1) · l + (1/``highRatio`` - 1) · h), where l = 1/(1 +
+/// (f/``lowCrossover``)²) and h = 1/(1 + (``highCrossover``/f)²): ``decayTime(at:)``. Slow modulation turns
+/// neighbouring lines into each other, which changes neither pitch nor energy.
 ///
-/// Mono becomes stereo where the stack has two channels. Up to eight channels have a reverberation each, all of one room; the
-/// ninth and what follows it stay as they are.
+/// Mono becomes stereo where the stack has two channels. Up to eight channels have a reverberation each, all of one
+/// room; the ninth and what follows it stay as they are.
 ///
-/// The memory is made on the control side: 1.6 MB for 16 lines and two channels at 48 kHz.
+/// The control side makes the memory: 1.6 MB for 16 lines and two channels at 48 kHz.
 /// Latency: none (the dry sound is not delayed).
 public final class Reverb: Effect {
     /// The time in seconds in which middle frequencies decay by 60 dB: 0.1…60.
@@ -31,8 +31,8 @@ public final class Reverb: Effect {
     public let lowCrossover: Parameter
     /// The frequency in hertz at which decay is midway between middle and high: 1,000…16,000.
     public let highCrossover: Parameter
-    /// The mean path between two walls in metres, 2…45, which sound goes at 343 m/s. A change fades for 85 ms; one on the way
-    /// waits for its end. While it fades some of the sound is lost.
+    /// The mean path between two walls in metres, 2…45, which sound goes at 343 m/s. A change fades for 85 ms; the next
+    /// one waits for the end of the fade. While it fades some of the sound is lost.
     public let size: Parameter
     /// The time in seconds before the room answers: 0…0.5. A change fades as that of the size.
     public let preDelay: Parameter
@@ -46,7 +46,8 @@ public final class Reverb: Effect {
     public let modulation: Parameter
     /// The rate of the slow modulation in hertz: 0.05…3. Each pair of lines has a rate of its own about it.
     public let modulationRate: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free; the reverberation is forgotten) to reverberation alone (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the reverberation is forgotten) to reverberation
+    /// alone (1).
     public let mix: Parameter
     /// Holds the reverberation as it is: nothing goes in, nothing is lost, and the modulation stops.
     public let freeze = Switch(glide: .linear(.milliseconds(50)))

@@ -13,7 +13,7 @@ public enum FileRecorderEvent: Sendable, Hashable, CustomStringConvertible {
     case rateChanged(path: String, from: Double, to: Double)
     /// The file could not be written any further. The frames written until then are playable.
     case failed(AudioFileError)
-    /// The file is closed, with so many frames.
+    /// The file is closed, with that many frames.
     case finished(path: String, frames: Int64)
 
     /// The event in one sentence.

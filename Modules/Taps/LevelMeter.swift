@@ -14,7 +14,7 @@ internal import Synchronization
 /// is that of the last 4096 frames at 48 kHz (85 ms): a full-scale sine has -3.01 dB. When the audio stops, the
 /// readings fall to -infinity within a second.
 ///
-/// One meter at several places of a closure measures them one after the other, or, if it is `mixing`, their sum.
+/// One meter at several places of a render loop measures them one after the other, or, if it is `mixing`, their sum.
 public final class LevelMeter: Tap {
     /// The level of a channel, in dB of full scale; -infinity for silence.
     public struct Level: Sendable, Hashable {

@@ -146,7 +146,7 @@ struct LevelState: ~Copyable, Sendable {
         channelCount = channels
     }
 
-    /// Returns how many of so many frames go into the present cell.
+    /// Returns how many of that many frames go into the present cell.
     @_noLocks @_noAllocation
     private func nextLength(_ frames: Int) -> Int {
         let rest = LevelState.cellFrames &- count

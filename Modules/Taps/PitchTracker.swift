@@ -17,8 +17,8 @@ public import RenderCore
 /// Of a clean tone the frequency is right within 2 cents, in white noise 10 dB below the voice within 50 cents in 99 of
 /// 100 readings or more.
 ///
-/// Latency: none. A reading comes half a window (33 ms from 40 Hz on) and ``smoothing`` times ``interval`` behind the
-/// sound that its time names, and some 10 ms later.
+/// Latency: none. A reading arrives later than the sound that it describes: by half a window (33 ms for a range from
+/// 40 Hz on), by ``smoothing`` times ``interval``, and by some 10 ms.
 public final class PitchTracker: Tap, EventSource {
     /// The pitch at a moment.
     public struct Reading: Sendable, Hashable {
@@ -77,8 +77,8 @@ public final class PitchTracker: Tap, EventSource {
     ///   - range: The frequencies to look for, in hertz, within 10…20,000 and at least an octave: the lowest decides
     ///     how long the window is. By default 40…1,500.
     ///   - interval: Seconds from one reading to the next, 0.002…0.5, and less than a window.
-    ///   - smoothing: The number of later windows that a reading waits for, 0…100. With 0, errors by an octave show more
-    ///     often.
+    ///   - smoothing: The number of later windows that a reading waits for, 0…100. With 0, errors by an octave show
+    ///     more often.
     ///   - threshold: The level below which there is no tone, in dB of full scale; by default -60.
     ///   - channels: The number of channels that are heard, 1…64.
     ///   - channel: The channel to look at; by default the average of all.

@@ -55,7 +55,7 @@ public final class SpectrumTap: Tap, EventSource {
 
     deinit { hub.finish() }
 
-    /// Returns the spectrum of the last ``size`` frames; `nil` before there have been so many without a gap.
+    /// Returns the spectrum of the last ``size`` frames; `nil` before there have been that many without a gap.
     public func latest() -> Spectrum? {
         analysis.withLock { analysis in
             advance(analysis, eachHop: hub.hasListeners)

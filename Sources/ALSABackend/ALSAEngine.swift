@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The render thread of an output: renders a cycle whenever its device has room for one.
 ///
-/// If there are two devices, the one that plays sets the pace, and the output follows the one that records. If one of them is lost,
-/// the output gives it back and goes on with the other.
+/// If there are two devices, the one that plays sets the pace, and the output follows the one that records. If one of
+/// them is lost, the output gives it back and goes on with the other.
 @safe final class ALSAEngine: @unchecked Sendable {
     // Unchecked because all that is not atomic or constant belongs to the render thread while that runs.
     let settings: ALSASettings
@@ -47,7 +47,7 @@ internal import Synchronization
     /// Indicates whether the device takes frames faster than any clock would.
     let isUnclocked = Atomic<Bool>(false)
 
-    /// Notices a closure that does not end.
+    /// Notices a render loop that does not end.
     let watch = CycleWatch()
     /// Gives back the priority that the guard has taken.
     let priorityGuard = PriorityGuard()
@@ -306,7 +306,7 @@ internal import Synchronization
         return 0
     }
 
-    /// Fetches a period, and takes so many frames of it at our rate; all that there are if nothing is said.
+    /// Fetches a period, and takes `frames` frames of it at our rate; by default all that there are.
     private func fetch(_ capture: CaptureLine, _ frames: Int?, _ captured: inout Int64) -> Int32 {
         let there = capture.stream.available()
         if there < 0 { return Int32(there) }
@@ -338,8 +338,8 @@ internal import Synchronization
         return age
     }
 
-    /// Has a device wait that takes frames at once, such as ALSA's "null": it would keep the processor for itself. Cards
-    /// are within 1/1000 of the clock, so what a device takes too fast counts only beyond a twentieth.
+    /// Has a device wait that takes frames at once, such as ALSA's "null": it would keep the processor for itself.
+    /// Cards are within 1/1000 of the clock, so what a device takes too fast counts only beyond a twentieth.
     private func pace(_ frames: Int, _ now: Int64) {
         let passed = lastCycle == .min ? 0 : now - lastCycle
         lastCycle = now

@@ -20,11 +20,11 @@ public final class ALSAOutput: RenderOutput {
     /// - Parameters:
     ///   - renderer: The renderer to drive.
     ///   - device: ALSA's name of the card that plays: "hw:0", "plughw:CARD=Box"; `nil` to record only.
-    ///   - inputDevice: The card that records; by default the same. Another card's clock is followed.
-    ///   - inputs: The inputs for sound; by default those that the renderer's closure runs. Without any, nothing is
+    ///   - inputDevice: The card that records; by default the same. The output follows the clock of another card.
+    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs. Without any, nothing is
     ///     recorded.
     ///   - rate: Frames per second that the renderer is to run at, whatever the card can do: where it cannot, the sound
-    ///     is converted, at its nearest rate. If nothing is said, the card is asked for the renderer's rate, and the
+    ///     is converted, at its nearest rate. By default, the card is asked for the renderer's rate, and the
     ///     renderer then runs at the card's.
     ///   - format: The format of samples in the card's memory; by default the best that it has.
     ///   - period: Frames in a cycle that the card is asked for, 16…65,536.

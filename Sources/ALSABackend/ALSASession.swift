@@ -45,7 +45,7 @@ final class ALSASession: Sendable {
         var isFallenBack = false
         /// The first one was there, but of no use.
         var isReturnVain = false
-        /// Devices that were given back: closed at the next look, when the render thread has surely let go of them.
+        /// Devices that were given back: the next look closes them, when the render thread surely uses them no more.
         var retired: [any Sendable] = []
         /// The meanings of the devices' names when they were opened.
         var definitions: [String: String] = [:]
@@ -279,7 +279,7 @@ final class ALSASession: Sendable {
         control.isCaptureMissing = false
     }
 
-    /// Gives the renderer back; a closure that has not ended does so when it has.
+    /// Gives the renderer back; a render loop that has not ended does so when it has.
     func giveRendererBack(_ control: Control) {
         if let engine = control.unended {
             engine.endsDriving.store(true, ordering: .sequentiallyConsistent)
@@ -288,8 +288,8 @@ final class ALSASession: Sendable {
         core.giveRendererBack(control.driver)
     }
 
-    /// Waits for the end of a render thread, but no longer than two seconds for a closure that does not end: the thread is
-    /// then left alone, and frees the devices when it ends.
+    /// Waits for the end of a render thread, but no longer than two seconds for a render loop that does not end: the
+    /// thread is then left alone, and frees the devices when it ends.
     private func waits(for engine: ALSAEngine) -> Bool {
         let end = HostClock.now + 2_000_000_000
         while engine.end.load(ordering: .acquiring) == 0 {

@@ -42,7 +42,7 @@ internal import RenderCore
                 capturePeriod: stream.period, period: playback)
         } else if ratio != 1 {
             var resampler = Resampler(channels: channels, steps: ratio...ratio, room: 2 * stream.period + 1024)
-            // Both ends round to whole frames: so much more, and it never runs short.
+            // Both ends round to whole frames: with two frames more it never runs short.
             resampler.pushSilence(resampler.lookAhead + Int(2 * ratio) + 2)
             converter = consume resampler
         }
@@ -68,7 +68,7 @@ internal import RenderCore
         return 0
     }
 
-    /// Gives out so many frames; missing ones are silent.
+    /// Gives out that many frames; missing ones are silent.
     func pull(_ frames: Int, into input: inout AudioBlock) {
         guard converter != nil else { return }
         let done = converter?.pull(frames, at: Resampler.Step(ratio), into: &input) ?? 0

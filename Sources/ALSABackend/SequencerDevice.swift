@@ -160,7 +160,7 @@ struct SequencerFailure: Error, Hashable {
         unsafe event.pointee.queue = UInt8(queue)
         unsafe event.pointee.flags |= UInt8(SND_SEQ_TIME_STAMP_REAL | SND_SEQ_TIME_MODE_ABS)
         hasUnsent = true
-        // Events that the library refuses for another reason than a full buffer would be refused for ever.
+        // Events that the library refuses for another reason than a full buffer would be refused forever.
         return unsafe snd_seq_event_output(sequencer, event) != -EAGAIN
     }
 

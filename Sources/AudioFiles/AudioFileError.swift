@@ -38,7 +38,7 @@ public struct AudioFileError: Error, Hashable, CustomStringConvertible {
         case system(Int32)
     }
 
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     public let path: String
     /// The reason of the error.
     public let reason: Reason

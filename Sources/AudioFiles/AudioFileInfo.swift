@@ -3,7 +3,7 @@
 ///     let info = try AudioFileInfo(path: "piano.ogg")
 ///     print(info)         // piano.ogg: Ogg Vorbis, 2 channels, 44100 Hz, 3.52 s
 public struct AudioFileInfo: Sendable, Hashable {
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     public let path: String
     /// The format of the samples.
     public let format: AudioFileFormat

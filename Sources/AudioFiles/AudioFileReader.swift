@@ -98,7 +98,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
         return done
     }
 
-    /// Returns how many of so many frames the file still has; `nil` for none.
+    /// Returns how many of that many frames the file still has; `nil` for none.
     private func left(_ frames: Int) -> Int? {
         let count = min(Int64(frames), info.frameCount - position)
         return count > 0 ? Int(count) : nil

@@ -16,7 +16,7 @@ public import RenderCore
 ///
 /// The writer waits for the disk: it is not for the render thread.
 public struct AudioFileWriter: ~Copyable, Sendable {
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     public let path: String
     /// The format of the samples.
     public let format: AudioFileFormat

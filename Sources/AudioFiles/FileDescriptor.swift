@@ -44,7 +44,7 @@ struct FileDescriptor: ~Copyable, Sendable {
     private static func open(_ path: String, _ flags: Int32, reading: Bool) throws(AudioFileError) -> Int32 {
         // A zero byte would end the name early, and another file than the one named would be opened.
         if path.utf8.contains(0) { throw AudioFileError(path: path, systemError: EINVAL, reading: reading) }
-        // Non-blocking: opening a pipe without a process at the other end would otherwise wait for ever.
+        // Non-blocking: opening a pipe without a process at the other end would otherwise wait forever.
         var opened: Int32
         repeat {
             opened = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)

@@ -78,7 +78,7 @@ actor FileSession {
     }
     /// The number of frames that are written at once.
     private static var blockLength: Int { 8_192 }
-    /// If rendering is slow, the frames so far are written after so many nanoseconds: a program that is killed then has
+    /// If rendering is slow, the frames so far are written after that many nanoseconds: a program that is killed then has
     /// lost no more.
     private static var longestWait: Int64 { 250_000_000 }
 

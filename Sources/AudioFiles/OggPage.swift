@@ -13,7 +13,7 @@ struct OggPage {
         }
     }
 
-    /// Returns the page for an end that is so many frames of 48 kHz earlier; `nil` if there is no page.
+    /// Returns the page for an end that is that many frames of 48 kHz earlier; `nil` if there is no page.
     func ending(earlier frames: Int64) -> [UInt8]? {
         guard bytes.count >= 27, bytes[5] & 4 != 0 else { return nil }
         let end = bytes[6..<14].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

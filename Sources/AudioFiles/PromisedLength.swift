@@ -1,4 +1,4 @@
-/// The length of the audio by a file's header, and whether the file has so much.
+/// The length of the audio that a file's header promises, and whether the file holds it.
 ///
 /// The library quietly takes the frames that exist. This finds files that were cut off, by a download that broke or a
 /// program that was killed.

@@ -125,7 +125,7 @@ public import RenderCore
         return unsafe handle
     }
 
-    /// Returns the number of frames that a stream of so many input frames becomes: *N* × `to` / `from`, rounded up.
+    /// Returns the number of frames that a stream of that many input frames becomes: *N* × `to` / `from`, rounded up.
     ///
     /// Exact as long as the product is below 2⁵³: for years of audio.
     public static func frameCount(of inputFrames: Int, from: Double, to: Double) -> Int {

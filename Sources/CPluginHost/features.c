@@ -28,7 +28,7 @@ bool clv2_offers(const char *feature) {
     return false;
 }
 
-// MARK: - What is said goes nowhere: a plug-in must not write into the program's standard output
+// MARK: - Log messages are dropped: a plug-in must not write into the program's standard output
 
 static int log_print(LV2_Log_Handle handle, LV2_URID type, const char *format, ...) {
     (void)handle, (void)type, (void)format;

@@ -16,7 +16,7 @@ bool clv2_begin(struct clv2_instance *instance, bool is_offline) {
             &instance->gate, &is_free, CLV2_RUNS, memory_order_acquire, memory_order_relaxed))
         return false;
     instance->is_offline = is_offline;
-    // What it asked for before, such as files to load that its state names, is there in every offline run alike.
+    // The plug-in may have asked for work before, such as loading the files of its state: it is done in every offline run alike.
     if (is_offline) clv2_do_work(instance);
     const struct clv2_plugin *plugin = instance->description;
     if (instance->freewheel_port >= 0) instance->controls[instance->freewheel_port] = is_offline ? 1 : 0;

@@ -63,7 +63,7 @@ __attribute__((constructor)) static void scan_if_asked(void) {
     if (!answers) _exit(1);
     // Programs that plug-ins start do not keep the pipe open.
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    // What would tell of a crash in this program is none of the plug-in's business: the signal ends the child.
+    // Handlers by which this program reports a crash of its own are not for plug-ins: the signal ends the child.
     const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], SIG_DFL);
     char line[4096];

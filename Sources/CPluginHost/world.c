@@ -155,7 +155,7 @@ const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri) {
     return plugin;
 }
 
-// The name of a plug-in; NULL if it has none, of which lilv's own function complains on standard error.
+// The name of a plug-in; NULL if it has none: lilv's own function would complain about that on standard error.
 static LilvNode *name_of(const LilvPlugin *plugin) {
     LilvNodes *names = lilv_plugin_get_value(plugin, nodes.plugin_name);
     const LilvNode *first = names ? lilv_nodes_get_first(names) : NULL;

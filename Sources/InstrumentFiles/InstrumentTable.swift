@@ -50,8 +50,8 @@ package struct InstrumentModulator: BitwiseCopyable, Sendable, Hashable {
             && transform == other.transform
     }
 
-    /// The links that each SoundFont has (section 8.4), but for the one from velocity to the filter, which the fonts of the
-    /// field do not expect: FluidSynth leaves it out, too.
+    /// The links that each SoundFont has (section 8.4), but for the one from velocity to the filter, which the fonts of
+    /// the field do not expect: FluidSynth leaves it out, too.
     static let defaults: [InstrumentModulator] = [
         InstrumentModulator(0x0502, 48, 960),  // velocity to attenuation
         InstrumentModulator(0x000D, 6, 50),  // pressure to vibrato
@@ -83,7 +83,7 @@ package struct InstrumentRegion: BitwiseCopyable, Sendable {
     package var isOneShot = false
     /// Indicates whether it begins when its key is released.
     package var beginsOnRelease = false
-    /// The class of which one voice sounds at a time, and the class that ends this voice; 0 for none.
+    /// A class, one voice of which sounds at a time, and the class that ends this voice; 0 for none.
     package var exclusiveClass: Int32 = 0
     package var endingClass: Int32 = 0
     /// In tenths of a decibel.

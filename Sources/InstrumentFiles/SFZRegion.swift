@@ -194,7 +194,7 @@ struct SFZRegion {
 
     // MARK: Region
 
-    /// The region, of a sample with so many frames.
+    /// The region, of a sample with that many frames.
     func region(count: Int) -> InstrumentRegion {
         var region = home
         region.rootPitch = Float(100 * center)

@@ -32,7 +32,7 @@ struct DatagramSocket: ~Copyable, Sendable {
     /// Sends a message. A message that gets lost is not sent again.
     func send(_ bytes: [UInt8]) { _ = unsafe Glibc.send(descriptor, bytes, bytes.count, 0) }
 
-    /// Returns a message that has come, or waits for one at most so many milliseconds.
+    /// Returns a message that has come, or waits for one at most that many milliseconds.
     func receive(within milliseconds: Int32) -> [UInt8]? {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard unsafe poll(&request, 1, milliseconds) == 1 else { return nil }

@@ -102,8 +102,8 @@ extension JACKClient {
         }
     }
 
-    /// Removes the descriptions of the ports, while the server can still tell us so: it would tell it while we close
-    /// and read no more, and with many ports it would wait for that for ever, and all programs with it.
+    /// Removes the descriptions of the ports while we still read the server's messages about it. If we left that to the
+    /// close, when we read no more, a server with many ports would wait for us forever, and all programs with it.
     func forgetPorts() {
         for own in ports { unsafe jack_remove_properties(client, jack_port_uuid(own.port)) }
     }

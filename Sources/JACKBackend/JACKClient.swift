@@ -126,8 +126,8 @@ internal import Synchronization
 
     /// Ends the connection; afterwards nothing is called any more. Once.
     ///
-    /// A server that stands still, or a closure that does not end, keeps a closing client waiting. After two seconds
-    /// the rest is left to a thread of its own, and ``leaving`` counts it.
+    /// A server that stands still, or a render loop that does not end, keeps a closing client waiting. After two
+    /// seconds the rest is left to a thread of its own, and ``leaving`` counts it.
     ///
     /// - Parameter whenClosed: Called at the end of that, whenever it comes.
     func close(_ whenClosed: @escaping @Sendable () -> Void = {}) {

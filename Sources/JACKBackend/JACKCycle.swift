@@ -34,7 +34,7 @@ internal import Synchronization
     let graphChanged = Atomic<Bool>(true)
     /// Ports of any program that went away since the household looked last.
     let departed = Lock(Set<UInt>())
-    /// Notices a closure that does not end.
+    /// Notices a render loop that does not end.
     let watch = CycleWatch()
     /// Gives back the priority that the guard has taken.
     let priorityGuard = PriorityGuard()
@@ -155,7 +155,7 @@ internal import Synchronization
         crender_permitted_begins()
         defer { crender_permitted_ends() }
         let policy = crender_thread_policy()
-        // The thread keeps its priority, and gets a guard against a closure that never ends.
+        // The thread keeps its priority, and gets a guard against a render loop that never ends.
         if policy.is_realtime && policy.priority > 0 {
             _ = RealtimeThread.raiseHelper(to: Int(policy.priority))
             ownPriority.store(Int(policy.priority), ordering: .relaxed)

@@ -91,7 +91,7 @@ enum SharedMemory {
     /// The memory that a server takes with its usual 4096 ports (measured: 105 MB), and with `-p 128`.
     static let usual = 105_000_000
 
-    /// Returns advice about so much memory, or an empty text: a server that finds too little ends with SIGBUS.
+    /// Returns advice if `bytes` of memory are too few, else an empty text: a server with too little ends with SIGBUS.
     static func advice(bytes: Int) -> String {
         bytes >= usual
             ? ""

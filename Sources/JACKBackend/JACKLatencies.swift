@@ -29,7 +29,7 @@ final class JACKLatencies: @unchecked Sendable {
         }
     }
 
-    /// Takes the ways through the closure. `true`: they have changed.
+    /// Takes the ways through the render loop. `true`: they have changed.
     func set(_ new: Ways) -> Bool {
         ways.withLock { ways in
             defer { ways = new }

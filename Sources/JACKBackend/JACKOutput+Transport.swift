@@ -2,7 +2,7 @@ internal import CJACK
 public import RenderCore
 internal import Synchronization
 
-// The session's position in its piece, for control code; the closure asks `context.transport`.
+// The session's position in its piece, for control code; the render loop asks `context.transport`.
 
 extension JACKOutput {
     /// Returns the transport as it is now.
@@ -38,7 +38,8 @@ extension JACKOutput {
     ///   - beatsPerBar: 1 to 1,000.
     ///   - ifNobodyDoes: `true` to leave it to a program that leads already.
     /// - Returns: `true` if this program leads now.
-    /// - Throws: ``JACKError/notRunning``, ``JACKError/notAnswering``, ``JACKError/unfitTempo(beatsPerMinute:beatsPerBar:)``.
+    /// - Throws: ``JACKError/notRunning``, ``JACKError/notAnswering``,
+    ///   ``JACKError/unfitTempo(beatsPerMinute:beatsPerBar:)``.
     @discardableResult
     public func leadTempo(
         _ beatsPerMinute: Double, beatsPerBar: Double = 4, ifNobodyDoes: Bool = false

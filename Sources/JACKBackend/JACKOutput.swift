@@ -23,9 +23,8 @@ public final class JACKOutput: RenderOutput {
     ///   - renderer: The renderer to drive.
     ///   - name: The name that other programs see; if it is taken, the server may append a number
     ///     (`OutputEvent.renamed(_:)`).
-    ///   - server: The name of the server; JACK's own choice if nothing is said (`JACK_DEFAULT_SERVER`, else
-    ///     "default").
-    ///   - inputs: The inputs for sound; by default those that the renderer's closure runs.
+    ///   - server: The name of the server; by default JACK's own choice (`JACK_DEFAULT_SERVER`, else "default").
+    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs.
     ///   - midiInputs: The inputs for events.
     ///   - midiOutputs: The outputs for events.
     ///   - connect: The ports to connect to at the start. `RENDERSTACK_JACK_CONNECT=no` or `=physical` in the

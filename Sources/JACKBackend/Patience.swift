@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import RenderCore
 
-/// Has another thread run a closure, and waits for it, but not for ever: a server that stands still keeps a caller
+/// Has another thread run a closure, and waits for it, but not forever: a server that stands still keeps a caller
 /// waiting, and the caller holds the gate of ``JACKLibrary``.
 ///
 /// - Parameters:

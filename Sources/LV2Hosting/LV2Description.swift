@@ -68,7 +68,7 @@ public struct LV2Description: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - path: The path of the folder, which ends with `.lv2`.
-    ///   - uri: The URI of one of its plug-ins; the first if nothing is said.
+    ///   - uri: The URI of one of its plug-ins; the first by default.
     /// - Throws: A sentence: it is no such folder, or has no such plug-in.
     public init(bundle path: String, uri: String? = nil) throws(LV2Error) {
         _ = unsafe try LV2Error.calling { unsafe clv2_load_bundle(path, $0) ? true : nil }

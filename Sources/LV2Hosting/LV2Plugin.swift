@@ -74,8 +74,8 @@ public final class LV2Plugin: Module {
     /// - Parameters:
     ///   - uri: The URI.
     ///   - copies: The most channels that a plug-in of one channel is copied for.
-    ///   - midiInput: The input through which it hears MIDI; one of its own if nothing is said.
-    ///   - midiOutput: The output through which it sends MIDI; one of its own if nothing is said.
+    ///   - midiInput: The input through which it hears MIDI; one of its own by default.
+    ///   - midiOutput: The output through which it sends MIDI; one of its own by default.
     /// - Throws: A sentence: no plug-in has the URI, it requires what RenderStack does not have, or its library cannot be
     ///   loaded.
     public convenience init(
@@ -98,7 +98,7 @@ public final class LV2Plugin: Module {
     ///
     /// - Parameters:
     ///   - path: The path of the folder.
-    ///   - uri: The URI of one of its plug-ins; the first if nothing is said.
+    ///   - uri: The URI of one of its plug-ins; the first by default.
     ///   - copies: The most channels that a plug-in of one channel is copied for.
     /// - Throws: A sentence.
     public convenience init(bundle path: String, uri: String? = nil, copies: Int = 2) throws(LV2Error) {
@@ -110,8 +110,8 @@ public final class LV2Plugin: Module {
     /// - Parameters:
     ///   - description: The description.
     ///   - copies: The most channels that a plug-in of one channel is copied for.
-    ///   - midiInput: The input through which it hears MIDI; one of its own if nothing is said.
-    ///   - midiOutput: The output through which it sends MIDI; one of its own if nothing is said.
+    ///   - midiInput: The input through which it hears MIDI; one of its own by default.
+    ///   - midiOutput: The output through which it sends MIDI; one of its own by default.
     /// - Throws: A sentence: it requires what RenderStack does not have, or its library cannot be loaded.
     public init(
         _ description: LV2Description, copies: Int = 2, midiInput: MIDIInput? = nil, midiOutput: MIDIOutput? = nil

@@ -33,7 +33,7 @@ public struct LV2Scan: Sendable {
     /// Creates a scan.
     ///
     /// - Parameters:
-    ///   - cache: The file that keeps the results; `nil` for none. In the user's folder for such files if nothing is said.
+    ///   - cache: The file that keeps the results; `nil` for none. In the user's folder for such files by default.
     ///   - timeLimit: The time that a plug-in has for its trial.
     ///   - bundles: Folders of plug-ins besides those that are installed.
     public init(
@@ -44,7 +44,7 @@ public struct LV2Scan: Sendable {
         self.bundles = bundles
     }
 
-    /// The file that keeps the results if nothing else is said: `renderstack/lv2-scan` in `XDG_CACHE_HOME` or `~/.cache`.
+    /// The file that keeps the results by default: `renderstack/lv2-scan` in `XDG_CACHE_HOME` or `~/.cache`.
     public static var usualCache: String? {
         func variable(_ name: String) -> String? {
             guard let value = unsafe getenv(name) else { return nil }
@@ -58,7 +58,7 @@ public struct LV2Scan: Sendable {
     /// Tries plug-ins that the cache does not know.
     ///
     /// - Parameters:
-    ///   - uris: The plug-ins; all of this machine if nothing is said.
+    ///   - uris: The plug-ins; all of this machine by default.
     ///   - progress: Is called before each plug-in that is tried, with the number of those that are done, and of all.
     /// - Returns: A result for each, in their order.
     /// - Throws: A sentence: a child process cannot be started, or one of the folders is none.

@@ -16,7 +16,7 @@ enum RealtimeKit {
     private static var name: String { "org.freedesktop.RealtimeKit1" }
     private static var path: String { "/org/freedesktop/RealtimeKit1" }
 
-    /// Has a thread raised, the calling one if nothing is said.
+    /// Has a thread raised, the calling one by default.
     ///
     /// rtkit wants a hard limit on how long a thread computes, as it ends a program that does not wait; the guard, which
     /// only takes the priority away, comes at the half of that.

@@ -161,7 +161,7 @@ private struct MIDIFileReader {
         throw fault("before byte \(position), in track \(track), a number does not end")
     }
 
-    /// Reads a number, and so many bytes.
+    /// Reads a number, and that many bytes.
     private mutating func data() throws(MIDIFileError) -> [UInt8] {
         let count = try variableNumber()
         guard count <= end - position else {

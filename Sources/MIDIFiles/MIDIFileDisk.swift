@@ -58,7 +58,7 @@ enum MIDIFileDisk {
             throw MIDIFileError(path: name ?? path, isWriting: isWriting, "its name has a zero byte in it")
         }
         var file: Int32
-        // Non-blocking: a pipe without a process at its other end would otherwise wait for ever.
+        // Non-blocking: a pipe without a process at its other end would otherwise wait forever.
         repeat {
             file = unsafe Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
         } while file < 0 && errno == EINTR

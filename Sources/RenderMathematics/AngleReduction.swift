@@ -18,7 +18,7 @@ extension RenderMath.Approximation {
 
     /// Returns the remainder of a finite angle, right to about 2⁻¹⁰⁷ and to 60 bits even where it is tiny.
     ///
-    /// Up to 2²¹ after Cody and Waite: π/2 in four parts, of which three have exact products with the multiple.
+    /// Up to 2²¹ after Cody and Waite: π/2 in four parts; three of them have exact products with the multiple.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     static func reduce(_ x: Double) -> Reduced {
         if x.magnitude > 0x1p21 { return reduceLarge(x) }

@@ -53,7 +53,7 @@ public struct Plugin: Sendable {
         }
     }
 
-    /// The URI, by which hosts know the plug-in for ever.
+    /// The URI, by which hosts know the plug-in forever.
     public let uri: String
     /// The name for people.
     public let name: String

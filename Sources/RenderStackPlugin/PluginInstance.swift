@@ -226,11 +226,11 @@ internal import SignalBlocks
         }
     }
 
-    /// Reads the host's events of the whole block, of so many frames.
+    /// Reads the host's events of the whole block, of that many frames.
     private func receive(_ frames: Int) {
         unsafe received.pointee.count = 0
         guard let sequence = unsafe places[ports.eventsIn] else { return }
-        // A host need not repeat what is as it was.
+        // A host need not repeat a value that has not changed.
         let before = unsafe supply.pointee.transport
         var position = guest_position()
         position.speed = before.isRolling ? 1 : 0

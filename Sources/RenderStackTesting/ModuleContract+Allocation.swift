@@ -28,7 +28,7 @@ extension ModuleContract {
         }
         guard let calls else {
             return [
-                "Whether \(subject.name) allocates on the render thread cannot be seen here: a sanitizer keeps the counter "
+                "The contract cannot see whether \(subject.name) allocates on the render thread: a sanitizer keeps the counter "
                     + "out, and the watchdog does not run. Run the tests under rtwatch, or leave `.allocation` out."
             ]
         }

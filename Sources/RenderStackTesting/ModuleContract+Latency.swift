@@ -21,8 +21,8 @@ extension ModuleContract {
         let answers = try [3_001, 3_707, 4_409].compactMap { try answer(subject, to: $0) }
         guard let first = answers.map(\.first).min(), let loudest = answers.map(\.loudest).max() else {
             return [
-                "Nothing of what goes into \(subject.name) comes out within \(subject.frames) frames, so its latency cannot "
-                    + "be shown."
+                "The input of \(subject.name) does not come out within \(subject.frames) frames, so the contract cannot find its "
+                    + "latency."
             ]
         }
         let declared = subject.latency

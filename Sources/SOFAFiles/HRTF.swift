@@ -98,7 +98,7 @@ public struct HRTF: Sendable {
 ///
 ///     Cannot read "me.sofa": it is not a SOFA file; give one that ends in .sofa and holds responses of a head.
 public struct HRTFError: Error, Hashable, CustomStringConvertible {
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     public let path: String
     /// The sentence.
     public let description: String

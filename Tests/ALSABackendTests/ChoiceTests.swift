@@ -10,7 +10,7 @@ extension ALSATests {
             try AudioOutput(Renderer(), name: "choice", midiInputs: [], midiOutputs: [], machine: machine)
         }
 
-        @Test("AudioOutput: JACK where a server runs, else a card that can be opened, else the clock; why is said")
+        @Test("AudioOutput chooses JACK if a server runs, else a card that it can open, else the clock, and says why")
         func choice() throws {
             let jack = try choose(.init(hasServer: { true }, card: { ("card0", "") }))
             #expect(jack.output is JACKOutput)

@@ -70,7 +70,7 @@ extension CycleTimes {
         }
     }
 
-    @Test("One time that is far off changes nothing; two are a gap, and so is what is said to be one")
+    @Test("One time that is far off changes nothing; two are a gap, and so is a gap that the card reports")
     func gap() {
         var times = CycleTimes(rate: 48_000, period: 48)
         var time: Int64 = 0

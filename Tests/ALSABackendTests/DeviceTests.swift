@@ -17,7 +17,7 @@ extension ALSATests {
             return root.path
         }
 
-        @Test("What a device can do is asked of it")
+        @Test("A device says its rates, channels and formats")
         func abilities() throws {
             let card = try Card("card19", formats: [.int16, .int32], rates: 44_100...96_000, channels: 2...8)
             let abilities = try ALSADevice.abilities(of: card.name)
@@ -35,7 +35,7 @@ extension ALSATests {
             #expect(DeviceOwner.hardware("default") == nil)
         }
 
-        @Test("Who has a busy device is read from the kernel's files")
+        @Test("The kernel's files say which program holds a busy device")
         func owner() throws {
             let root = try folder([
                 "asound/card1/id": "Box\n", "asound/card1/pcm0p/sub0/status": "state: RUNNING\nowner_pid   : 77\n",

@@ -98,7 +98,7 @@ extension ALSATests {
             #expect(converting?.card == "Box" && converting?.connection == .usb)
         }
 
-        @Test("Where only each card has a default, the machine has one too")
+        @Test("A machine whose cards each have a default has a default too")
         func defaults() {
             let devices = merged(
                 [Self.box],
@@ -131,7 +131,7 @@ extension ALSATests {
                 ])
         }
 
-        @Test("Cards that are none are said to be so")
+        @Test("The titles of simulated cards say what they are")
         func simulated() {
             let loop = CardAnswer(
                 number: 0, id: "Loopback", name: "Loopback", driver: "Loopback",

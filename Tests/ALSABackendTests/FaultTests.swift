@@ -7,7 +7,7 @@ import Testing
 
 extension ALSATests {
     @Suite struct FaultTests {
-        @Test("After an xrun the next frame is played, and the gap is told with its length")
+        @Test("After an xrun the output plays the next frame, and reports the gap with its length")
         func xrun() async throws {
             let card = try Card("card4")
             let player = try Player(card)

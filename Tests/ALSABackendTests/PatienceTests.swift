@@ -111,7 +111,7 @@ extension ALSATests {
             player.output.stop()
         }
 
-        @Test("What ALSA says of its configuration is passed on, and a program's own handler stays")
+        @Test("The output passes on ALSA's complaints about its configuration, and a program's own handler stays")
         func messages() throws {
             _ = try Card("card9")
             defer {

@@ -42,7 +42,7 @@ extension ALSATests {
             }
         }
 
-        @Test("What was asked for and what the card has: it is reported")
+        @Test("The configuration says what the card gave, and an event says how that differs from the request")
         func negotiation() async throws {
             let card = try Card("card1", formats: [.int16], rates: 44_100...44_100, channels: 4...8)
             let player = try Player(card)

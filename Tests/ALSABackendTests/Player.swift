@@ -82,7 +82,7 @@ func isConsecutive(_ numbers: [Int64]) -> Bool {
 }
 
 extension Generator {
-    /// A renderer's closure that plays nothing else.
+    /// A renderer's loop that plays nothing else.
     var play: @Sendable (inout RenderContext) -> Void {
         { context in
             context.run(self)

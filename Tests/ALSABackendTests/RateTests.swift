@@ -107,7 +107,7 @@ extension ALSATests {
                 } == 1)
         }
 
-        @Test("What comes in is converted too, in step with what goes out", arguments: [44_100.0, 96_000])
+        @Test("The output converts the input too, in step with the sound that it plays", arguments: [44_100.0, 96_000])
         func duplex(_ asked: Double) throws {
             let card = try Card("card14")
             let microphone = try Card("card14", isCapture: true)

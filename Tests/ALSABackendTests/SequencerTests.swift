@@ -334,7 +334,7 @@ extension ALSATests {
             keyboard.output.stop()
         }
 
-        @Test("MIDI: the client outlives the card, and connects as it was told")
+        @Test("MIDI: the client outlives the card, and connects as the program asked")
         func loss() async throws {
             let keyboard = try Keyboard("card17", connect: .ports(inputs: ["keystation", "pad"]))
             keyboard.sequencer.state.withLock { $0.ports = Self.ports }

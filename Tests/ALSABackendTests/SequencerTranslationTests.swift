@@ -133,7 +133,7 @@ extension ALSATests {
             #expect(known > 1000)
         }
 
-        @Test("MIDI: what is sent is for libasound what it would have made itself")
+        @Test("MIDI: libasound decodes our events to the ones that it would have made itself")
         func writing() {
             let peer = Peer()
             for message in allMessages {

@@ -36,7 +36,7 @@ extension ALSATests {
         }
 
         @Test(
-            "What comes in carries the time of its capture: what the card holds and adds, and what converters hold",
+            "An input carries the time of its capture: less the frames that the card and the converters hold",
             arguments: [nil, "card14", "card17"] as [String?], [48_000.0, 44_100])
         func capture(_ device: String?, _ asked: Double) throws {
             let name = device == "card14" ? "card14" : "card18"
@@ -76,7 +76,7 @@ extension ALSATests {
             #expect(abs(Double(time) - captured) < 1.1e9 / 48_000, "\((Double(time) - captured) * 48e-6) frames")
         }
 
-        @Test("Host times and gaps add up over any faults: what is heard then is what was said")
+        @Test("Host times and gaps add up over any faults, so the sound is heard at the time that they say")
         func gaps() async throws {
             let sequences = Length.sequences / 4
             for rate in [nil, 44_100.0] {

@@ -39,7 +39,7 @@ import Testing
         #expect(worst <= (format.encoding == .opus ? 1e-6 : 0), "\(bad)")
     }
 
-    @Test("what is no audio file says why, and what to do")
+    @Test("the error for a file without audio says why, and what to do")
     func noFiles() throws {
         let folder = try Folder()
         func make(_ name: String, _ bytes: [UInt8]) throws {

@@ -76,7 +76,7 @@ import Testing
         #expect(try read(path) == [[], []])
     }
 
-    @Test("what Opus and MP3 make of nothing is not a file that can be read, and says so")
+    @Test("Opus and MP3 files without a frame cannot be read, and the error says so")
     func nothingLossy() throws {
         for (format, reason) in [(AudioFileFormat.opus(), AudioFileError.Reason.damaged), (.mp3(), .empty)] {
             let folder = try Folder(), path = folder.file("a")
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(
-        "what a format cannot have is refused, and no file is made or emptied",
+        "the writer refuses settings that a format cannot have, and makes or empties no file",
         arguments: [
             (AudioFileFormat.wav(), 0.0, 2), (.wav(), -1, 2), (.wav(), .nan, 2), (.wav(), .infinity, 2),
             (.wav(), 44_100.5, 2), (.wav(), 0.5, 2), (.wav(), 1e9, 2), (.wav(), 48_000, 0), (.wav(), 48_000, -1),

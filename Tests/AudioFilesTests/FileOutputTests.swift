@@ -78,7 +78,7 @@ private final class Fading: Generator {
         #expect(abs(level(try read(path)[0], frequency: 441, sampleRate: 96_000) + 6.02) < 0.1)
     }
 
-    @Test("What cannot be a file is refused when it is made, and the renderer is left alone")
+    @Test("An output for a file that cannot be throws when it is made, and leaves the renderer alone")
     func refused() throws {
         let renderer = try tone()
         for (path, rate, channels) in [("/nowhere/a.wav", 48_000.0, 2), ("a.opus", 44_100, 2), ("a.flac", 48_000, 9)] {

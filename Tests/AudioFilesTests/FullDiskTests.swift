@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("A full disk is said in a sentence, by the time of the first second", arguments: formats)
+    @Test("An error says within the first second that the disk is full", arguments: formats)
     func devFull(format: AudioFileFormat) {
         let error = failure { () throws(AudioFileError) in
             var writer = try AudioFileWriter(path: "/dev/full", format: format, sampleRate: 48_000, channels: 2)

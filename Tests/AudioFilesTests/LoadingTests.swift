@@ -64,7 +64,7 @@ import Testing
         #expect(last?.notice?.contains("cut off") == true && last?.frame == Int64(block.frameCount))
     }
 
-    @Test("What cannot be loaded is said: missing, or a header that promises more than any memory")
+    @Test("Loading throws if the file is missing, or if its header promises more than any memory")
     func refused() async throws {
         let folder = try Folder(), path = folder.file("a.flac")
         await #expect(throws: AudioFileError.self) { _ = try await AudioBlock.load(path: path).frameCount }

@@ -27,7 +27,7 @@ import Testing
             .flac(.int24),
         ], [1, 2, 6])
     func soxReads(format: AudioFileFormat, channels: Int) throws {
-        // Floats in CAF are left out: sox makes them as loud as can be, whoever wrote them.
+        // Floats in CAF are left out: sox makes them as loud as possible, whichever program wrote them.
         let folder = try Folder(), path = folder.file("a." + (format.fileExtension ?? ""))
         let block = ramp(channels: channels, frames: 5_001)
         try write(block, to: path, format: format, sampleRate: 44_100, tags: [.title: "T"])

@@ -96,7 +96,7 @@ struct SampleRateConverterTests {
         }
     }
 
-    @Test("what the lower rate cannot carry is gone", arguments: rates.filter { $0.from > $0.to })
+    @Test("frequencies that the lower rate cannot carry are gone", arguments: rates.filter { $0.from > $0.to })
     private func stopBand(_ rates: Rates) {
         for part in [0.002, 0.02, 0.1, 0.3, 0.6, 0.95] {
             let frequency = rates.to / 2 + part * (rates.from - rates.to) / 2
@@ -253,7 +253,7 @@ struct SampleRateConverterTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("what cannot be is refused")
+    @Test("the converter refuses rates and channels that cannot be")
     func misuse() async {
         await #expect(processExitsWith: .failure) {
             var converter = SampleRateConverter(from: 44_100, to: 48_000, channels: 1)

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "What a clipped sine folds back below 20 kHz",
+        "A clipped sine folds back little below 20 kHz",
         arguments: [(1, -39.0), (2, -55), (4, -75), (8, -103), (16, -103)])
     func foldsBack(times: Int, most: Double) throws {
         for phase in [0, 0.3, 1.1] {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("What is not shaped passes within 0.1 dB up to 16 kHz, later by the latency", arguments: [2, 4, 8, 16])
+    @Test("A quiet sound passes within 0.1 dB up to 16 kHz, later by the latency", arguments: [2, 4, 8, 16])
     func linear(times: Int) throws {
         for shape in Distortion.Shape.allCases {
             let distortion = Distortion(shape, drive: 0, times: times)
@@ -219,7 +219,7 @@ import Testing
         #expect(distortion.shape == .none && distortion.ringAmount.value == 0 && distortion.holdRate.value == 14_000)
     }
 
-    @Test("What is much too loud, or not a number, does no harm", arguments: Distortion.Shape.allCases)
+    @Test("Sound that is much too loud, or not a number, does no harm", arguments: Distortion.Shape.allCases)
     func hostile(shape: Distortion.Shape) throws {
         for times in [1, 4] {
             let distortion = Distortion(shape, drive: 60, tone: 8_000, times: times)
@@ -233,7 +233,7 @@ import Testing
             #expect(renderer.faultCount > 0)
             #expect(output.allSatisfy { $0.isFinite })
             #expect(shape == .none || output.allSatisfy { abs($0) < 3 })
-            // Where the fold turns a thousand times between two samples, its mean is all but 0.
+            // A fold that turns a thousand times between two samples has a mean near 0.
             #expect(shape == .fold || output[12_000...].contains { abs($0) > 0.1 })
         }
     }

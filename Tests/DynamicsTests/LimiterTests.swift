@@ -77,7 +77,7 @@ import Testing
         #expect(TruePeak.decibels(output[1]) < -3.9)
     }
 
-    @Test("What stays 0.3 dB below the ceiling is the delayed input, bit for bit", arguments: Signal.allCases)
+    @Test("A sound 0.3 dB below the ceiling comes out delayed, bit for bit", arguments: Signal.allCases)
     func transparent(signal: Signal) throws {
         let limiter = Limiter(ceiling: -1)
         let loud = signal.samples(24_000)[0]
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test("The gain before it is in decibels, and the reduction is what it says")
+    @Test("The input gain is in decibels, and the meter shows the reduction that is heard")
     func gain() throws {
         let limiter = Limiter(ceiling: -2, gain: 12, isTruePeak: false)
         let input = [[Float](repeating: 0.9, count: 4_800)]
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test("Whatever goes in, it sounds again after a reset, and never too loud")
+    @Test("After any input the limiter sounds again, and never too loud")
     func hostile() throws {
         for value: Float in [.nan, .infinity, -.infinity, 3e38, .leastNonzeroMagnitude, 1_000] {
             for isTruePeak in [true, false] {

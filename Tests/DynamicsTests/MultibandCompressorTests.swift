@@ -124,7 +124,7 @@ struct MultibandCompressorTests {
         #expect(output.allSatisfy { abs($0) < 0.8 })
     }
 
-    @Test("The same bits in cycles of any length, while crossovers and bands move")
+    @Test("Cycles of any length give the same bits while crossovers and bands move")
     func cycles() throws {
         func run(_ cycles: [Int]) throws -> [[Float]] {
             let multiband = MultibandCompressor(crossovers: [200, 2_000], lookAhead: 0.001)

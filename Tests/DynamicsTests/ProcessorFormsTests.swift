@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("What a kernel computes while all rests, and what Swift computes while something moves, are the same bits")
+    @Test("The kernel, used while all parameters rest, and Swift, used while one moves, compute the same bits")
     func moving() throws {
         defer { _ = kernel_use_vectors(2) }
         let sound = [noise(12_000, seed: 8), noise(12_000, seed: 9)]

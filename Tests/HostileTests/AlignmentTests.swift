@@ -70,7 +70,7 @@ import Testing
         #expect(sound[0] == 1 && sound[64] == 1 && renderer.latency == 64)
     }
 
-    @Test("What is held back of a source that has ended is still heard")
+    @Test("A delayed source that has ended is heard to its end")
     func ending() throws {
         let mixer = Mixer(
             channels: 1, alignsLatencies: true, [MixerSource(Brief(frames: 10)), MixerSource(LateClick(200, at: 400))])

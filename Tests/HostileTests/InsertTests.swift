@@ -119,7 +119,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("An input that is not in the inner closure is told; an insert inside of itself is silent")
+    @Test("An event says that an input is not in the inner loop; an insert inside of itself is silent")
     func mistakes() async throws {
         let (input, other) = (AudioInput(channels: 1, name: "lost"), AudioInput(channels: 1))
         let inner = try Renderer(channels: 1) { context in
@@ -144,7 +144,7 @@ import Testing
         #expect(render(round, frames: 8)[0] == [Float](repeating: 0, count: 8) && round.faultCount > 0)
     }
 
-    @Test("Where the stack has no room it is silent, with a fault, and the inner clock stands")
+    @Test("An insert without room on the stack is silent, with a fault, and its inner clock stands")
     func full() throws {
         let input = AudioInput(channels: 1)
         let inner = try Renderer(channels: 1) { context in

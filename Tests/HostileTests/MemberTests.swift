@@ -26,7 +26,7 @@ import Testing
         return told.all.map(\.description)
     }
 
-    @Test("What a module makes of its members is what a closure makes of them, bit for bit", arguments: cycleLengths)
+    @Test("A module makes the same sound of its members as a closure, bit for bit", arguments: cycleLengths)
     func same(cycles: [Int]) throws {
         let (one, other) = (Noise(.white, seed: 7), Noise(.white, seed: 7))
         let pair = Pair(LowPass(cutoff: 700, resonance: 4), Delay(time: 0.01, feedback: 0.5))
@@ -98,7 +98,7 @@ import Testing
         #expect(told.all.map(\.module) == ["Poison"] && told.all.map(\.kind) == [.notFinite])
     }
 
-    @Test("Who resets a module resets its members, each once, however they are inside of one another")
+    @Test("A reset of a module resets its members, each once, however they are nested")
     func reset() throws {
         let scale = Scale(1), shared = Scale(1)
         let voice = CountingVoice(scale)
@@ -204,7 +204,7 @@ import Testing
     @Test("Modules inside of themselves and of one another: it ends, with a fault, on every way to ask them")
     func circles() async throws {
         let ended = await ends {
-            // So many that to go all ways through them would take for ever.
+            // So many that to go all ways through them would take forever.
             let many = (0..<12).map { _ in Circle() }
             for circle in many { circle.member = ModuleList(chaining: many) }
             let list = ModuleList(chaining: many)

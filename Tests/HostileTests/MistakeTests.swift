@@ -295,7 +295,7 @@ import Testing
         subscription.cancel()
     }
 
-    @Test("A closure without an output, and a module that runs twice, are told")
+    @Test("A notice names a loop without an output, and a module that runs twice")
     func notices() async throws {
         let tone = Oscillator()
         let renderer = Renderer()

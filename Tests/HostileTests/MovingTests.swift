@@ -49,7 +49,7 @@ import Testing
         for told in told { told.cancel() }
     }
 
-    @Test("A strip in the mixer of a renderer that does not let go of it is a fault all the same")
+    @Test("A strip that moves from a renderer that does not release it is a fault all the same")
     func held() async throws {
         let a = Mixer(), b = Mixer()
         let tone = Oscillator(level: 0.1)

@@ -105,7 +105,7 @@ private func counting() throws -> Renderer {
         #expect(renderer.renderOffline(frames: 1).array(0) == [Float(heard.count * 64 + 1)])
     }
 
-    @Test("a closure that does not end: said with the module, stop() returns, start() throws until it has ended")
+    @Test("a notice names the module of a closure that does not end; stop() returns, start() throws until it ends")
     func endless() async throws {
         let isReleased = Atomic<Bool>(false)
         let stuck = ClosureModule(.edits, name: "Stuck") { context in
@@ -214,7 +214,7 @@ private func counting() throws -> Renderer {
         #expect(frame == [Float(now + 1)])
     }
 
-    @Test("a server's calls: rendered from start to stop, silence before and after, whoever stops it and when")
+    @Test("a server's calls are rendered from start to stop, and silent before and after, from any thread")
     func served() async throws {
         let renderer = try counting()
         let output = ServedOutput(renderer)

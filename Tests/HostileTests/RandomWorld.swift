@@ -99,7 +99,7 @@ final class World: Sendable {
     /// Cancels the events that a late completion has scheduled after the end.
     deinit { for event in scheduled.now { event.cancel() } }
 
-    /// Ends everything that runs and lets go of everything that was made.
+    /// Ends everything that runs, and releases everything that was made.
     func end() async {
         for output in outputs.withLock({ all in
             defer { all = [] }

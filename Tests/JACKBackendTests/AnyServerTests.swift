@@ -17,7 +17,7 @@ extension JACKTests {
             server = isGiven ? nil : try DummyServer(period: 256)
         }
 
-        @Test("Ports are there under their names, and a name that is taken gets another one, which is told")
+        @Test("Ports have their names, and a client whose name is taken gets another, which an event says")
         func names() async throws {
             let voice = AudioInput(channels: 1, name: "voice")
             let renderer = try Renderer { context in
@@ -74,7 +74,7 @@ extension JACKTests {
             #expect(renderer.faultCount == 0)
         }
 
-        @Test("What one client sends, sound and notes, another gets")
+        @Test("One client gets the sound and the notes that another sends")
         func connected() async throws {
             let (counter, voice) = (FrameCounter(), AudioInput(channels: 1))
             let (out, keys) = (MIDIOutput(), MIDIInput())

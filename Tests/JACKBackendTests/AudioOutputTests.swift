@@ -5,7 +5,9 @@ import Testing
 
 extension JACKTests {
     @Suite struct AudioOutputTests {
-        @Test("JACK when a server runs, else the clock; the environment overrides, and what was chosen is said")
+        @Test(
+            "The output chooses JACK when a server runs, else the clock; the environment overrides; an event says which"
+        )
         func choice() async throws {
             let renderer = Renderer()
             func choose(_ wanted: String?) throws -> AudioOutput {

@@ -41,7 +41,7 @@ extension JACKTests {
             #expect(starts(asked: true, forbidden: false))
         }
 
-        @Test("Where real-time priority is refused that is said, and it plays on")
+        @Test("A program without real-time priority says so, and plays on")
         func refusedPriority() throws {
             // A server that has it, as far as the machine gives it, and a program that may not have it.
             let server = try DummyServer(isRealTime: true)
@@ -67,7 +67,7 @@ extension JACKTests {
             #expect(result.text.contains(/[1-9][0-9]+ cycles/), "\(result.text)")
         }
 
-        @Test("A server that stands still lets no thread wait for ever")
+        @Test("A server that stands still lets no thread wait forever")
         func standingStill() async throws {
             let server = try DummyServer()
             let renderer = Renderer(channels: 1)
@@ -119,7 +119,7 @@ extension JACKTests {
             let bus = Atomic<UInt>(0)
         }
 
-        @Test("What comes in is pushed where JACK has it, an edit copies it, and the output is JACK's own memory")
+        @Test("An input pushes JACK's own memory, an edit copies it, and the output writes into JACK's memory")
         func copies() async throws {
             let server = try DummyServer()
             let voice = AudioInput(channels: 1)

@@ -3,7 +3,7 @@ import Testing
 @testable import JACKBackend
 
 @Suite struct JACKErrorTests {
-    @Test("Too little shared memory is said, with what to do; enough is not mentioned")
+    @Test("The error says so if shared memory is too small, with what to do; it does not mention enough memory")
     func sharedMemory() {
         #expect(SharedMemory.advice(bytes: 64_000_000).contains("has 64 MB free and a server takes 105"))
         #expect(SharedMemory.advice(bytes: 64_000_000).contains("-p 128"))

@@ -75,7 +75,7 @@ extension JACKTests {
             #expect(try await connects(.physical, "c:out_1\nc:out_2\n"))
         }
 
-        @Test("A name that is taken gets a number, and that is told")
+        @Test("A client whose name is taken gets a number, and an event says so")
         func rename() async throws {
             let server = try DummyServer()
             let outputs = (0..<3).map { _ in JACKOutput(Renderer(), name: "same", server: server.name) }
@@ -141,7 +141,7 @@ extension JACKTests {
             output.stop()
         }
 
-        @Test("A cycle of another length is told, and rendered")
+        @Test("The output reports a cycle of another length, and renders it")
         func bufferSize() async throws {
             let server = try DummyServer(period: 256)
             let renderer = Renderer()
@@ -159,7 +159,7 @@ extension JACKTests {
             #expect(renderer.faultCount == 0)
         }
 
-        @Test("A cycle that takes too long is told as an interruption, with its time, and counted")
+        @Test("The output counts a cycle that takes too long, and reports the interruption with its time")
         func xrun() async throws {
             let server = try DummyServer(period: 256)
             let blocks = Atomic<Bool>(false)
@@ -185,7 +185,7 @@ extension JACKTests {
             output.stop()
         }
 
-        @Test("A server without real-time priority is told once, and it goes on")
+        @Test("The output reports a server without real-time priority once, and plays on")
         func priority() async throws {
             let server = try DummyServer()
             let output = JACKOutput(Renderer(), server: server.name)
@@ -220,7 +220,7 @@ extension JACKTests {
             #expect(renderer.faultCount == 0)
         }
 
-        @Test("What one client sends in freewheel another gets in the same cycle, frame by frame")
+        @Test("In freewheel a client gets another client's sound in the same cycle, frame by frame")
         func duplex() async throws {
             let server = try DummyServer(period: 256)
             let counter = FrameCounter(channels: 2)

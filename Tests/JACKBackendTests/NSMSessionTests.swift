@@ -107,7 +107,7 @@ final class SessionManager {
         var all: [String] { calls.withLock { $0 } }
     }
 
-    @Test("What is no message of ours, or cut short, is left alone")
+    @Test("A session ignores messages that are not its own, or cut short")
     func nonsense() async throws {
         let manager = try SessionManager()
         let box = Calls()

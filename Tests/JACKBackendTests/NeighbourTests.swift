@@ -60,7 +60,7 @@ extension JACKTests {
             output.stop()
         }
 
-        @Test("An output of many channels leaves the server as it was, again and again")
+        @Test("An output of many channels leaves the server unchanged, again and again")
         func manyPorts() async throws {
             let server = try DummyServer(period: 256)
             let renderer = try Renderer(
@@ -75,7 +75,7 @@ extension JACKTests {
             #expect(try !server.run("jack_lsp").contains("many"))
         }
 
-        @Test("A server that comes back at another rate and with other cycles: both are told, and rendered")
+        @Test("The output reports a server that comes back with another rate and other cycles, and renders both")
         func otherRate() async throws {
             let server = try DummyServer(period: 256, rate: 48_000)
             let renderer = Renderer()
@@ -164,7 +164,7 @@ extension JACKTests {
             #expect(try await other.value == false)
         }
 
-        @Test("Events beyond what a cycle can take are counted, and that is told")
+        @Test("The output counts the events that a cycle has no room for, and reports them")
         func lostEvents() async throws {
             let server = try DummyServer(period: 256)
             let synth = MIDIOutput(name: "synth")

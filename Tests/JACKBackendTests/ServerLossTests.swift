@@ -91,7 +91,7 @@ extension JACKTests {
                 for (index, output) in outputs.enumerated() {
                     #expect(
                         await becomesTrue { output.state == .running && renderers[index].sampleTime > times[index] })
-                    /// Each loss with its return, in the order in which they were told.
+                    /// Each loss with its return, in the order in which the output reported them.
                     func told() -> (losses: [String], areInPairs: Bool) {
                         let told = events[index].all.filter { if case .lost = $0 { true } else { $0 == .regained } }
                         let losses = told.compactMap { if case .lost(let why) = $0 { why } else { nil } }

@@ -320,7 +320,7 @@ extension JACKTests {
             #expect(isDescribed, "\(text)")
         }
 
-        @Test("An independent client finds the pitch and level that we send, and we what it sends")
+        @Test("An independent client finds our pitch and level, and we find its own")
         func pitch() async throws {
             let server = try DummyServer(period: 512)
             let tone = Oscillator(frequency: 997, level: 0.25)

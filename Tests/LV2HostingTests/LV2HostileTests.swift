@@ -131,7 +131,7 @@ import Testing
         for frame in 4_096..<8_192 { #expect(sound[frame] == Float(frame + 129 - 3_000), "\(frame)") }
     }
 
-    @Test("what a state asks of a worker is there in an offline run, each time")
+    @Test("a worker has done a state's work in an offline run, each time")
     func fetched() throws {
         for _ in 0..<20 {
             let fetches = try TestBundle.plugin("fetches", copies: 1)

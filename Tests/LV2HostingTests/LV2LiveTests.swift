@@ -74,7 +74,7 @@ private final class Live: Sendable {
         live.end()
     }
 
-    @Test("what a plug-in makes that is not finite has it reset while it plays")
+    @Test("the renderer resets a plug-in that makes an infinite sample while it plays")
     func reset() throws {
         let gain = try TestBundle.plugin("gain")
         let peak = try TestBundle.plugin("peak")

@@ -143,7 +143,7 @@ import Testing
     /// Of five loops that ring out the oldest ends soon, and in a fade: a step of it would be a click.
     @Test(arguments: [64, 100, 512]) func theFifthLoopThatRingsOutEndsInAFade(cycle: Int) throws {
         let renderer = Renderer()
-        // An effect that rings for ever.
+        // An effect that rings forever.
         let effect = ClosureModule(.edits, name: "ringing") { context in
             var top = context.top
             var samples = top[0]

@@ -27,7 +27,7 @@ import Testing
         #expect(file.duration == 2 && file.messages.count == 11)
     }
 
-    @Test("What is written is read again: all contents, both types, film frames")
+    @Test("A reader gets what the writer wrote: all contents, both types, film frames")
     func roundTrip() throws {
         var one = MIDIFile.Track(name: "Ünö")
         for step in 0..<200 {

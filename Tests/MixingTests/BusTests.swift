@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct BusTests {
-    @Test("The sum of what was sent, each at its level; who sends is heard as it was", arguments: cycleLengths)
+    @Test(
+        "A bus adds what each sender sends at its level, and leaves the senders' own sound alone",
+        arguments: cycleLengths)
     func sum(cycles: [Int]) throws {
         func samples(_ cycles: [Int]) throws -> ([[Float]], Int) {
             let bus = Bus(channels: 2)
@@ -56,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "What is sent after the bus was run is heard if it is run again, and never in the next slice",
+        "A send after the bus is heard if the bus runs again, and never in the next slice",
         arguments: cycleLengths)
     func late(cycles: [Int]) throws {
         let bus = Bus(channels: 1)

@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(
-        "Who joins fades in, who leaves fades out and is let go of, who was there from the start does not fade")
+        "A source that joins fades in, one that leaves fades out and is released, one from the start does not fade")
     func comeAndGo() async throws {
         let first = MixerSource(Constant(1))
         let mixer = Mixer(channels: 1, [first])
@@ -163,7 +163,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("Who comes back while it fades out turns round where it is") func turnsRound() throws {
+    @Test("A source that comes back while it fades out turns round where it is") func turnsRound() throws {
         let source = MixerSource(Constant(1))
         let mixer = Mixer(channels: 1, [source])
         let renderer = try renderer(mixer, channels: 1)
@@ -242,7 +242,7 @@ import Testing
         #expect(renderer.modules.count == 6 && renderer.faultCount == 0)
     }
 
-    @Test("Who is not active is passed over, and its fades are over when it is again") func inactive() throws {
+    @Test("A mixer skips an inactive source, and its fades are over when it is active again") func inactive() throws {
         let source = Switched()
         let mixer = Mixer(channels: 1)
         let renderer = try renderer(mixer, channels: 1)
@@ -309,7 +309,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("Who leaves while nothing is rendered is let go of too") func stopped() async throws {
+    @Test("A mixer releases a source that leaves while no cycle runs, too") func stopped() async throws {
         let mixer = Mixer(channels: 1)
         let renderer = try renderer(mixer, channels: 1)
         weak var gone: Constant?
@@ -324,7 +324,8 @@ import Testing
         #expect(render(renderer, frames: 10)[0].allSatisfy { $0 == 0 })
     }
 
-    @Test("Thousands of changes while it renders: no fault, and all are let go of") func churn() async throws {
+    @Test("Thousands of changes while it renders make no fault, and all sources are released") func churn() async throws
+    {
         let alive = Alive()
         final class Counted: Generator {
             let alive: Alive

@@ -55,7 +55,7 @@ private func renderer(_ module: some Generator, rate: Double = 48_000, channels:
 @Suite("RateConverter")
 struct RateConverterTests {
     @Test(
-        "What was 44.1 kHz is the same sound at 48 kHz, as late as it says",
+        "A renderer at 44.1 kHz is the same sound at 48 kHz, as late as its latency says",
         arguments: [44_100.0, 96_000, 8_000])
     func sound(innerRate: Double) throws {
         let converter = RateConverter(try renderer(ClockSine(2_000)), sampleRate: innerRate)
@@ -136,7 +136,7 @@ struct RateConverterTests {
         #expect(narrow.faultCount == 0)
     }
 
-    @Test("What is scheduled inside happens on that sample of the inner clock")
+    @Test("A change that is scheduled for the inner renderer happens on that sample of the inner clock")
     func scheduledBySample() throws {
         let level = Level()
         let inner = try renderer(level)
@@ -169,7 +169,7 @@ struct RateConverterTests {
         #expect(count >= 20)
     }
 
-    @Test("The inner renderer can be exchanged while it runs; the old one is let go of")
+    @Test("The inner renderer can be exchanged while it runs, and the old one is released")
     func exchange() async throws {
         weak var old: Renderer?
         let converter: RateConverter

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "Across renderers inside of each other, whoever asks first, however they cut their slices",
+        "Nested renderers get the same samples, whichever asks first, however they cut their slices",
         arguments: cycleLengths, [5, 64, 512])
     func inside(cycles: [Int], frames: Int) throws {
         for innerFirst in [false, true] {

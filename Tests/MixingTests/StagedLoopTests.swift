@@ -125,7 +125,7 @@ import Tones
     }
 
     @Test(
-        "What a staged loop and the one before it hold is freed when it has been heard, and when its renderer is gone")
+        "A staged loop and the one before it are freed when it has been heard, and when its renderer is gone")
     func freed() async throws {
         final class Token: Sendable {}
         weak var before: Token?

@@ -79,7 +79,7 @@ extension ContractTests {
         Case("as it comes") { AutoPan() }, Case("saw, by beats") { AutoPan(.saw, beats: 0.1, position: -0.2) },
     ]
 
-    @Test("The same bits come out whatever the cycles, with parameters and tempo on their way", arguments: cases)
+    @Test("Cycles of any length give the same bits while parameters and the tempo move", arguments: cases)
     func cycles(_ subject: Case) throws {
         let input = [noise(12_000), noise(12_000, seed: 3)]
         let reference = try subject.output(input, [512])

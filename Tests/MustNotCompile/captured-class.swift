@@ -1,4 +1,4 @@
-// A render closure that captures an object that any thread may change.
+// A render loop that captures an object that any thread may change.
 import RenderStack
 
 final class Settings { var level: Float = 1 }  // expected-note {{class 'Settings' does not conform to the 'Sendable' protocol}}

@@ -1,4 +1,4 @@
-// A render closure that captures a variable: it would be shared between threads.
+// A render loop that captures a variable: it would be shared between threads.
 import RenderStack
 
 func make() throws -> Renderer {

@@ -70,7 +70,7 @@ private struct NaivePlayer {
 }
 
 @Suite struct BufferPlayerModelTests {
-    @Test("Whatever is scheduled, the samples are those of a player without cycles", arguments: 1...40)
+    @Test("Any schedule gives the samples of a player without cycles", arguments: 1...40)
     func random(seed: Int) throws {
         var random = Numbers(seed: UInt64(seed))
         let player = BufferPlayer(channels: 1)

@@ -117,7 +117,7 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         #expect(heard == values(3, 10) + silence(30), "the second sound was dropped")
     }
 
-    @Test("What is cut off fades out along a straight line while the next begins on its frame")
+    @Test("A sound that is cut off fades out along a straight line while the next begins on its frame")
     func microfade() throws {
         let ones = Sound(AudioBlock([[Float](repeating: 1, count: 1000)]), sampleRate: 48_000)
         let twos = Sound(AudioBlock([[Float](repeating: 2, count: 300)]), sampleRate: 48_000)
@@ -170,7 +170,7 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         #expect(render(other, frames: 20)[0] == zip(values(1, 20), values(1.25, 20)).map { $0 + $1 })
     }
 
-    @Test("What was scheduled before the rate was known is converted when it is")
+    @Test("The player converts a sound that was scheduled before the rate was known")
     func lateRate() throws {
         let player = BufferPlayer(channels: 1)
         let ticket = player.schedule(sound(1, 441, sampleRate: 44_100))
@@ -291,7 +291,7 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         #expect(await ticket?.wait() == .cut)
     }
 
-    @Test("What is over is let go of, also while nothing else is scheduled")
+    @Test("The player releases a sound that has ended, also if no other follows")
     func memory() async throws {
         let player = BufferPlayer(channels: 1)
         let renderer = try playing(player)

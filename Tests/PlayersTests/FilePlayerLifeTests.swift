@@ -119,7 +119,7 @@ import Testing
 
     // MARK: Life
 
-    @Test("A player can be removed, replaced and let go of while it plays")
+    @Test("A player can be removed, replaced and released while it plays")
     func swapping() async throws {
         let list = ModuleList(mixing: 2)
         let renderer = try Renderer { context in

@@ -24,7 +24,7 @@ import Testing
         #expect(rest[left...].allSatisfy { $0 == 0 })
     }
 
-    @Test("Loops are told with their number, together where they are shorter than a cycle")
+    @Test("The player reports loops with their number, several in one event if they are shorter than a cycle")
     func loopCount() async throws {
         let player = try FilePlayer(memoryFile([ramp(10)]))
         let events = player.events
@@ -147,7 +147,7 @@ import Testing
 
     // MARK: Events
 
-    @Test("Began, paused, resumed, stopped and ended are told in order")
+    @Test("The player reports began, paused, resumed, stopped and ended in order")
     func events() async throws {
         let player = try FilePlayer(memoryFile([ramp(1_000)]))
         let stream = player.events
@@ -177,7 +177,7 @@ import Testing
         await player.waitUntilStopped()
     }
 
-    @Test("Who waits for the end gets it, live")
+    @Test("A task that waits for the end of a player resumes, live")
     func waiting() async throws {
         let player = try FilePlayer(memoryFile([ramp(4_800)]))
         let renderer = try solo(player)

@@ -60,7 +60,8 @@ import Testing
         let path = try folder.write(Array(samples[..<2]), "stereo.wav")
         _ = try await play(isSoak ? 64 : 8, path, "\(folder.path)/take.wav", seconds: isSoak ? 60 : 2)
         guard isSoak else { return }
-        // Eight channels each, so that fewer are too many. Two measurements find the limit, the third one is half above it.
+        // Eight channels each, so that fewer are too many. Two measurements find the limit, the third one is half above
+        // it.
         let wide = try folder.write(samples, "wide.wav")
         for _ in 0..<2 { _ = try await play(24, wide, "\(folder.path)/take.wav", seconds: 20) }
         let limit = try #require(FilePlayer.stretchedPlayerLimit)
@@ -98,7 +99,7 @@ import Testing
             "\(count) stretched players for \(Double(renderer.sampleTime) / 48_000) s: \(missing) frames missing, "
                 + "\(recorder.gapCount) of the take, \(usedSeconds() - start) s of processor time, limit \(limit ?? 0)")
         #expect(players.allSatisfy { $0.currentFrame > 0 || $0.underrunCount > 0 })
-        // What a busy machine does in time is only asked by the soak, and only of players that fit.
+        // Only the soak expects players to be in time on a busy machine, and only as many as fit.
         if ProcessInfo.processInfo.environment["RENDERSTACK_SOAK"] != nil, let limit, count <= limit {
             #expect(missing == 0 && recorder.gapCount == 0)
         }

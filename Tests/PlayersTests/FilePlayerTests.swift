@@ -21,7 +21,7 @@ func solo(_ player: FilePlayer, rate: Double = 48_000, channels: Int = 1) throws
 @Suite struct FilePlayerTests {
     // MARK: Files
 
-    @Test("What cannot be played is an error with a path; what can says what it is")
+    @Test("A player names the path of a file that it cannot play, and describes one that it can")
     func opening() throws {
         let folder = try TemporaryFolder()
         #expect(throws: AudioFileError.self) { _ = try FilePlayer(path: "\(folder.path)/missing.wav") }

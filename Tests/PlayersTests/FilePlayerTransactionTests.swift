@@ -69,7 +69,7 @@ private func thrownOut(_ renderer: Renderer, _ body: () -> Void) {
         #expect(renderer.renderOffline(frames: 2_100).array(0) == ramp(1_000) + ramp(1_000) + ramp(100))
     }
 
-    @Test("A transaction with a time is heard at its time, whatever is said in the meantime")
+    @Test("A transaction with a time is heard at its time, whatever other commands come in the meantime")
     func scheduledCommandBehindAnother() throws {
         let player = try FilePlayer(memoryFile([ramp(400_000)]))
         let isActive = Flag()
@@ -122,7 +122,7 @@ private func thrownOut(_ renderer: Renderer, _ body: () -> Void) {
     }
 
     @Test(
-        "The same in a transaction with a time, offline, at another rate, and round the loop",
+        "A transaction with a time does the same offline, at another rate, and round the loop",
         arguments: [48_000.0, 44_100])
     func regionAtTime(rate: Double) throws {
         let samples = (0..<200_000).map { Float(RenderMath.sin(Double($0) * 0.02)) * 0.5 }

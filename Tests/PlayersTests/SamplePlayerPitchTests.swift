@@ -141,7 +141,7 @@ private func heard(
         }
     }
 
-    @Test("What is no number in a sound does not reach another, nor the output", arguments: [0.7, 1.9, 11])
+    @Test("A sample that is not a number reaches neither another sound nor the output", arguments: [0.7, 1.9, 11])
     func nan(pitch: Double) throws {
         let player = SamplePlayer(voices: 1, channels: 1)
         let renderer = try playing(player)
@@ -158,7 +158,7 @@ private func heard(
         #expect(Array(result[8_000...]) == alone)
     }
 
-    @Test("What is repeated at another pitch has the same bits in every round")
+    @Test("A sound that repeats at another pitch has the same bits in every round")
     func rounds() throws {
         let player = SamplePlayer(voices: 4, channels: 2)
         let renderer = try playing(player)

@@ -171,7 +171,8 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         #expect(try heard(cycles) == heard([10_000]))
     }
 
-    @Test("Whatever is played and stopped, it is the sum of its voices", arguments: 1...extent(20, inDebug: 6))
+    @Test(
+        "The player's output is the sum of its voices, whichever start and stop", arguments: 1...extent(20, inDebug: 6))
     func model(seed: Int) throws {
         struct Naive {
             var samples: [Float]
@@ -307,7 +308,7 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         #expect(heard == expected)
     }
 
-    @Test("What is started in a transaction starts on one frame; a transaction that throws loads and starts nothing")
+    @Test("Sounds of one transaction start on one frame; a transaction that throws loads and starts nothing")
     func transactions() throws {
         struct Refused: Error {}
         let player = SamplePlayer(channels: 1)

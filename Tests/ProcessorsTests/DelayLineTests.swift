@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("What cannot be is held to what can") func misuse() {
+    @Test("A line clamps impossible delays, channels and frames") func misuse() {
         var line = DelayLine(channels: 0, frames: -3)
         #expect(line.channelCount == 1 && line.limit == 1)
         line.write(1, channel: 0, frame: 0)

@@ -180,7 +180,7 @@ import Testing
             let isWhole = time == 0 || time == 0.01
             #expect(output.allSatisfy { abs($0) <= (isWhole ? 12 : 30) })
         }
-        // A short sound goes round for ever, as loud as it was.
+        // A short sound goes round forever, as loud as it was.
         if feedback == 1 {
             let delay = Delay(time: 0.01, feedback: 1, cutoff: 24_000, mix: 1)
             let output = try play([noise(480)], through: delay, frames: 48_000)[0]

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("Whatever changes when: the bits of a filter that asks for everything", arguments: 1...6)
+    @Test("However its parameters move, the filter has the bits of one that asks for every value", arguments: 1...6)
     func random(seed: UInt64) throws {
         var state = seed
         func next(_ count: Int) -> Int {

@@ -75,7 +75,7 @@ import Testing
         #expect(found?.isEmpty ?? true, "\(found as Any)")
     }
 
-    @Test func whatIsThrownAndReturnedPasses() throws {
+    @Test func errorsAndResultsPassThrough() throws {
         struct Failure: Error {}
         #expect(RealtimeWatch.watched("test", period: .milliseconds(1)) { 7 } == 7)
         #expect(RealtimeWatch.permitted { 8 } == 8)

@@ -195,7 +195,7 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
     }
 
     @Test(
-        "under a memory limit the audio's memory is locked first, what is missing is told, and later allocations succeed",
+        "under a limit it locks the audio's memory first, reports the missing bytes, and later allocations succeed",
         .notSanitized(!isSanitized), .needs(.anotherUser))
     func lockMemoryLimited() async {
         await #expect(processExitsWith: .success) {

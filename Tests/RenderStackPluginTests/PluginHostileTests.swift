@@ -68,7 +68,7 @@ private let retrieveText: Retrieve = { handle, key, size, type, _ in
         #expect(out[4_500] == 0.5 && out[4_998] == 0.5 && out[4_999] == 0.75)
     }
 
-    @Test("the state is a text that the host keeps, and what it does not know changes nothing")
+    @Test("the host keeps the state as a text, and lines that the plug-in does not know change nothing")
     func state() throws {
         let host = try Host(keeper)
         let out = memory([Float](repeating: 0, count: 64))

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("the latency is told, and the bypass fades to the input, as late")
+    @Test("the plug-in reports its latency, and the bypass fades to the input with the same latency")
     func latency() throws {
         let frames = 8_192
         let host = try Host(echo)

@@ -69,11 +69,11 @@ import Testing
 
     @Test func theWatchdogCountsWhereItRuns() {
         let violations = ModuleContract { Halving() }.violations(.watchdog)
-        if RealtimeWatch.isPresent { #expect(violations == []) } else { expect(violations, "cannot be seen here") }
+        if RealtimeWatch.isPresent { #expect(violations == []) } else { expect(violations, "cannot see whether") }
     }
 
     @Test func anAllocationThatNothingCountsIsASentence() {
-        expect(ModuleContract { Halving() }.violations(.none), "cannot be seen here")
+        expect(ModuleContract { Halving() }.violations(.none), "cannot see whether")
     }
 
     @Test func latency() {
@@ -96,7 +96,7 @@ import Testing
             }
         }
         expect(
-            contract.leavingOut(.silence, because: "it is a constant").judged(), "its latency cannot be shown")
+            contract.leavingOut(.silence, because: "it is a constant").judged(), "cannot find its latency")
     }
 
     @Test(arguments: [false, true]) func zipper(isAtEnd: Bool) {
@@ -121,7 +121,7 @@ import Testing
         expect(without.judged(), "has no parameter \"depht\"")
     }
 
-    @Test func whatCannotBeJudgedIsSaid() {
+    @Test func aSentenceNamesEachPartThatItCannotJudge() {
         expect(ModuleContract { Gain(0) }.judged(), "is silent, so nothing can be judged")
         expect(ModuleContract { Random() }.judged(), "so nothing can be compared")
         expect(

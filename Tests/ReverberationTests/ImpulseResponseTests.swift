@@ -82,7 +82,7 @@ import Testing
         #expect(abs(trimmed.arrival - 48) <= 5 && trimmed.frameCount < 10_000)
     }
 
-    @Test func whatCannotBeMeasuredGivesASentence() throws {
+    @Test func eachMissingMeasurementGivesASentence() throws {
         #expect(throws: ImpulseResponseError.self) { try ResponseSweep(sampleRate: .nan) }
         #expect(throws: ImpulseResponseError.self) { try ResponseSweep(duration: .infinity, sampleRate: rate) }
         #expect(throws: ImpulseResponseError.self) { try ResponseSweep(range: 0...10, sampleRate: rate) }

@@ -82,7 +82,7 @@ import Testing
         #expect(two.array(0) == [1, 2] && two.array(1) == [3, 4])
     }
 
-    @Test("Silence, in whole and in part, is heard and said")
+    @Test("A block knows whether it is silent, in whole and in part")
     func silence() {
         var block = ramp(channels: 2, frames: 5)
         block.silence(from: 1, frames: 3)

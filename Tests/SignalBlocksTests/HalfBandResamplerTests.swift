@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("What would fold back is 120 dB down", arguments: [2, 4, 8, 16]) func aliases(times: Int) {
+    @Test("Tones that would fold back are 120 dB down", arguments: [2, 4, 8, 16]) func aliases(times: Int) {
         for frequency in [0.53, 0.61, 0.9, 1.2, 1.43, 2.6, 3.5, 7.7] where frequency < Double(times) / 2 {
             let place = (frequency - frequency.rounded()).magnitude
             let count = 1_000 * times

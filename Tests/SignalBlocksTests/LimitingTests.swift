@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("The box smoother adds up the last numbers, exactly and for ever", arguments: [1, 2, 240, 1_000])
+    @Test("The box smoother adds up the last numbers, exactly and forever", arguments: [1, 2, 240, 1_000])
     func box(count: Int) {
         var random = SplitMix(state: 4)
         var box = BoxSmoother(count: count, rest: 5)
@@ -120,7 +120,7 @@ import Testing
         #expect((0..<5_000).allSatisfy { reference.peaks[$0 + TruePeakFinder.delay] >= abs(samples[$0]) })
     }
 
-    @Test("What is not a number is no peak") func notANumber() {
+    @Test("A sample that is not a number is no peak") func notANumber() {
         var samples = [Float](repeating: 0.5, count: 1_000)
         samples[400] = .nan
         #expect(peaks(samples, runs: [100]).peaks.allSatisfy { $0 < 0.6 })

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("what is beyond full scale is clipped and counted, once each")
+    @Test("the conversion clips samples beyond full scale, and counts each once")
     func clips() {
         let source: [Float] = [
             1, -1, Float(1).nextUp, Float(-1).nextDown, 2, -2, .infinity, -.infinity, .nan, 1e30, 0.5,

@@ -295,7 +295,7 @@ private func levels(
         }
     }
 
-    @Test("The pan of a source's strip does nothing, and its volume what it says") func strip() throws {
+    @Test("The pan of a source's strip does nothing, and its volume works") func strip() throws {
         for (layout, reverb) in [(SpatialLayout.stereo, nil), (.stereo, Gain(0)), (.quad, nil)]
             as [(SpatialLayout, Gain?)]
         {

@@ -116,7 +116,7 @@ import Testing
         #expect(await becomesTrue { lives.alive == 0 })
     }
 
-    @Test("A module in two renderers: one hears it, the other silence and a fault, whoever comes and goes")
+    @Test("A module in two renderers sounds in one and is a fault in the other, whichever comes and goes")
     func shared() async throws {
         let lives = Lives()
         let heard = Atomic<Int>(0)

@@ -33,7 +33,7 @@ import Testing
         #expect(tap.lostFrameCount == 0 && renderer.faultCount == 0)
     }
 
-    @Test("What it hears is not changed, bit for bit") func transparent() throws {
+    @Test("The tap leaves the sound as it is, bit for bit") func transparent() throws {
         let alone = try Renderer { [source = Chirp(channels: 2)] context in
             context.run(source)
             context.output()
@@ -93,7 +93,7 @@ import Testing
         await taker.value
     }
 
-    @Test("What does not fit is counted; what was heard before is kept") func overflow() throws {
+    @Test("A full tap keeps the frames that it has, and counts those that do not fit") func overflow() throws {
         // 9600 frames fit. There is no listener to take any.
         let tap = BufferTap(frames: 1000, channels: 1, seconds: 0.1)
         let renderer = try renderer(tap, channels: 1)

@@ -24,7 +24,7 @@ private let rates: [Double] = [1, 8, 15.9, 16, 44_100, 192_000, 1_000_000]
         }
     }
 
-    @Test("A peak that is held for ever is held")
+    @Test("A peak that is held forever is held")
     func held() throws {
         let meter = LevelMeter(hold: .infinity)
         let gain = Gain(1)

@@ -290,7 +290,7 @@ private func contents(_ path: String) throws -> [[Float]] {
             recorder.begin()
             _ = renderer.renderOffline(frames: 5_000)
         }
-        // The disk thread may be the last to let go of it.
+        // The disk thread may be the last to release it.
         for _ in 0..<2_000 where (try? contents(path))?[0].count != 5_000 { usleep(1_000) }
         #expect(try contents(path)[0] == (0..<5_000).map { Float($0) })
     }

@@ -30,7 +30,7 @@ import Testing
         #expect(meter.level(1).peak == -.infinity && meter.level(-1).rms == -.infinity)
     }
 
-    @Test("The same numbers, bit for bit, for every cycle length", arguments: cycleLengths)
+    @Test("The meter shows the same numbers, bit for bit, at every cycle length", arguments: cycleLengths)
     func invariance(cycles: [Int]) throws {
         func levels(_ cycles: [Int]) throws -> [[LevelMeter.Level]] {
             let meter = LevelMeter(hold: 0.01, window: 0.02)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("What it hears is not changed; reset begins anew; silence is -infinity") func rest() throws {
+    @Test("The meter leaves the sound as it is; a reset begins anew; silence is -infinity") func rest() throws {
         let meter = LevelMeter()
         let source = Chirp(channels: 2)
         let renderer = try renderer(meter, source)

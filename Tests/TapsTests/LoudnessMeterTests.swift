@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("What is not measured in time is counted") func lost() throws {
+    @Test("The meter counts the frames that it does not measure in time") func lost() throws {
         let meter = LoudnessMeter(seconds: 0.5)
         let source = Constant(0.5)
         let renderer = try Renderer(channels: 1) { context in

@@ -170,7 +170,8 @@ private struct Drums {
     }
 
     @Test(
-        "The same attacks whatever the cycles; events are what is read", arguments: [[64], [3, 500, 1, 64, 2_000, 17]])
+        "Cycles of any length give the same attacks, as events and by reading",
+        arguments: [[64], [3, 500, 1, 64, 2_000, 17]])
     func cycles(cycles: [Int]) async throws {
         var drums = Drums(seconds: 2, rate: 48_000)
         drums.rock(tempo: 140)

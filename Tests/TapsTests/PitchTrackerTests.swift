@@ -162,7 +162,7 @@ enum SyntheticVoice {
     }
 
     @Test(
-        "The same readings whatever the cycles; events are the readings",
+        "Cycles of any length give the same readings, and the events are the readings",
         arguments: [[64], [3, 500, 1, 64, 2_000, 17]])
     func cycles(cycles: [Int]) async throws {
         let voice = SyntheticVoice.make(130, kind: 1, seconds: 0.5).samples

@@ -67,7 +67,7 @@ private struct Thrown: Error {}
         #expect(store.samples.withLock { $0[0] } == counted(0..<21_000))
     }
 
-    @Test("Another sample rate ends a take, which is told with the reason; the file is whole")
+    @Test("Another sample rate ends a take, an event says why, and the file is whole")
     func otherRate() async throws {
         let store = MemorySink.Store()
         let recorder = try made(store)
@@ -98,7 +98,7 @@ private final class PartialSink: StreamSink {
 }
 
 @Suite struct RecorderCountTests {
-    @Test("What found room of the last block on a full disk is counted", .timeLimit(.minutes(1)))
+    @Test("A recorder counts the part of the last block that found room on a full disk", .timeLimit(.minutes(1)))
     func partialBlock() async throws {
         let recorder = try FileRecorder(
             path: "memory", channels: 1, openSink: { (_, _) throws(AudioFileError) in PartialSink() })

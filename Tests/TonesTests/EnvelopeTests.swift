@@ -122,7 +122,7 @@ import Testing
         #expect(envelope.isIdle && envelope.level == 0)
     }
 
-    @Test("64 gates may wait; one more is refused and said to be") func full() throws {
+    @Test("64 gates may wait; the call for one more returns false") func full() throws {
         let envelope = Envelope()
         let renderer = try renderer(envelope)
         for number in 0..<64 { #expect(envelope.open(at: .sample(1000 + Int64(number)))) }

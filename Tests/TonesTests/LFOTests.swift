@@ -150,7 +150,7 @@ import Testing
         #expect(try samples([100], every: 0).count == 4000)
     }
 
-    @Test("A vibrato: what it pushes is what a ModulatedOscillator takes")
+    @Test("A vibrato pushes the buffer that a ModulatedOscillator takes")
     func vibrato() throws {
         let lfo = LFO(.sine, rate: 50)
         let tone = ModulatedOscillator(.sine, frequency: 2000, deviation: 100)

@@ -34,7 +34,9 @@ import Testing
         }
     }
 
-    @Test("Whatever changes when: the bits of a sine that asks for everything", arguments: [48_000.0, 44_100])
+    @Test(
+        "However its parameters move, the sine has the bits of one that asks for every value",
+        arguments: [48_000.0, 44_100])
     func random(rate: Double) throws {
         var state: UInt64 = 1
         func next(_ count: Int) -> Int {

@@ -12,7 +12,7 @@ struct split_function { const char *symbol, *call_file; int call_line; };   // t
 
 int split_functions(const char *path, uint64_t address, struct split_function *list, int room);
 
-// The first file that was looked for and not found, or of which nothing can be read; NULL if all were there.
+// The first file that was not found or cannot be read; NULL if all were there.
 const char *missing_split_file(const char *path);
 
 #endif

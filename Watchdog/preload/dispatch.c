@@ -193,7 +193,7 @@ void rtw_dispatch_off(struct rtw_self *self) {
 }
 
 // From the monitor: has the program put a handler of its own in place, past sigaction()? Then it goes behind ours, as
-// it would have by sigaction(), and it is said.
+// it would have by sigaction(), and the report says so.
 void rtw_dispatch_check(void) {
     if (atomic_load(&installed) != 2 || ours()) return;
     rtw_say("the program installed its own SIGSYS handler by a system call: until the watchdog noticed, traps "

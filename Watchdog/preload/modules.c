@@ -93,7 +93,7 @@ void rtw_forget_finding(void) {
 
 bool rtw_forked;
 
-// In a forked child a thread that only its parent has may hold the loader's lock, for ever. There is one thread at first: it
+// In a forked child a thread that only its parent has may hold the loader's lock, forever. There is one thread at first: it
 // walks the loader's list without the lock, once.
 static void walk(int *first) {
     for (struct link_map *map = _r_debug.r_map; map; map = map->l_next) {

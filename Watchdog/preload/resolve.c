@@ -83,7 +83,7 @@ static void *find_in(const struct object *object, const char *name) {
 
 // Libraries in the loader's order. While another thread may unload one, the list is the loader's to walk: it holds its
 // lock meanwhile. Before the constructors there is one thread, and in a forked child its parent's thread may hold that
-// lock for ever.
+// lock forever.
 static bool settled;
 
 struct search { const char *name; bool behind_us, passed_us; void *found; struct object where; };

@@ -87,7 +87,7 @@ void bench_echo_free(struct bench_echo *echo);
 /// 112 taps, 2,048 phases with straight lines between them; steps up to 1.
 struct bench_resampler *bench_resampler_make(double step);
 void bench_resampler_free(struct bench_resampler *resampler);
-/// Returns the number of input frames that the next output frames need; `bench_resampler_cycle` takes so many.
+/// Returns the number of input frames that the next output frames need; `bench_resampler_cycle` takes that many.
 int bench_resampler_needs(const struct bench_resampler *resampler, int frames);
 void bench_resampler_cycle(
     const struct bench_kernels *kernels, struct bench_resampler *resampler, const float *const from[2], int needed,

@@ -118,7 +118,7 @@ void *_Nullable crender_take_memory(size_t bytes);
 /// Gives such memory back.
 void crender_give_memory(void *_Nonnull memory);
 
-/// What `crender_lock_memory` has locked, in bytes.
+/// The bytes that `crender_lock_memory` has locked.
 struct crender_locks {
     /// The audio's memory, and how much of it is locked.
     size_t audio_wanted, audio;
@@ -202,7 +202,7 @@ static inline void crender_pause(void) {
 /// May return without a reason. A system call (futex).
 void crender_wait(const void *_Nonnull word, uint32_t expected);
 
-/// Wakes at most so many threads that wait for a word. A system call that does not wait (futex).
+/// Wakes at most that many threads that wait for a word. A system call that does not wait (futex).
 void crender_wake(const void *_Nonnull word, int threads);
 
 // MARK: - What libraries say

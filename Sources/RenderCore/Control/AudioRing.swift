@@ -49,7 +49,7 @@ public struct AudioRing: ~Copyable, Sendable {
         self.init(frames: frames, channels: channels, sampleRate: sampleRate, blocks: frames / 16 + 16)
     }
 
-    /// Creates an empty ring for a producer whose blocks go on in time, but for so many of those that wait.
+    /// Creates an empty ring for a producer whose blocks go on in time, but for that many of those that wait.
     package init(frames: Int, channels: Int, sampleRate: Double, blocks: Int) {
         demand(frames >= 1 && frames <= 1 << 40, "AudioRing holds 1 to 1,099,511,627,776 frames, not \(frames)")
         demand(channels >= 1 && channels <= 64, "AudioRing has 1 to 64 channels, not \(channels)")
@@ -62,7 +62,7 @@ public struct AudioRing: ~Copyable, Sendable {
         stamps = StampTable(count: blocks)
     }
 
-    /// Creates an empty ring for so many seconds of audio, rounded up to a frame.
+    /// Creates an empty ring for that many seconds of audio, rounded up to a frame.
     public init(seconds: Double, channels: Int, sampleRate: Double) {
         let frames = (seconds * sampleRate).rounded(.up)
         demand(

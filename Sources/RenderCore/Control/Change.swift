@@ -1,7 +1,7 @@
 /// One thing that a transaction changes. Each kind of control has its own subclass, which says which cell it writes to,
 /// how render threads come to see it, and which values it releases; transactions and jobs know no more than that.
 ///
-/// A change is made and let go of on the control side. In between it is the render thread's: ``show()`` and
+/// The control side makes a change and frees it. In between it is the render thread's: ``show()`` and
 /// ``apply(_:)`` allocate nothing, free nothing and wait for nothing.
 class Change: @unchecked Sendable {
     // Unchecked because a change is the control side's until it is handed over, and again when it is handed back.
@@ -33,8 +33,8 @@ class Change: @unchecked Sendable {
     /// place.
     var cell: UInt { 0 }
 
-    /// Makes it the newest of its cell, also for control code. On the control side, when the transaction is committed; a
-    /// change for a time is not stamped, and becomes the newest when it is shown.
+    /// Makes it the newest of its cell, also for control code. On the control side, when the transaction is committed;
+    /// a change for a time is not stamped, and becomes the newest when it is shown.
     func stamp() {}
 
     /// Shows a value to the render threads, unless they see a newer one. On a render thread, or inside a counted cycle.
@@ -55,8 +55,9 @@ class Change: @unchecked Sendable {
         undos = []
     }
 
-    /// Takes the place of an earlier change of the same cell, which is to be let go of then: that one is complete when this
-    /// one is. Lists and no closures around closures: on a renderer that stands still there may be any number of them.
+    /// Takes the place of an earlier change of the same cell, which the caller then releases: that one is complete when
+    /// this one is. They are lists and not closures around closures, because on a renderer that stands still any number
+    /// may gather.
     final func overtake(_ earlier: Change) {
         swap(&completions, &earlier.completions)
         completions += earlier.completions

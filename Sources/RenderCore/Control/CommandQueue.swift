@@ -8,7 +8,7 @@ public import Synchronization
 ///
 ///     var frame = 0                                               // in `process`
 ///     while let due = gates.next(&context, from: frame) {
-///         …                                                       // what lies before it: frame..<due.frame
+///         …                                                       // the frames before it: frame..<due.frame
 ///         frame = due.frame
 ///     }
 ///

@@ -16,7 +16,8 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
 /// Any number of threads send, one after the other (a lock that the render thread never takes). The render thread takes
 /// jobs from a ring, and hands them back on a list.
 @safe final class Inbox: @unchecked Sendable {
-    // Unchecked because a place of the ring belongs to the senders until `written` passes it, then to the render thread.
+    // Unchecked because a place of the ring belongs to the senders until `written` passes it, then to the render
+    // thread.
     static var capacity: Int { 1024 }
     private let mask = Inbox.capacity - 1
     private let ring: UnsafeMutablePointer<Unmanaged<Job>>
@@ -105,7 +106,7 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
 
     /// Adds values to those that wait to be shown. Never full: a cell's newer value takes the older one's place.
     ///
-    /// - Returns: Those older ones, to be let go of with no lock held.
+    /// - Returns: The older ones, which the caller releases without holding a lock.
     func submit(_ changes: [Change]) -> [Change] {
         let overtaken = senders.withLock { _ in
             let waiting = pending.exchange(0, ordering: .acquiringAndReleasing)

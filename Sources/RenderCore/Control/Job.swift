@@ -48,7 +48,8 @@ internal import Synchronization
         for change in changes { add(change)?.letGo(.wasWithdrawn) }
     }
 
-    /// Adds a change. Returns an earlier one of the same cell, to be let go of with no lock held. Control side.
+    /// Adds a change. Returns an earlier one of the same cell, which the caller releases without holding a lock.
+    /// Control side.
     func add(_ change: Change) -> Change? {
         let cell = change.cell
         if cell != 0, let position = positions[cell] {

@@ -217,7 +217,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         }
     }
 
-    /// Calls `body` with one entry's state in place; does nothing if there are not so many. On the render thread.
+    /// Calls `body` with one entry's state in place; does nothing if there are not that many. On the render thread.
     @inlinable @_transparent
     public func with(
         _ index: Int, _ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Void

@@ -1,4 +1,4 @@
-/// A render closure that is run once, and a closure that is called when it has run, or will never run.
+/// A closure that the render thread runs once, and another that is called when it has run, or will never run.
 final class Message: Change, @unchecked Sendable {
     // Unchecked because a change has one owner at a time: see ``Change``.
     let run: RenderLoop

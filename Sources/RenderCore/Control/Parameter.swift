@@ -250,7 +250,7 @@ extension Parameter {
             }
         }
 
-        /// Returns a glide of which `elapsed` frames have passed.
+        /// Returns a glide in which `elapsed` frames have passed.
         @_noLocks @_noAllocation
         func glide(from: Float, to end: Float, elapsed: Int32, length: Int32, _ motion: GlideMotion) -> Glide {
             switch self {

@@ -89,7 +89,7 @@ package struct Published<Value: BitwiseCopyable & Sendable>: ~Copyable, Sendable
     }
 
     /// Writes the value to memory of its type. After so many tries it may be of two values: a render thread does not try
-    /// for ever.
+    /// forever.
     @_noLocks @_noAllocation
     package func load(to value: UnsafeMutableRawPointer, tries: Int) {
         let target = unsafe value.assumingMemoryBound(to: UInt64.self)

@@ -2,9 +2,9 @@ public import Synchronization
 
 /// A value that only the render thread may touch: a phase, a filter's memory, a delay line.
 ///
-/// A state can be reached only with a ``RenderContext`` in hand, and a context exists only inside a cycle. Its first user
-/// owns it (a module, or the closure of a renderer); any other gets nothing and raises a ``Fault``, so that not even a
-/// module in two renderers is a data race.
+/// A state can be reached only with a ``RenderContext`` in hand, and a context exists only inside a cycle. Its first
+/// user owns it (a module, or the render loop of a renderer); any other gets nothing and raises a ``Fault``, so that
+/// not even a module in two renderers is a data race.
 ///
 ///     private let phase = RenderState<Float>(0)                       // small: by copy
 ///     private let line = RenderState(DelayLine(frames: 48_000))       // large: in place
@@ -110,9 +110,9 @@ public import Synchronization
 
     /// Replaces the value from the control side: the way to make memory of another size while the state may be in use.
     ///
-    /// In ``Module/prepare(_:)`` the value comes with the loop that is being prepared: the loop that is still rendered keeps
-    /// the value that it has, and each slice sees one value only. Elsewhere the render thread sees it at its next access. The
-    /// old value is freed when it no longer can be in use.
+    /// In ``Module/prepare(_:)`` the value comes with the loop that is being prepared: the loop that is still rendered
+    /// keeps the value that it has, and each slice sees one value only. Elsewhere the render thread sees it at its next
+    /// access. The old value is freed when it no longer can be in use.
     public func replace(with value: consuming Value) {
         let new = unsafe StateFactory.allocate(Value.self)
         unsafe new.initialize(to: value)

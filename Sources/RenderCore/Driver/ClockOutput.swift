@@ -7,7 +7,7 @@
 /// between, and throws the samples away: a tap keeps the ones that are needed. Its thread has real-time priority if the
 /// system allows it, or rtkit gives it; if not, ``OutputEvent/notice(_:)`` says so and the output goes on without.
 ///
-/// A closure that does not end holds its thread for ever: a notice names the module in which it is, ``stop()`` returns
+/// A closure that does not end holds its thread forever: a notice names the module in which it is, ``stop()`` returns
 /// all the same, and ``start()`` throws as long as it lasts.
 public final class ClockOutput: RenderOutput {
     private let core: OutputCore
@@ -43,16 +43,16 @@ public final class ClockOutput: RenderOutput {
 
     /// Begins to render. The statistics begin anew.
     ///
-    /// - Throws: ``OutputError`` if another output drives the renderer, if the closure of the run before has not ended, or
-    ///   if the system has no thread left.
+    /// - Throws: ``OutputError`` if another output drives the renderer, if the render loop of the run before has not
+    ///   ended, or if the system has no thread left.
     public func start() throws {
         try core.start(thread: "rs-clock", priority: priority, sampleRate: sampleRate) { [period, sampleRate] run in
             Self.render(run, period, Double(period) * 1e9 / sampleRate)
         }
     }
 
-    /// Ends after the cycle that is being rendered, and waits for that, two seconds at most: for a closure that does not
-    /// end it says so, and returns. May be started again.
+    /// Ends after the cycle that is being rendered, and waits for that, two seconds at most: for a render loop that
+    /// does not end it says so, and returns. May be started again.
     public func stop() { core.stop() }
 
     /// Renders cycle after cycle, each at its time.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Notices from outside that a cycle does not end: a closure that waits or loops for ever cannot say so by itself.
+/// Notices from outside that a cycle does not end: a render loop that waits or loops forever cannot say so by itself.
 ///
 /// The thread that renders notes when it begins and ends a cycle; the thread that looks after the output asks.
 package final class CycleWatch: Sendable {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// The parts that every output has, whatever it plays through: the right to drive its renderer, events, statistics, a
-/// notice about a closure that does not end, and, for outputs that need one of their own, a thread with real-time
+/// notice about a render loop that does not end, and, for outputs that need one of their own, a thread with real-time
 /// priority.
 ///
 /// An output is a class that holds a core and passes on to it the requirements of ``RenderOutput``. An output with a
@@ -92,7 +92,8 @@ public final class OutputCore: EventSource, Sendable {
         return statistics
     }
 
-    /// Begins to count anew. The loads are those of ``load``, which outputs with several connections clear by themselves.
+    /// Begins to count anew. The loads are those of ``load``, which outputs with several connections clear by
+    /// themselves.
     package func countFaultsAnew() { faultsBefore.store(renderer.faultCount, ordering: .relaxed) }
 
     /// Takes the renderer for this output alone.
@@ -112,8 +113,8 @@ public final class OutputCore: EventSource, Sendable {
     ///   - sampleRate: Frames per second; the renderer is configured for it. By default the renderer's own.
     ///   - body: The closure that runs on the thread, and renders as long as ``OutputRun/goesOn``. It may not hold the
     ///     output itself.
-    /// - Throws: ``OutputError`` if another output drives the renderer, if the closure of the run before has not ended, or if
-    ///   the system has no thread left.
+    /// - Throws: ``OutputError`` if another output drives the renderer, if the render loop of the run before has not
+    ///   ended, or if the system has no thread left.
     public func start(
         thread name: String, priority: Int, sampleRate: Double? = nil, _ body: @escaping @Sendable (OutputRun) -> Void
     ) throws(OutputError) {
@@ -140,7 +141,8 @@ public final class OutputCore: EventSource, Sendable {
     ///     the guard against endless closures has taken it; 0 for an ordinary thread.
     ///   - sampleRate: Frames per second; the renderer is configured for it. By default the renderer's own.
     /// - Returns: The run, which renders; `nil` if the output is running.
-    /// - Throws: ``OutputError`` if another output drives the renderer, or if the closure of the run before has not ended.
+    /// - Throws: ``OutputError`` if another output drives the renderer, or if the render loop of the run before has not
+    ///   ended.
     public func start(priority: Int = 0, sampleRate: Double? = nil) throws(OutputError) -> OutputRun? {
         guard let run = try begin(priority, sampleRate, hasOwnThread: false) else { return nil }
         control.withLock { control in
@@ -151,8 +153,8 @@ public final class OutputCore: EventSource, Sendable {
         return run
     }
 
-    /// Ends after the cycle that is being rendered, and waits for that, two seconds at most: for a closure that does not end
-    /// it says so, and returns. Does nothing if the output is not running.
+    /// Ends after the cycle that is being rendered, and waits for that, two seconds at most: for a render loop that
+    /// does not end it says so, and returns. Does nothing if the output is not running.
     public func stop() {
         let run: OutputRun? = control.withLock { control in
             guard let run = control.run else { return nil }

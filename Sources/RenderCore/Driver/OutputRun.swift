@@ -140,7 +140,7 @@ internal import Synchronization
         return hasEnded
     }
 
-    /// Indicates whether the caller is the closure that the output renders.
+    /// Indicates whether the caller is the render loop that the output renders.
     private var isCurrent: Bool {
         hasOwnThread
             ? pthread_equal(thread, pthread_self()) != 0

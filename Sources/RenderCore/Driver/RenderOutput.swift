@@ -29,7 +29,7 @@ public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
     /// The sound was interrupted: the number of times since the last event, and the time of the last, in nanoseconds of
     /// ``HostClock``.
     case xruns(count: Int, hostTime: Int64)
-    /// The sound stood still for so many frames, until a host time in nanoseconds of ``HostClock``. Rendering goes on
+    /// The sound stood still for that many frames, until a host time in nanoseconds of ``HostClock``. Rendering goes on
     /// where it was.
     case gap(frames: Int64, hostTime: Int64)
     /// The server gave the output another name than it asked for, because that one was taken.
@@ -38,7 +38,7 @@ public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
     case bufferSizeChanged(frames: Int)
     /// The sample rate is another one now; the renderer has been configured for it.
     case sampleRateChanged(Double)
-    /// The sound is heard later by so many frames than it is rendered, and the input is older by so many: both count
+    /// The sound is heard later by that many frames than it is rendered, and the input is older by that many: both count
     /// the latencies behind and before the output.
     case latencyChanged(playback: Int, capture: Int)
     /// The server or device is gone: the sentence says what happened, and what happens next.

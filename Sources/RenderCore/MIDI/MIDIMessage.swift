@@ -26,7 +26,7 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
     case songSelect(UInt8)
     /// Analogue synthesizers are to tune themselves.
     case tuneRequest
-    /// A clock tick, of which 24 are a quarter note.
+    /// A clock tick. 24 of them are a quarter note.
     case clock
     /// The sequence begins from its start with the next clock.
     case start

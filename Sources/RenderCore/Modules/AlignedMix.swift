@@ -7,7 +7,7 @@ internal import Synchronization
 ///     …
 ///     context.run(drums)                  // pushes a buffer
 ///     context.duplicate()
-///     context.run(limiter)                // looks 64 frames ahead: its buffer is late by so many
+///     context.run(limiter)                // looks 64 frames ahead: its buffer is late by that many
 ///     context.run(mix)                    // in the place of context.mix(2): the other is held back by 64 frames
 ///
 /// Without that, two branches of one sound that are not equally late make a comb filter. The renderer knows from the
@@ -18,7 +18,7 @@ internal import Synchronization
 /// Branches are held back by 524,288 frames at most. Inside of a user's module the renderer does not see the ways:
 /// there ``align(_:)`` sets how late the buffers are.
 public final class AlignedMix: Module {
-    /// Takes so many buffers and leaves their sum.
+    /// Takes that many buffers and leaves their sum.
     public let stackEffect: StackEffect
     /// The name of the module in faults and statistics.
     public let name: String
@@ -43,9 +43,10 @@ public final class AlignedMix: Module {
     public var heldBack: [Int] { (0..<branches.count).map { branches.frames($0) } }
 
     /// Sets how late the buffers are, for a module of your own that mixes its members: in its ``Module/prepare(_:)``.
-    /// In a closure the renderer does it.
+    /// In a render loop the renderer does it.
     ///
-    ///     func prepare(_ preparation: Preparation) { mix.module.align([0, limiter.module.latency(at: preparation.sampleRate)]) }
+    ///     func prepare(_ preparation: Preparation) { mix.module.align([0, limiter.module.latency(at:
+    ///     preparation.sampleRate)]) }
     ///
     /// - Parameter latencies: In frames, in the order in which the buffers are pushed. Those that are missing count as
     ///   0.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The sound that comes into the machine: a microphone, an instrument, another program. Pushes one buffer.
+/// Pushes the sound of a microphone, an instrument or another program, as one buffer.
 ///
 ///     let guitar = AudioInput(channels: 1, name: "guitar")
 ///     let renderer = try Renderer { context in
@@ -15,7 +15,7 @@ internal import Synchronization
 /// nothing drives the input, offline for instance, the buffer is silent.
 ///
 /// An input belongs to one output. In a renderer that this output does not drive, also in that of a ``SubRenderer``, it
-/// is silent. The input of an ``Insert`` is different: it shows the buffers that the outer closure has on its stack.
+/// is silent. The input of an ``Insert`` is different: it shows the buffers that the outer loop has on its stack.
 public final class AudioInput: Generator {
     /// Channels of the buffer that is pushed: 1…64.
     public let channelCount: Int

@@ -14,12 +14,13 @@ internal import CRender
 /// - Samples that are infinite or not a number do not reach it, and do not come out of it: the buffers become silent,
 ///   and a ``Fault`` with the name reports it. If they came out of the code, the module is reset.
 /// - Changes that it makes to the thread's rounding and to its treatment of denormal numbers are undone.
-/// - The watchdog's report says the name beside each call that it finds in there.
+/// - The watchdog's report gives the name beside each call that it finds inside.
 /// - In a dry run it is not called.
 ///
-/// It belongs to the module that calls it first, as a ``RenderState`` does: any other caller gets a fault, and the code is
-/// not called. So a plug-in's handle can be an ordinary `let` of the module, which frees it in its `deinit`. The closure
-/// takes such things from local variables: to capture the module itself counts references, which the compiler refuses.
+/// It belongs to the module that calls it first, as a ``RenderState`` does: any other caller gets a fault, and the code
+/// is not called. So a plug-in's handle can be an ordinary `let` of the module, which frees it in its `deinit`. The
+/// closure takes such things from local variables: to capture the module itself counts references, which the compiler
+/// refuses.
 @safe public struct ForeignCode: ~Copyable, @unchecked Sendable {
     // Unchecked because of the text, which does not change.
     /// The name of the code in faults and in the watchdog's report.
@@ -99,14 +100,15 @@ extension AudioBuffer {
     ///     var top = context.top
     ///     unsafe top.withUnsafeChannels { channels, frames in unsafe plugin_run(handle, channels, Int32(frames)) }
     ///
-    /// - Parameter body: The closure. It gets the table of ``channelCount`` channels, of which each has ``frameCount``
+    /// - Parameter body: The closure. It gets the table of ``channelCount`` channels, each of which has ``frameCount``
     ///   samples that it may read and write, and the number of frames. Changes in the table itself have no effect.
     ///   `nil` stands for no channel.
     public mutating func withUnsafeChannels(
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<Float>?>, Int) -> Void
     ) {
         if unsafe entry.pointee.kind == StackEntry.readOnly { unsafe CycleMemory.makeOwn(entry, in: core) }
-        // Neither generic nor of optional pointers: Swift would put such types together at the first call, under a lock.
+        // Neither generic nor of optional pointers: Swift would put such types together at the first call, under a
+        // lock.
         let size = unsafe MemoryLayout<UnsafeMutablePointer<Float>>.stride
         unsafe withUnsafeTemporaryAllocation(byteCount: channelCount * size, alignment: size) { bytes in
             // There is at least one channel.

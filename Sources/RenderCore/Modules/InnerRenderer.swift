@@ -1,7 +1,7 @@
 /// A renderer as the render thread of another one sees it. Modules that run a renderer of their own hold one.
 @safe package struct InnerRenderer: ~Copyable, @unchecked Sendable {
     // Unchecked because of the two references, which lead to Sendable objects. They are not counted, so that a value in
-    // a closure is not either.
+    // a render loop is not either.
     let state: Unmanaged<CycleState>
     /// It keeps `state` alive.
     private let renderer: Unmanaged<Renderer>
@@ -90,7 +90,7 @@ extension InnerRenderer.Reference {
         _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource, _ resets: Bool
     ) -> Bool {
         guard let state = unsafe self.state else { return false }
-        // The compiler cannot see into the inner renderer's closure, as it cannot see into the outer one's: both are
+        // The compiler cannot see into the inner renderer's loop, as it cannot see into the outer one's: both are
         // the watchdog's to judge.
         unsafe _unsafePerformance {
             unsafe run(state, frames, channels, count, offset, hostTime, isOffline, beats, resets)

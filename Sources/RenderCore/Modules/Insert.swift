@@ -1,9 +1,9 @@
-/// A renderer inside a renderer that works on the buffers that the outer closure has on its stack: a whole closure as
+/// A renderer inside a renderer that works on the buffers that the outer loop has on its stack: a whole render loop as
 /// an effect.
 ///
 ///     let dry = AudioInput(channels: 2, name: "dry")
 ///     let chain = try Renderer { context in
-///         context.run(dry)                // pushes what the outer closure has on top
+///         context.run(dry)                // pushes the top of the outer loop
 ///         context.run(filter)
 ///         context.run(echo)
 ///         context.output()
@@ -51,7 +51,8 @@ public final class Insert: Module {
         places = InputPlaces(inputs)
     }
 
-    /// The inner renderer. A new one is heard from the next slice on; the inputs stay as they are, and belong into its closure.
+    /// The inner renderer. A new one is heard from the next slice on; the inputs stay as they are, and belong into its
+    /// render loop.
     public var renderer: Renderer {
         get { inner.renderer }
         set { inner.renderer = newValue }
@@ -171,8 +172,8 @@ extension RenderContext {
         return true
     }
 
-    /// Returns a buffer that can be shown as one of so many channels, because it is mono or has as many. For any other
-    /// it pushes a copy that can.
+    /// Returns a buffer that can be shown as one of that many channels, because it is mono or has as many. For any
+    /// other it pushes a copy that can.
     @unsafe private mutating func suitableEntry(at index: Int, channels: Int) -> UnsafeMutablePointer<StackEntry>? {
         guard let entry = unsafe realEntry(index) else { return nil }
         if unsafe entry.pointee.channelCount == 1 || entry.pointee.channelCount == channels { return unsafe entry }

@@ -8,17 +8,17 @@
 ///
 ///         @_noLocks @_noAllocation
 ///         func process(_ context: inout RenderContext) {
-///             context.run(filter)                         // as in a render closure
+///             context.run(filter)                         // as in a render loop
 ///             context.run(echo)
 ///         }
 ///     }
 ///
 ///     strip.filter.module.cutoff.value = 3_000            // control code reaches it by ``module``
 ///
-/// A field of a class counts references when `process` reads it; a member is called without a count. The module that has
-/// members lists them in ``Module/members``: then the renderer prepares them, adds up their latencies, resets them, and
-/// tells their faults by their names. One that is not listed is silent until the renderer has met and prepared it, which
-/// is a ``Fault``. Modules may be in one another 64 deep.
+/// A field of a class counts references when `process` reads it; a member is called without a count. The module that
+/// has members lists them in ``Module/members``: then the renderer prepares them, adds up their latencies, resets them,
+/// and tells their faults by their names. One that is not listed is silent until the renderer has met and prepared it,
+/// which is a ``Fault``. Modules may be in one another 64 deep.
 @safe public struct Member<M: Module>: ~Copyable, @unchecked Sendable {
     // Unchecked because the slot is called on render threads only, and its module is Sendable.
     /// The module, for control code.

@@ -1,4 +1,4 @@
-/// A unit that a render closure runs: it pushes, edits or reads buffers of the stack.
+/// A unit that a render loop runs: it pushes, edits or reads buffers of the stack.
 ///
 /// Conform to ``Generator``, ``Effect`` or ``Tap``, which declare a stack effect. For any other effect conform to
 /// `Module` itself, and declare the ``stackEffect``.
@@ -21,7 +21,7 @@ public protocol Module: AnyObject, Sendable {
     /// The module's name in faults and statistics; by default the name of its type.
     var name: String { get }
 
-    /// Returns by how many frames the sound comes out later than it went in, at a sample rate. The renderer adds up the
+    /// Returns by how many frames the sound comes out later than it went in. The renderer adds up the
     /// latencies: ``Renderer/latency``. The default is the latency of the ``members``, one after the other.
     ///
     ///     public func latency(at sampleRate: Double) -> Int { Int(0.005 * sampleRate) }      // it looks 5 ms ahead
@@ -33,35 +33,36 @@ public protocol Module: AnyObject, Sendable {
     /// by default. A renderer reports a module that runs twice and may not.
     var isMemoryless: Bool { get }
 
-    /// The parameters by name: for panels of knobs, MIDI maps and presets. None if nothing is said.
+    /// The parameters by name: for panels of knobs, MIDI maps and presets. None by default.
     ///
     ///     public var parameters: [ParameterReference] { [rate.named("rate"), depth.named("depth")] }
     var parameters: [ParameterReference] { get }
 
-    /// The modules that ``process(_:)`` runs, if it is made of others: see ``Member``. None if nothing is said.
+    /// The modules that ``process(_:)`` runs, if it is made of others: see ``Member``. None by default.
     ///
     ///     public var members: [any Module] { [filter.module, echo.module] }
     ///
-    /// It is asked whenever the module comes into a loop, and should give the same modules each time: those that come and
-    /// go belong into a ``ModuleList``, which can be a member. A module is a member of one module, and once.
+    /// The renderer reads the list whenever the module joins a render loop, and should get the same modules each time.
+    /// Keep modules that come and go in a ``ModuleList``, which can be a member. A module may be a member of one module
+    /// only, and once.
     var members: [any Module] { get }
 
-    /// Called on the control side before the module is heard, and again when the sample rate or the layout changes: the
-    /// place to make memory that depends on them. Changes that it makes come into effect with the loop that the module
-    /// is prepared for; the loop before may still be rendered. It may ask and change anything, also the module's own
-    /// renderer.
+    /// The renderer calls this on the control side before the module is heard, and again when the sample rate or the
+    /// layout changes: make memory that depends on them here. Changes that it makes take effect with the render loop
+    /// that the module is prepared for; the loop before may still be rendered. It may ask and change anything, also the
+    /// module's own renderer.
     func prepare(_ preparation: Preparation)
 
     /// Renders one slice. It may touch only the buffers that ``stackEffect`` declares.
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext)
 
-    /// Goes back to silence, as after ``prepare(_:)``: empties delay lines and filters. On the render thread. The
-    /// ``members`` are reset after it.
+    /// Goes back to silence, as after ``prepare(_:)``: empties delay lines and filters. The renderer calls it on the
+    /// render thread, and resets the ``members`` after it.
     @_noLocks @_noAllocation
     func reset(_ context: inout RenderContext)
 
-    /// Returns whether a mixer has to run it: `false` while it would give silence anyway. On the render thread.
+    /// Returns whether a mixer has to run the module: `false` while it would give silence anyway. On the render thread.
     @_noLocks @_noAllocation
     func isActive(_ context: borrowing RenderContext) -> Bool
 }

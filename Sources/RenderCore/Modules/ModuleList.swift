@@ -107,7 +107,7 @@ public final class ModuleList: CompositeModule {
     /// The number of members.
     public var count: Int { modules.count }
 
-    /// The member at an index; `nil` if there are not so many.
+    /// The member at an index; `nil` if there are not that many.
     public subscript(_ index: Int) -> (any Module)? {
         let modules = self.modules
         return modules.indices.contains(index) ? modules[index] : nil
@@ -168,7 +168,7 @@ public final class ModuleList: CompositeModule {
                 )
             }
             guard let place else { continue }
-            // First the renderers learn of the new members, then they are heard, then the old ones are let go of.
+            // First the renderers learn of the new members, then these are heard, then the old ones are released.
             for renderer in place.renderers { renderer.refreshModules() }
             return slots.exchange(
                 Slots(modules), version: place.version,

@@ -23,7 +23,7 @@ public import Synchronization
 @safe struct ModuleDetails: ~Copyable {
     /// The number of the module's name in the renderer's list; -1 for a record of no module.
     let nameNumber: Int32
-    /// The address of the module; `nil` in the record that ends the table, and in the closure's.
+    /// The address of the module; `nil` in the record that ends the table, and in the render loop's.
     let identity: UnsafeRawPointer?
     let slot: Unmanaged<ModuleSlot>?
     /// The numbers of the modules that it is made of.

@@ -58,7 +58,7 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
     private let keeper: Keeper
     private let largest = Lock(Preparation(sampleRate: 0, maximumFrameCount: 0, maximumChannelCount: 0))
 
-    /// The memory that the renderer's closure uses while the renderer is called, and whether to reset first.
+    /// The memory that the renderer's loop uses while the renderer is called, and whether to reset first.
     @safe private final class Keeper: @unchecked Sendable {
         // Unchecked because only the thread that holds the gate touches it.
         let kept: UnsafeMutablePointer<UnsafeMutablePointer<Kept>?>

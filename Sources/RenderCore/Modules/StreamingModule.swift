@@ -8,11 +8,11 @@ internal import Synchronization
 /// takes, or room for the frames that the slice gives.
 public protocol StreamingModule: Module {
     /// Returns when the disk is ready for this slice. Called while rendering offline only, on the thread that renders,
-    /// before the closure: it may wait, lock and allocate, and the stack is empty.
+    /// before the render loop: it may wait, lock and allocate, and the stack is empty.
     func awaitDisk(_ context: inout RenderContext)
 
-    /// Returns whether the disk is ready for a slice of so many frames, as far as can be said at a glance: then
-    /// ``awaitDisk(_:)`` is not called for it. `false` if nothing is said.
+    /// Returns whether the disk is ready for a slice of that many frames, as far as can be said at a glance: then
+    /// ``awaitDisk(_:)`` is not called for it. `false` by default.
     func isDiskReady(frames: Int) -> Bool
 }
 

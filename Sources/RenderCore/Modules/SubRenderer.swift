@@ -1,4 +1,4 @@
-/// A renderer inside a renderer: pushes the output of another closure.
+/// A renderer inside a renderer: pushes the output of another render loop.
 ///
 ///     let drums = try Renderer { context in … }
 ///     let submix = SubRenderer(drums)
@@ -7,7 +7,7 @@
 ///
 /// The inner renderer has its own stack, sample clock, messages and events; it is called once per slice of the outer
 /// one, at the outer one's sample rate, and has its beats. It can be exchanged while it runs. A renderer that is to
-/// hear the outer closure's buffers goes into an ``Insert``.
+/// hear the outer loop's buffers goes into an ``Insert``.
 public final class SubRenderer: Generator {
     private let inner: ExchangeableRenderer
 
@@ -42,7 +42,8 @@ public final class SubRenderer: Generator {
 }
 
 extension RenderContext {
-    /// Pushes a buffer and has another renderer fill it. `false`: there was no room for the buffer, and nothing was rendered.
+    /// Pushes a buffer and has another renderer fill it. `false`: there was no room for the buffer, and nothing was
+    /// rendered.
     ///
     /// - Parameters:
     ///   - supply: The supply of the inner renderer in this slice, besides the outputs to fill.

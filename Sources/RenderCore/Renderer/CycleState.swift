@@ -56,8 +56,8 @@ internal import Synchronization
     /// Held while that memory is looked at from outside, and while it is freed.
     static let diagnosis = Lock(0)
 
-    /// Returns the number of the name of the module that is at work in a cycle that does not end; `nil` in the closure
-    /// itself.
+    /// Returns the number of the name of the module that is at work in a cycle that does not end; `nil` in the render
+    /// loop itself.
     ///
     /// - Parameter count: The cycle's.
     func moduleAtWork(in count: UInt) -> Int32? {
@@ -219,8 +219,8 @@ internal import Synchronization
             }
             var mode = isOffline ? RenderContext.Mode.offline : .plain
             if unsafe now < carried.pointee.inspectUntil { mode.add(.inspecting) }
-            // Three times in the first second, then about once: two looks at the clock for each module are more than many
-            // of them cost.
+            // Three times in the first second, then about once: two looks at the clock for each module are more than
+            // many of them cost.
             let span: Int64 = now < 1 &<< 16 ? 14 : 16
             if now &>> span != (now &+ Int64(length)) &>> span { mode.add(.timing) }
             unsafe carried.pointee.slices &+= 1

@@ -1,4 +1,4 @@
-/// The first run of a render closure, which is not heard: which modules it has, and whether its stack adds up.
+/// The first run of a render loop, which is not heard: which modules it has, and whether its stack adds up.
 final class DryRun {
     /// The modules, each once, in the order of their first run.
     private var modules: [any Module] = []
@@ -102,7 +102,7 @@ final class DryRun {
 
     /// Returns what the run has found. It is called once, after the run, and gives the modules away.
     ///
-    /// - Throws: An error that says what is wrong with the closure.
+    /// - Throws: An error that says what is wrong with the render loop.
     func findings() throws(RenderLoopError) -> LoopImage.Findings {
         var notices = repeated.map {
             "\($0.name) runs more than once in a slice, and goes on by a slice each time. Run it once; to hear it in "
@@ -123,8 +123,8 @@ final class DryRun {
         return (ownModules, paths, notices)
     }
 
-    /// Takes out the modules that only the dry run holds any more, and returns faults for them: the closure has made
-    /// them, and makes others each time it runs.
+    /// Takes out the modules that only the dry run holds any more, and returns faults for them: the render loop has
+    /// made them, and makes others each time it runs.
     private func takeMadeInLoop() -> [Fault] {
         repeated = []
         var all = modules.map { $0 as AnyObject? }

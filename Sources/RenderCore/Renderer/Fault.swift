@@ -24,7 +24,7 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case nestedState
         /// A module runs, or resets, itself, or is more than 64 modules deep: it is silent there.
         case nestedModule
-        /// A module was made inside of the closure, which makes another one each time it runs.
+        /// A module was made inside of the render loop, which makes another one each time it runs.
         case madeInLoop
         /// The module was not met in the dry run, or is not among the members of the module that runs it: it is silent
         /// until it has been prepared.
@@ -47,11 +47,12 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
     public let kind: Kind
     /// The operation that raised the fault.
     public let operation: Operation
-    /// The name of the module, or of the one that ran last before the closure itself made the mistake.
+    /// The name of the module, or of the one that ran last before the render loop itself made the mistake.
     public let module: String?
-    /// Indicates whether the mistake happened in that module, or in the closure after it.
+    /// Indicates whether the mistake happened in that module, or in the render loop after it.
     public let isInsideModule: Bool
-    /// The name of the ``ForeignCode`` that got or made a sample that is not finite, or wrote beyond its memory; `nil` for mistakes of other code.
+    /// The name of the ``ForeignCode`` that got or made a sample that is not finite, or wrote beyond its memory; `nil`
+    /// for mistakes of other code.
     public var foreignCode: String? { operation == .foreignCode ? ForeignNames.name(wanted) : nil }
     /// The first frame of the slice in which it happened for the first time.
     public let sampleTime: Int64
@@ -140,7 +141,7 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Fault {
-    /// Returns the fault for a module that the closure itself has made.
+    /// Returns the fault for a module that the render loop itself has made.
     static func madeInLoop(_ name: String, at sampleTime: Int64 = 0) -> Fault {
         FaultRecord(
             kind: .madeInLoop, operation: .run, isInside: true, module: 0, wanted: 0, found: 0,

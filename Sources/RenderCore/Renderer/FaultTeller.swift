@@ -1,6 +1,6 @@
 /// Tells faults, but not each: the first of a kind at once, its like from the same module together once a second.
 ///
-/// A fault that a closure makes, it makes in every cycle.
+/// A fault that a render loop makes, it makes in every cycle.
 struct FaultTeller {
     private struct Kind: Hashable {
         let kind: Fault.Kind

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The table of the renderers that have modules. One renderer has a module at a time: the first whose loop contains it.
 ///
-/// Other renderers render silence in its place until that renderer has let go of it: got another loop, or ceased to be.
+/// Other renderers render silence in its place until that renderer has released it: it got another loop, or is gone.
 final class Leases: Sendable {
     static let shared = Leases()
 
@@ -87,8 +87,8 @@ final class Leases: Sendable {
         withExtendedLifetime(ended) {}
     }
 
-    /// Prepares a module for the newest loop of its holder, unless it has been, and lets that run it. One thread at a time:
-    /// a thread that finds another one at it leaves its loop to that.
+    /// Prepares a module for the newest loop of its holder, unless it has been, and lets that run it. One thread at a
+    /// time: a thread that finds another one at it leaves its loop to that.
     private func serve(_ key: ObjectIdentifier) {
         while let (claim, token, isFirst) = leases.withLock({ takeTurn(&$0, key) }) {
             HeldLocks.expectNone(before: "\(claim.module.name) is prepared")

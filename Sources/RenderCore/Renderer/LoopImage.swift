@@ -1,7 +1,7 @@
 internal import CRender
 internal import Synchronization
 
-/// A render closure with all that the render thread needs to run it: memory, modules, rate. Swapped whole, never changed.
+/// A render loop with all that the render thread needs to run it: memory, modules, rate. Swapped whole, never changed.
 @safe final class LoopImage: @unchecked Sendable {
     // Unchecked because the memory is the render thread's inside a cycle, and the control side's before and after.
     let renderLoop: RenderLoop
@@ -73,7 +73,7 @@ internal import Synchronization
         }
         unsafe memberTable = Self.makeMemberTable(modules, details)
         for index in 0..<modules.count + 2 { unsafe (records + index).initialize(to: ModuleRecord()) }
-        // Two more: for the end of the table, and for the closure.
+        // Two more: for the end of the table, and for the render loop.
         for index in modules.count..<modules.count + 2 {
             unsafe (details + index).initialize(to: ModuleDetails(identity: nil, nameNumber: -1, slot: nil))
         }
@@ -158,7 +158,7 @@ internal import Synchronization
         return all
     }
 
-    /// Runs the closure for one slice. On the render thread, or in a dry run.
+    /// Runs the render loop for one slice. On the render thread, or in a dry run.
     func run(
         frames: Int, offset: Int, sampleTime: Int64, hostTime: Int64, mode: RenderContext.Mode,
         pass: RenderPass = .none
@@ -182,7 +182,7 @@ internal import Synchronization
     /// notices of surprises for the user.
     typealias Findings = (modules: [any Module], paths: SignalPaths, notices: [String])
 
-    /// Runs the closure so that it is not heard, and says what it has found.
+    /// Runs the render loop so that it is not heard, and says what it has found.
     ///
     /// - Throws: An error that says what is wrong with its stack.
     static func inspect(_ renderLoop: @escaping RenderLoop, _ settings: Settings) throws(RenderLoopError) -> Findings {
@@ -203,7 +203,7 @@ internal import Synchronization
             unsafe silence.deallocate()
         }
         unsafe image.core.pointee.setOutputs(UnsafeBufferPointer(channels))
-        // Values that the closure reads must not be freed meanwhile, as on a render thread.
+        // Values that the render loop reads must not be freed meanwhile, as on a render thread.
         let counter = CycleCounter()
         Reclaimer.shared.add(counter)
         _ = counter.begin()

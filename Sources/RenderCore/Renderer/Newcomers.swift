@@ -8,7 +8,7 @@ internal import Synchronization
     // filled to the control side.
     private static var count: Int { 16 }
     private let places: UnsafeMutablePointer<(any Module)?>
-    /// The number of the closure in which each module was met.
+    /// The number of the render loop in which each module was met.
     private let loopIDs: UnsafeMutablePointer<Int>
     private let states: UnsafeMutablePointer<Atomic<UInt8>>
     /// The number of the renderer's cycle in which the control side has found each place filled first; 0 for none.
@@ -75,15 +75,15 @@ internal import Synchronization
     /// A module that the render thread met.
     struct Newcomer {
         let module: any Module
-        /// The closure that it was met in.
+        /// The render loop that it was met in.
         let loopID: Int
-        /// Indicates whether the module has an owner besides this list. One that was made inside of the closure has
+        /// Indicates whether the module has an owner besides this list. One that was made inside of the render loop has
         /// none.
         let isKept: Bool
     }
 
-    /// Takes those that were met in cycles that have ended: until then the closure itself holds the modules that it has
-    /// made. On the control side, one thread at a time.
+    /// Takes those that were met in cycles that have ended: until then the render loop itself holds the modules that it
+    /// has made. On the control side, one thread at a time.
     func take(after counter: CycleCounter) -> [Newcomer] {
         var taken: [Newcomer] = []
         for place in 0..<Self.count where unsafe states[place].load(ordering: .acquiring) == State.filled {

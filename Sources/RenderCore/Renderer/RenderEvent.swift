@@ -5,10 +5,10 @@ public enum RenderEvent: Sendable, Hashable, CustomStringConvertible {
     /// A job was scheduled for a time that had passed, and was done at once: the number of such jobs, and the most
     /// frames by which one was late.
     case late(count: Int, frames: Int64, sampleTime: Int64)
-    /// The closure is used as it is, but probably not as it was meant: the sentence says what to do.
+    /// The render loop is used as it is, but probably not as it was meant: the sentence says what to do.
     case notice(String)
-    /// A cycle has not ended for a second: the module in which it is, `nil` for the closure itself. It is reported once
-    /// for each such cycle.
+    /// A cycle has not ended for a second: the module in which it is, `nil` for the render loop itself. It is reported
+    /// once for each such cycle.
     case endless(module: String?, nanoseconds: Int64)
     /// The sample rate, channels or layout have changed by ``Renderer/configure(sampleRate:channels:layout:)``, which
     /// an output calls when it starts, for instance.

@@ -5,8 +5,8 @@ internal import CRender
 extension Renderer {
     /// Tells the modules that hold branches back how late those are.
     ///
-    /// - Parameter loops: The ways through the closure, and through those that wait for their transaction: of a module
-    ///   that is in several, the first counts.
+    /// - Parameter loops: The ways through the render loop, and through those that wait for their transaction: of a
+    ///   module that is in several, the first counts.
     static func align(_ modules: [any Module], along loops: [SignalPaths], at sampleRate: Double) {
         guard isAligning(modules) else { return }
         var told: Set<ObjectIdentifier> = []
@@ -28,8 +28,8 @@ extension Renderer {
         modules.contains { ($0 as? any LatencyAligning)?.isAligning ?? false }
     }
 
-    /// Looks whether latencies have changed. It takes the turn of an installation for that: else it could tell modules the
-    /// latencies of the loop before, after another one has been put in place.
+    /// Looks whether latencies have changed. It takes the turn of an installation for that: else it could tell modules
+    /// the latencies of the loop before, after another one has been put in place.
     func alignAgain() {
         let turn = control.withLock { control -> Control? in
             // The thread that installs a loop aligns too.

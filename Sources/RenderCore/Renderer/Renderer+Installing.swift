@@ -4,7 +4,7 @@ internal import Synchronization
 
 // Putting loops in place.
 //
-// A change (another closure, other settings, other members of a list) is noted under the lock and made without it:
+// A change (another render loop, other settings, other members of a list) is noted under the lock and made without it:
 // making it runs code of a user, above all `prepare`. One thread at a time installs, and goes on until all changes that
 // were asked for are in place, also those that came meanwhile. Other threads wait for it, so that a change is in place
 // when the call returns; but not those that are inside of an installation themselves, nor the thread that frees things:

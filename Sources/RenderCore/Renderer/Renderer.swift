@@ -1,7 +1,7 @@
 internal import CRender
 internal import Synchronization
 
-/// A render closure, the stack that it works on, and the clock that it runs by.
+/// A render loop, the stack that it works on, and the clock that it runs by.
 ///
 ///     let tone = Oscillator(frequency: 440)
 ///     let renderer = try Renderer { context in
@@ -11,12 +11,13 @@ internal import Synchronization
 ///     let output = ClockOutput(renderer)
 ///     try output.start()
 ///
-/// The closure is called on the render thread, once per *slice*: a cycle is split if it is longer than the stack's
+/// The render loop is called on the render thread, once per *slice*: a cycle is split if it is longer than the stack's
 /// buffers and at frames for which something is scheduled. The sound does not depend on how the cycles are cut.
 ///
-/// When it is set, the closure is run once on the setting thread, a *dry run* that is not heard: the renderer learns which
-/// modules it has and prepares them, and refuses a closure whose stack does not add up. Conditions in the closure may
-/// hide a module from it; such a module is silent for the few milliseconds until it has been prepared.
+/// When it is set, the render loop is run once on the setting thread, a *dry run* that is not heard: the renderer
+/// learns which modules it has and prepares them, and refuses a render loop whose stack does not add up. Conditions in
+/// the render loop may hide a module from it; such a module is silent for the few milliseconds until it has been
+/// prepared.
 public final class Renderer: EventSource, CustomStringConvertible {
     /// Runs messages on the render thread.
     public let messages: MessageQueue
@@ -35,7 +36,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
         /// The loops that wait for their transaction.
         var staged: [StagedLoop] = []
         let choice = LoopChoice()
-        /// The number of the closure; `nil` for one that has never been in place.
+        /// The number of the render loop; `nil` for one that has never been in place.
         var loopID: Int?
         var settings: LoopImage.Settings
         /// The number of changes that have been asked for, and how many of them are in place.
@@ -44,15 +45,15 @@ public final class Renderer: EventSource, CustomStringConvertible {
         var isInstalling = false
     }
 
-    /// Creates a renderer with a closure.
+    /// Creates a renderer with a render loop.
     ///
     /// - Parameters:
     ///   - sampleRate: Frames per second, 1…1,000,000. An output sets it to its own.
     ///   - channels: Channels of the output, 1…64.
     ///   - auxiliaryOutputs: Channels of each further output.
     ///   - layout: The size of the stack.
-    ///   - loop: The closure, called once per slice.
-    /// - Throws: An error that says what is wrong with the closure's stack.
+    ///   - loop: The render loop, called once per slice.
+    /// - Throws: An error that says what is wrong with the render loop's stack.
     /// - Precondition: The numbers are in range.
     public init(
         sampleRate: Double = 48_000, channels: Int = 2, auxiliaryOutputs: [Int] = [],
@@ -87,7 +88,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
         for notice in findings.notices { reporter.tell(.notice(notice)) }
     }
 
-    /// Creates a renderer that is silent until it gets a closure.
+    /// Creates a renderer that is silent until it gets a render loop.
     public convenience init(
         sampleRate: Double = 48_000, channels: Int = 2, auxiliaryOutputs: [Int] = [],
         layout: StackLayout = StackLayout()
@@ -109,17 +110,17 @@ public final class Renderer: EventSource, CustomStringConvertible {
         reporter.hub.finish()
     }
 
-    // MARK: The closure
+    // MARK: The render loop
 
-    /// Replaces the closure, from any thread. The new one is heard from the next cycle on.
+    /// Replaces the render loop, from any thread. The new one is heard from the next cycle on.
     ///
-    /// Modules that are in both go on as they are. Modules that are only in the old one may be used elsewhere as soon as
-    /// the cycle that is being rendered has ended.
+    /// Modules that are in both go on as they are. Modules that are only in the old one may be used elsewhere as soon
+    /// as the cycle that is being rendered has ended.
     ///
-    /// In a transaction the new closure is heard from the frame on at which the other changes appear. Until then the
+    /// In a transaction the new loop is heard from the frame on at which the other changes appear. Until then the
     /// renderer has the modules of both.
     ///
-    /// - Throws: An error that says what is wrong with the closure's stack. The old closure stays.
+    /// - Throws: An error that says what is wrong with the render loop's stack. The old loop stays.
     public func replaceLoop(_ loop: @escaping RenderLoop) throws(RenderLoopError) {
         while true {
             let settings = self.settings
@@ -127,7 +128,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
             let new = Loop(renderLoop: loop, modules: findings.modules, paths: findings.paths)
             let transaction = Transaction.current.flatMap { $0.takesLoops ? $0 : nil }
             var staged: StagedLoop?
-            // Modules that the old closure holds may go with it: it is freed after the lock is released.
+            // Modules that the old loop holds may go with it: it is freed after the lock is released.
             var old: (Loop, [StagedLoop])?
             let isCurrent = change { control in
                 guard control.settings == settings else { return false }
@@ -152,7 +153,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
         }
     }
 
-    /// Renders silence from the next cycle on, as without a closure.
+    /// Renders silence from the next cycle on, as without a render loop.
     public func removeLoop() {
         do { try replaceLoop { _ in } } catch { fatalError("An empty render loop was refused: \(error)") }
     }
@@ -199,14 +200,14 @@ public final class Renderer: EventSource, CustomStringConvertible {
         }
     }
 
-    /// The modules of the closure, in the order of their first run.
+    /// The modules of the render loop, in the order of their first run.
     public var modules: [any Module] { control.withLock { $0.image.modules } }
 
     /// The number of frames by which the sound is heard later than it was made or came in: the most over all ways
-    /// through the closure to an output. Each module on the way adds its own at this sample rate
+    /// through the render loop to an output. Each module on the way adds its own at this sample rate
     /// (``Module/latency(at:)``).
     ///
-    /// The dry run finds the ways. It does not see what a closure does to two buffers by hand
+    /// The dry run finds the ways. It does not see what a render loop does to two buffers by hand
     /// (``RenderContext/withTop2(_:)``), nor a module behind a condition that did not hold.
     public var latency: Int { latencies()?.upperBound ?? 0 }
 

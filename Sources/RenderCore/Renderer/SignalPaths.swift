@@ -1,8 +1,9 @@
-/// The ways of the sound through a closure, as its dry run has seen them. ``Renderer/latency`` is computed from them.
+/// The ways of the sound through a render loop, as its dry run has seen them. ``Renderer/latency`` is computed from
+/// them.
 ///
-/// Every buffer of the dry run has the number of a node. A module is a node behind those of its inputs; a mix is one behind
-/// those of its parts. Modules are known by their identity alone: members of a list come and go, and one with weak
-/// references to it is retained five times as slowly.
+/// Every buffer of the dry run has the number of a node. A module is a node behind those of its inputs; a mix is one
+/// behind those of its parts. Modules are known by their identity alone: members of a list come and go, and one with
+/// weak references to it is retained five times as slowly.
 struct SignalPaths: Sendable {
     private struct Node: Sendable {
         var module: ObjectIdentifier?

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A render closure with the findings of its dry run.
+/// A render loop with the findings of its dry run.
 struct Loop: Sendable {
     let renderLoop: RenderLoop
     /// The modules that the dry run met, and newcomers; without those inside of others.

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Numbers of those that may own a ``RenderState``: a renderer, or a module in the renderer that holds it.
 ///
-/// A number names one owner for ever. A render thread can ask whether that owner still exists: the number's low bits are a
+/// A number names one owner forever. A render thread can ask whether that owner still exists: the number's low bits are a
 /// place in a table, which holds the number while its owner lives. The bits above are the owner's *epoch*: a module that
 /// is prepared anew gets the next one, so that a state knows which preparation the loop is for that uses it.
 @safe final class Tokens: Sendable {

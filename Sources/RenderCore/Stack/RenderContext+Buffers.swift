@@ -111,7 +111,7 @@ extension RenderContext {
         body(&a, &b)
     }
 
-    /// Returns whether so many buffers are there; if not, that is a fault.
+    /// Returns whether `count` buffers are there; if not, that is a fault.
     @_noLocks @_noAllocation
     @inlinable func require(_ count: Int, for operation: Fault.Operation) -> Bool {
         if count <= depth &- floor { return true }

@@ -1,7 +1,7 @@
 // Buffers in memory that is not the stack's, and parts of a slice.
 
 extension RenderContext {
-    /// Pushes a block's samples without copying them, runs `body`, and lets go of them again.
+    /// Pushes a block's samples without copying them, runs `body`, and takes them off the stack again.
     ///
     /// The block is never written: an edit takes a copy first. A buffer of it that is left on the stack is copied too.
     ///
@@ -37,7 +37,7 @@ extension RenderContext {
         unsafe detach(UnsafePointer(block.pointers), from: first)
     }
 
-    /// Pushes memory of which each channel is somewhere. It must stay until the slice has ended.
+    /// Pushes channels that lie anywhere in memory. They must stay there until the slice has ended.
     @_noLocks @_noAllocation
     @unsafe @usableFromInline
     package mutating func pushExternal(

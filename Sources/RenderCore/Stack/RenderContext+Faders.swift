@@ -58,7 +58,7 @@ extension RenderContext {
     @_noLocks @_noAllocation
     public mutating func gain(_ gain: Float) { scaleTop(by: gain) }
 
-    /// Applies volume and balance: towards a side, the other side gets quieter; the near side stays as it is.
+    /// Applies volume and balance: balance makes the far side quieter, and leaves the near side as it is.
     ///
     /// Mono becomes stereo if the balance is not in the middle; more than two channels take the volume alone.
     ///
@@ -95,7 +95,7 @@ extension RenderContext {
 
     /// Pans with equal power: in the middle both sides get 0.707, so that a moving sound keeps its loudness.
     ///
-    /// Mono becomes stereo; of two channels each is weighted; more than two are a ``Fault``.
+    /// Mono becomes stereo; two channels each get their gain; more than two are a ``Fault``.
     ///
     /// - Parameter position: -1 (left) to 1 (right).
     @_noLocks @_noAllocation

@@ -1,5 +1,5 @@
-// Mixing. One rule for channels everywhere: mono goes to every channel, into mono everything sums, else channel to
-// channel (and a channel without a counterpart stays out).
+// Mixing. One rule for channels holds everywhere: mono goes to every channel, a mono target gets the sum of all
+// channels, and otherwise channel 0 goes to channel 0 and so on; a channel without a counterpart is left out.
 
 extension RenderContext {
     /// Mixes the buffers on top into one. The result has the channels of the widest of them, and its time.
@@ -11,8 +11,8 @@ extension RenderContext {
     @_noLocks @_noAllocation
     public mutating func mix(_ count: Int = 2) {
         if count == 2 && depth &- floor >= 2 && depth <= entryCount && !mode.has(.dry) {
-            // The most frequent mix of all: two of the stack's own buffers, the upper not wider than the lower. A sum of
-            // two does not depend on their order, so that it can be made where it is to stay.
+            // The most frequent mix of all: two of the stack's own buffers, the upper not wider than the lower. A sum
+            // of two does not depend on their order, so that it can be made where it is to stay.
             let (top, below) = unsafe (entries + (depth &- 1), entries + (depth &- 2))
             let (shape, shapeOfSum) = unsafe (top.pointee.shape, below.pointee.shape)
             // The short way is not for parts of a slice: there the general way must find which of the two goes on
@@ -85,7 +85,8 @@ extension RenderContext {
         return true
     }
 
-    /// Mixes all buffers that the closure (or the running module) can reach into one; does nothing on an empty stack.
+    /// Mixes all buffers that the render loop (or the running module) can reach into one; does nothing on an empty
+    /// stack.
     @_noLocks @_noAllocation
     public mutating func mixAll() { if bufferCount > 1 { mix(bufferCount) } }
 

@@ -3,7 +3,8 @@
 extension RenderContext {
     /// Adds the buffers on top to the output; the stack stays as it is.
     ///
-    /// Mono goes to every channel of the output, into a mono output everything sums, else channel to channel.
+    /// Mono goes to every channel of the output, a mono output gets the sum of all channels, and otherwise channel 0
+    /// goes to channel 0 and so on.
     ///
     /// - Parameters:
     ///   - count: The number of buffers, from the top down.
@@ -29,7 +30,8 @@ extension RenderContext {
         unsafe addToBus(bus.pointee, channels.lowerBound, channels.upperBound &- channels.lowerBound &+ 1, count)
     }
 
-    /// Adds every buffer that the closure (or the running module) can reach to the output; an empty stack is no fault.
+    /// Adds every buffer that the render loop (or the running module) can reach to the output; an empty stack is no
+    /// fault.
     @_noLocks @_noAllocation
     public mutating func outputAll(to output: OutputID = .main) {
         if bufferCount > 0 { self.output(bufferCount, to: output) }

@@ -18,8 +18,8 @@ extension RenderContext {
     @inlinable @inline(__always)
     mutating func run<M: Module>(_ module: M, _ effect: StackEffect, _ identity: UnsafeRawPointer) {
         let record = unsafe cursor
-        // The module that is expected next, and nothing out of the ordinary: all but always. Acquiring: another
-        // renderer may have had the module, and this one must see its writes.
+        // Nearly always this is the module that is expected next, and nothing is out of the ordinary. Acquiring:
+        // another renderer may have had the module, and this one must see its writes.
         let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: identity)
         guard unsafe _fastPath(isExpected && core.pointee.attention == 0),
             !Checks.areOn || _fastPath(effect.pops == 0 || depth &- floor >= effect.pops)
@@ -149,8 +149,8 @@ extension RenderContext {
     /// there too; one that shows it elsewhere only is found at the output.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) mutating func endsFinite(_ buffers: Int) -> Bool {
-        // Nearly all modules leave one buffer of one or two channels of the stack's own. (Mutating: else the whole context
-        // is copied.)
+        // Nearly all modules leave one buffer of one or two channels of the stack's own. (Mutating: else the whole
+        // context is copied.)
         let position = depth &- 1
         if _slowPath(buffers != 1 || position >= entryCount) { return endFinite(buffers) }
         return unsafe endsFinite(entries + position, offset &+ frameCount)
@@ -323,7 +323,7 @@ extension RenderContext {
     }
 
     /// Returns whether a member is in the table. If not it is on its way there: it was added in the middle of a cycle.
-    /// It is not offered as a newcomer: those belong to the closure for good, and members come and go.
+    /// It is not offered as a newcomer: those belong to the render loop for good, and members come and go.
     mutating func knows<M: Module>(_ module: M) -> Bool {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
         if unsafe core.pointee.details(of: cursor).pointee.identity == identity || isDryRun { return true }

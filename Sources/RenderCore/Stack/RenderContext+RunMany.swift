@@ -23,7 +23,7 @@ extension RenderContext {
     /// Runs generators of one kind and adds the buffer of each to the one on top.
     ///
     ///     context.push(channels: 2)
-    ///     context.add(voices)              // what `run(voice)` and `mix(2)` do for each
+    ///     context.add(voices)              // does `run(voice)` and `mix(2)` for each
     @inlinable public mutating func add<M: Module>(_ generators: [M]) {
         let generators = generators.span
         var index = 0
@@ -37,7 +37,7 @@ extension RenderContext {
         }
     }
 
-    /// Calls a closure with each element of an array: of voices, say, of which each has its modules.
+    /// Calls a closure with each element of an array, such as voices that each have their modules.
     ///
     ///     context.forEach(voices) { context, voice in
     ///         context.run(voice.tone)
@@ -184,7 +184,7 @@ extension StackEffect {
 }
 
 extension Span where Element: AnyObject {
-    /// Returns an element, without a reference to it.
+    /// Returns an element without retaining it.
     @inlinable @inline(__always) func unmanaged(at index: Int) -> Unmanaged<Element> {
         unsafe withUnsafeBufferPointer { elements in
             unsafe UnsafeRawPointer(elements.baseAddress.unsafelyUnwrapped + index)

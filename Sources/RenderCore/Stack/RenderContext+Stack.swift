@@ -110,7 +110,7 @@ extension RenderContext {
         }
     }
 
-    /// Takes every buffer off the stack that the closure (or the running module) can reach.
+    /// Takes every buffer off the stack that the render loop (or the running module) can reach.
     @_noLocks @_noAllocation
     @inlinable public mutating func popAll() { depth = floor }
 
@@ -152,7 +152,7 @@ extension RenderContext {
 }
 
 extension RenderContext {
-    /// Returns the number of buffers that are pushed where so many were asked for: never more than the largest stack
+    /// Returns the number of buffers that are pushed for a request of `count`: never more than the largest stack
     /// can hold. Each that does not fit is a fault, and takes time.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) func bounded(_ count: Int) -> Int { count <= 1_024 ? count : boundedSlowly(count) }

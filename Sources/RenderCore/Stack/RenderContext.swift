@@ -1,9 +1,9 @@
 public import Synchronization
 
-/// The view that a render closure has of its cycle: the buffer stack, the time, the outputs.
+/// The view that a render loop has of its cycle: the buffer stack, the time, the outputs.
 ///
-/// A context exists only while a renderer calls the closure. Only a renderer can make one, and it cannot be copied,
-/// kept or sent away: therefore everything that is reached through it is safe without a lock.
+/// A context exists only while a renderer calls the render loop. Only a renderer can make one, and it cannot be copied,
+/// kept or sent away. So all that you reach through it is safe without a lock.
 ///
 ///     let renderer = try Renderer { context in
 ///         context.run(oscillator)      // pushes a buffer
@@ -18,11 +18,11 @@ public import Synchronization
     /// The memory that the context rarely needs, and that outlives the slice.
     @usableFromInline let core: UnsafeMutablePointer<CycleMemory>
     @usableFromInline let entries: UnsafeMutablePointer<StackEntry>
-    /// Entries there are, with and without a slot.
+    /// The number of entries, with and without a slot.
     @usableFromInline let entryCount: Int
     @usableFromInline let channelLimit: Int
 
-    /// Buffers on the stack, those below the reach of the running module included.
+    /// The number of buffers on the stack, with those that the running module cannot reach.
     @usableFromInline var depth = 0
     /// The number of buffers at the bottom of the stack that the running module cannot reach.
     @usableFromInline var floor = 0
@@ -86,13 +86,13 @@ public import Synchronization
         @_noLocks @_noAllocation get { RenderTime(sampleTime: sampleTime, hostTime: hostTime) }
     }
 
-    /// The number of buffers that the closure (or the running module) finds on the stack.
+    /// The number of buffers that the render loop (or the running module) finds on the stack.
     @inlinable public var bufferCount: Int {
         @_noLocks @_noAllocation get { depth &- floor }
     }
 
-    /// Indicates whether this is a dry run, which only finds the closure's modules. Modules do not process then, and
-    /// nothing is heard.
+    /// Indicates whether this is a dry run, which only finds the render loop's modules. Modules do not process then,
+    /// and nothing is heard.
     @inlinable public var isDryRun: Bool {
         @_noLocks @_noAllocation get { mode.has(.dry) }
     }
@@ -111,9 +111,9 @@ public import Synchronization
         @usableFromInline enum Bit: UInt8 {
             case dry = 1
             case offline = 2
-            /// Every module's buffers are searched for samples that are not finite.
+            /// The context searches every module's buffers for samples that are not finite.
             case inspecting = 4
-            /// Every module's time is taken.
+            /// The context measures every module's time.
             case timing = 8
         }
         @_noLocks @_noAllocation

@@ -27,7 +27,7 @@
         self.shape = shape
     }
 
-    /// Returns a shape of so many channels.
+    /// Returns a shape of that many channels.
     ///
     /// - Parameter place: The place, as in ``RenderContext/place``.
     @_noLocks @_noAllocation

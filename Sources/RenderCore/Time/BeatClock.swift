@@ -34,7 +34,7 @@ struct BeatClock: BitwiseCopyable, Sendable {
         beat + Double(frame &- self.frame) * beatsPerMinute / framesPerMinute
     }
 
-    /// Returns the length of so many beats, in frames.
+    /// Returns the length of that many beats, in frames.
     @_noLocks @_noAllocation
     func frames(beats: Double) -> Double { beats * framesPerMinute / beatsPerMinute }
 
@@ -68,7 +68,7 @@ struct BeatClock: BitwiseCopyable, Sendable {
         return Beats(position: position, bars: musical, isLed: isLed)
     }
 
-    /// Returns a turn that takes so many beats and begins at beat 0: which one a frame is in, where in it that is (2⁶⁴
+    /// Returns a turn that takes that many beats and begins at beat 0: which one a frame is in, where in it that is (2⁶⁴
     /// to the turn), and how much of it a frame takes.
     @_noLocks @_noAllocation
     func turn(of beats: Double, at frame: Int64) -> (number: UInt64, phase: UInt64, step: UInt64) {

@@ -6,7 +6,7 @@ extension RenderContext {
     /// slice.
     public var beats: Beats { @_noLocks @_noAllocation get { beatClock.beats(at: beatFrame) } }
 
-    /// Returns the length of so many beats at this tempo, in frames.
+    /// Returns the length of that many beats at this tempo, in frames.
     @_noLocks @_noAllocation
     public func frames(beats: Double) -> Double { beatClock.frames(beats: beats) }
 
@@ -32,7 +32,7 @@ extension RenderContext {
         BeatTicks(beatClock, from: beatFrame, count: frameCount, every: beats)
     }
 
-    /// Returns a turn that takes so many beats and begins at beat 0, at the first frame of this slice: which one it is,
+    /// Returns a turn that takes that many beats and begins at beat 0, at the first frame of this slice: which one it is,
     /// where in it that is (2⁶⁴ to the turn), and how much of it a frame takes.
     ///
     /// - Precondition: `beats` is above 0.

@@ -14,7 +14,7 @@ public struct RenderTime: Sendable, Hashable, BitwiseCopyable, CustomStringConve
     /// Nanoseconds that were added after the fact; a sample time cannot take them in before the sample rate is known.
     @usableFromInline var offset: Int64
 
-    /// Creates a moment of which both times are known.
+    /// Creates a moment with both times.
     @_noLocks @_noAllocation
     @inlinable public init(sampleTime: Int64, hostTime: Int64) {
         sample = sampleTime

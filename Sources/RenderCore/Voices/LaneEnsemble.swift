@@ -223,7 +223,7 @@
         unsafe notes[slot &>> 3].gate[slot & 7] = 0
     }
 
-    /// A voice is to be silent after so many frames, without a click.
+    /// A voice is to be silent after that many frames, without a click.
     @_noLocks @_noAllocation
     package mutating func leave(_ slot: Int, in frames: Int) {
         let fades = unsafe fades.base

@@ -44,7 +44,7 @@ struct LaneTargets: BitwiseCopyable, Sendable {
             LaneTargets.follow(ends[parameter], own, part), Lanes(repeating: shared), where: own .== own)
     }
 
-    /// Returns numbers on their way to others, of which they go a part; what is near is there.
+    /// Returns numbers a part of the way further to others; a number that is near arrives.
     @_noLocks @_noAllocation
     static func follow(_ from: Lanes, _ to: Lanes, _ part: Float) -> Lanes {
         let way = to - from

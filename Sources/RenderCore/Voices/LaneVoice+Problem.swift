@@ -58,7 +58,7 @@ private func fieldWithoutLanes(_ value: Any, _ name: String, depth: Int) -> Stri
 
 private func isEmpty<Value>(_ value: Value) -> Bool { MemoryLayout<Value>.size == 0 }
 
-/// An array in a voice, of which reflection shows no element.
+/// An array in a voice. Reflection shows no element of it.
 private protocol LaneArray {
     var firstElement: Any? { get }
 }

@@ -17,12 +17,12 @@
 ///
 ///     let bells = Polyphony<Bell>(voices: 64)
 ///
-/// A `Polyphony` begins a voice by putting what `init()` makes into a lane. So every field is of eight lanes of 32 bits: `Lanes`,
-/// `PhaseLanes`, `SIMD8<Int32>`, structs and `InlineArray`s of those, such as the building blocks for lanes. What all voices share
-/// is a parameter.
+/// A `Polyphony` begins a voice by putting what `init()` makes into a lane. So every field is of eight lanes of 32
+/// bits: `Lanes`, `PhaseLanes`, `SIMD8<Int32>`, structs and `InlineArray`s of those, such as the building blocks for
+/// lanes. What all voices share is a parameter.
 ///
-/// Put `@inline(__always) @_noLocks @_noAllocation` before both functions: the first lets the compiler keep the fields in registers,
-/// the others let it check the code. `scripts/check-modules` finds voices without them.
+/// Put `@inline(__always) @_noLocks @_noAllocation` before both functions: the first lets the compiler keep the fields
+/// in registers, the others let it check the code. `scripts/check-modules` finds voices without them.
 public protocol LaneVoice: BitwiseCopyable, Sendable {
     /// The numbers that control code sets, an enumeration; none if the voice names none.
     associatedtype Parameters: VoiceParameters = NoVoiceParameters
@@ -34,8 +34,8 @@ public protocol LaneVoice: BitwiseCopyable, Sendable {
     /// Creates eight voices at the beginning of a note.
     init()
 
-    /// Computes what need not be computed in every frame, such as the coefficients of a filter: when a note begins, and every
-    /// 32 frames. By default it does nothing.
+    /// Computes what need not be computed in every frame, such as the coefficients of a filter: when a note begins, and
+    /// every 32 frames. By default it does nothing.
     ///
     /// - Parameter notes: The notes; ``VoiceNotes/frames`` says for how many frames the call counts.
     mutating func control(_ notes: borrowing VoiceNotes<Self>)
@@ -52,8 +52,8 @@ public protocol LaneVoice: BitwiseCopyable, Sendable {
     ///   - memory: The delay lines and tables.
     mutating func next(_ notes: borrowing VoiceNotes<Self>, _ memory: inout VoiceMemory) -> Sound
 
-    /// Returns the voices that still sound. A `Polyphony` asks every 32 frames, and ends a voice whose key is up and that does not
-    /// sound any more. By default a voice ends with its key, in 5 ms.
+    /// Returns the voices that still sound. A `Polyphony` asks every 32 frames, and ends a voice whose key is up and
+    /// that does not sound any more. By default a voice ends with its key, in 5 ms.
     ///
     /// - Parameter notes: The notes.
     func isSounding(_ notes: borrowing VoiceNotes<Self>) -> LaneMask
@@ -66,9 +66,10 @@ public protocol LaneVoice: BitwiseCopyable, Sendable {
     /// Returns the tables of waves, which all have the same length, a power of two. By default there are none.
     static func makeTables() -> [[Float]]
 
-    /// Does some work for the engine. RenderStack calls it. Leave the default, which the compiler compiles with your voice.
+    /// Does some work for the engine. RenderStack calls it. Leave the default, which the compiler compiles with your
+    /// voice.
     ///
-    /// - Parameter work: The work, of which only RenderStack can make one.
+    /// - Parameter work: The work. Only RenderStack can make one.
     static func perform(_ work: borrowing LaneWork)
 }
 

@@ -59,7 +59,7 @@ public struct DelayLanes: BitwiseCopyable, Sendable {
     @inlinable @_noLocks @_noAllocation
     public init() {}
 
-    /// Returns the sound of so many frames ago, between two frames by a straight line.
+    /// Returns the sound of that many frames ago, between two frames by a straight line.
     ///
     /// - Parameters:
     ///   - frames: The delays: 1 up to the reach of the line, and held to that.

@@ -1,4 +1,4 @@
-/// The channels of a response, each of which leads from a channel of the sound to a channel of the result.
+/// The channels of a response. Each leads from a channel of the sound to a channel of the result.
 package enum ConvolutionMatrix: Sendable {
     /// One response for every channel.
     case mono
@@ -7,7 +7,7 @@ package enum ConvolutionMatrix: Sendable {
     /// Four responses for each pair: left to left, left to right, right to left, right to right.
     case trueStereo
 
-    /// The matrix of a response with so many channels; `nil` if there is none.
+    /// The matrix of a response with that many channels; `nil` if there is none.
     package init?(responseChannels: Int) {
         switch responseChannels {
         case 1: self = .mono

@@ -93,7 +93,7 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     /// The channels that are computed.
     var openCount: Int { @_noLocks @_noAllocation get { channels } }
 
-    /// The units of work for a block of so many channels.
+    /// The units of work for a block of that many channels.
     @_noLocks @_noAllocation
     func unitCount(channels: Int) -> Int { 2 &* (plan.passCount &+ 2) &* chunkCount &* channels }
 

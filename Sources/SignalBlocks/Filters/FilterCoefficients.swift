@@ -101,7 +101,7 @@ public struct FilterCoefficients: Sendable, BitwiseCopyable {
         return mixed
     }
 
-    /// Returns the quality of a band that is so many octaves wide between its points at -3 dB (of a bell: at half of
+    /// Returns the quality of a band that is that many octaves wide between its points at -3 dB (of a bell: at half of
     /// its gain in decibels), at every frequency.
     ///
     /// The two edges are found such that one lies the given octaves above the other and `tan tan = tan²` of the centre,

@@ -21,7 +21,7 @@ extension RenderMemory<FilterRow> {
     ///   - count: The number of frames.
     ///   - coefficients: Those of the first filter, and of the second.
     ///   - output: Receives the two channels.
-    /// - Precondition: There are the samples, the memories, and two channels of so many frames in the output.
+    /// - Precondition: There are the samples, the memories, and two channels of that many frames in the output.
     @_noLocks @_noAllocation
     package mutating func filter(
         _ left: borrowing Samples, _ right: borrowing Samples, at place: Int, _ second: Int, count: Int,

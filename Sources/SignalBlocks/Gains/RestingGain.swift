@@ -61,7 +61,7 @@ extension RenderMemory<Float> {
     ///   - samples: The samples.
     ///   - count: The number of frames.
     ///   - lifts: `true`: where a level is higher already it stays.
-    /// - Precondition: There are so many samples, and levels.
+    /// - Precondition: There are that many samples, and levels.
     @_noLocks @_noAllocation
     package mutating func takeMagnitudes(_ samples: borrowing Samples, count: Int, lifts: Bool) {
         precondition(count >= 0 && count <= samples.count && count <= self.count)
@@ -86,7 +86,7 @@ extension RenderMemory<Float> {
     ///   - squares: The memory of mean squares.
     ///   - place: The channel's in it.
     ///   - lifts: `true`: where a level is higher already it stays.
-    /// - Precondition: There are so many samples, and levels, and the place.
+    /// - Precondition: There are that many samples, and levels, and the place.
     @_noLocks @_noAllocation
     package mutating func takeSquares(
         _ samples: borrowing Samples, count: Int, share: Double, _ squares: inout RenderMemory<Double>, at place: Int,

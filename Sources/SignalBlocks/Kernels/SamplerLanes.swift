@@ -139,7 +139,7 @@ internal import CKernels
         unsafe kernel_sampler_begin(groups.base + voice / SamplerLanes.width, voice % SamplerLanes.width, g, k)
     }
 
-    /// Has a voice be at these numbers after so many frames, on a straight line from where it is.
+    /// Has a voice be at these numbers after that many frames, on a straight line from where it is.
     ///
     /// - Parameters:
     ///   - voice: The voice.
@@ -155,7 +155,7 @@ internal import CKernels
             gains[3], Int32(truncatingIfNeeded: frames))
     }
 
-    /// Empties the sums, for so many frames.
+    /// Empties the sums, for that many frames.
     @_noLocks @_noAllocation
     package mutating func clear(outputs: Int, frames: Int) {
         var output = 0

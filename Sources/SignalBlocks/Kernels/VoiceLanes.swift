@@ -95,7 +95,7 @@ internal import CKernels
         for voice in 0..<min(count, table.count) { unsafe glide(to: table.numbers[voice], voice, frames: frames) }
     }
 
-    /// Renders the sum of all voices into two channels, which have so many frames.
+    /// Renders the sum of all voices into two channels, which have that many frames.
     @_noLocks @_noAllocation
     package mutating func render(
         _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, count: Int

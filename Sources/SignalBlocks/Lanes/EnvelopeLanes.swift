@@ -47,7 +47,7 @@ public struct EnvelopeLanes: BitwiseCopyable, Sendable {
         }
     }
 
-    /// The level that the segment tends to, and the distance from it, of which each frame takes a part.
+    /// The level that the segment tends to, and the distance from it; each frame takes a part of the distance.
     @usableFromInline var (aim, rest, part) = (Lanes.zero, Lanes.zero, Lanes.zero)
     /// Frames of the segment that are left.
     @usableFromInline var left = Lanes(repeating: .infinity)

@@ -58,7 +58,7 @@ public enum LaneMath {
         return nearest - Lanes.zero.replacing(with: 1, where: nearest .> x)
     }
 
-    /// Returns the tangents of half of so many turns: `tan(π x)`, for `x` below ½. Filters are tuned by it.
+    /// Returns the tangents of half of that many turns: `tan(π x)`, for `x` below ½. Filters are tuned by it.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public static func tangent(halfTurns x: Lanes) -> Lanes {
         RenderMath.sin(turns: 0.5 * x) / RenderMath.cos(turns: 0.5 * x)

@@ -1,4 +1,4 @@
-/// The sum of the last numbers, each of which counts the same. The numbers are integers, so that no error adds up, however
+/// The sum of the last numbers, which all count the same. The numbers are integers, so that no error adds up, however
 /// long it runs.
 @safe public struct BoxSmoother: ~Copyable, Sendable {
     @usableFromInline let values: AlignedMemory<Int64>

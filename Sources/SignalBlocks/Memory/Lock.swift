@@ -3,10 +3,11 @@ internal import Glibc
 
 /// The order in which locks are taken: a thread that holds one may take only those that stand below it in this list.
 ///
-/// No lock is ever held while code of a user runs: a completion, a `deinit`, a `prepare`, a closure that changes a list.
-/// Such code may ask anything of anything, and may wait for another thread that does.
+/// No lock is ever held while code of a user runs: a completion, a `deinit`, a `prepare`, a closure that changes a
+/// list. Such code may ask anything of anything, and may wait for another thread that does.
 ///
-/// Debug builds check both, the order in ``Lock/withLock(_:)`` and the absence of locks in ``HeldLocks/expectNone(before:)``.
+/// Debug builds check both, the order in ``Lock/withLock(_:)`` and the absence of locks in
+/// ``HeldLocks/expectNone(before:)``.
 package enum LockRank: UInt8 {
     /// An output or a session, from its start to its stop.
     case output
@@ -18,7 +19,7 @@ package enum LockRank: UInt8 {
     case part
     /// The file behind a stream, while one thread reads or writes it.
     case stream
-    /// A renderer's closure and settings.
+    /// A renderer's loop and settings.
     case renderer
     /// The table of the renderers that have modules.
     case leases

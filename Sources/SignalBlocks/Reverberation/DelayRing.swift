@@ -89,8 +89,8 @@ package struct DelayRing: ~Copyable, Sendable {
     /// Adds what was written before to a row of 64 samples: several taps, each times its gain, and all times another.
     ///
     /// - Parameters:
-    ///   - sum: The row from `first` on, of which `count` samples count.
-    ///   - taps: The taps, of which at most 16 from `tap` on are heard.
+    ///   - sum: The row from `first` on; `count` samples of it are used.
+    ///   - taps: The taps; at most 16 of them, from `tap` on, are heard.
     @_noLocks @_noAllocation
     package borrowing func add(
         _ taps: borrowing DelayTaps, from tap: Int, tapCount: Int, to sum: inout RenderMemory<Float>, at first: Int,
@@ -113,7 +113,7 @@ package struct DelayRing: ~Copyable, Sendable {
     /// Sends samples through all-pass filters of Schroeder's, one after the other, whose lines are channels of this ring.
     ///
     /// - Parameters:
-    ///   - samples: A row of 64 samples from `first` on, of which `count` count.
+    ///   - samples: A row of 64 samples from `first` on; `count` of them are used.
     ///   - channel: The first of at most four channels.
     ///   - delays: In frames, one for each channel of the ring: `count` or more.
     @_noLocks @_noAllocation
@@ -158,7 +158,7 @@ extension RenderMemory<Float> {
     /// Adds two of a network's outputs, rows of eight, to two rows of 64 samples, and brings these together.
     ///
     /// - Parameters:
-    ///   - base: The left row, and `other` the right one, of which `count` samples count.
+    ///   - base: The left row, and `other` the right one; `count` samples of each are used.
     ///   - lanes: The outputs.
     ///   - width: 0 makes the two one, 1 leaves them.
     ///   - first: The number of the first frame in its block.

@@ -329,7 +329,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     /// Runs the network for some frames of a block.
     ///
     /// - Parameters:
-    ///   - inputs: 64 samples for each input, of which `count` count.
+    ///   - inputs: 64 samples for each input; the first `count` are used.
     ///   - inputCount: The number of inputs that are used.
     ///   - outputs: Room for 64 rows of eight samples: eight outputs that hardly have anything in common.
     ///   - position: The number of frames since the beginning.

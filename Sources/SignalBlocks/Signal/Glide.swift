@@ -32,7 +32,7 @@ public struct Glide: Sendable, BitwiseCopyable {
         end = value
     }
 
-    /// Creates a glide of `length` frames of which `elapsed` have passed.
+    /// Creates a glide of `length` frames, `elapsed` of which have passed.
     @_noLocks @_noAllocation
     @inlinable package init(from: Float, to end: Float, elapsed: Int32, length: Int32, isExponential: Bool) {
         self.from = from
@@ -77,8 +77,8 @@ public struct Glide: Sendable, BitwiseCopyable {
         }
     }
 
-    /// Returns the motion with which another glide can go on from the first frame of the slice: less of it where that would
-    /// carry it out of the range.
+    /// Returns the motion with which another glide can go on from the first frame of the slice: less of it where that
+    /// would carry it out of the range.
     ///
     /// - Parameters:
     ///   - isExponential: Indicates whether that glide is.
@@ -123,8 +123,8 @@ public struct Glide: Sendable, BitwiseCopyable {
         return isExponential ? Double(from) * RenderMath.exp2(value) : value
     }
 
-    /// Returns the value at a frame of the slice, of a smooth glide with all digits: for decibels, of which a `Float` has steps
-    /// that can be heard above a silence of 130 dB.
+    /// Returns the value at a frame of the slice, of a smooth glide with all digits: for decibels, because the steps of
+    /// a `Float` in decibels can be heard above a silence of 130 dB.
     @_noLocks @_noAllocation
     package func fine(_ frame: Int) -> Double {
         let position = elapsed &+ Int32(truncatingIfNeeded: frame)
@@ -173,7 +173,8 @@ public struct Glide: Sendable, BitwiseCopyable {
         }
     }
 
-    /// Multiplies samples by the values of a glide that is smooth and not exponential: with the same bits, in packed sums.
+    /// Multiplies samples by the values of a glide that is smooth and not exponential: with the same bits, in packed
+    /// sums.
     @_noLocks @_noAllocation
     @usableFromInline func applySmooth(to samples: inout MutableSpan<Float>) {
         let path = smoothPath

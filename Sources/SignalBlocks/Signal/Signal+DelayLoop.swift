@@ -20,7 +20,7 @@ extension Signal {
     /// Sums of neighbouring samples, the oldest with the last weight: `output[start + i]` is the sum of
     /// `weights[t] * past[first + i + taps - 1 - t]`.
     ///
-    /// - Precondition: There are so many taps, and samples.
+    /// - Precondition: There are that many taps, and samples.
     @_noLocks @_noAllocation
     package static func combine(
         _ weights: SIMD16<Float>, taps: Int, _ past: borrowing Samples, from first: Int = 0,
@@ -48,8 +48,8 @@ extension Signal {
     ///   - delays: From `column` on, 64 for each voice: the delay at each frame, less its anchor.
     ///   - anchors: 64 whole frames that are in the delay of all voices.
     ///   - level: The factor of the sum.
-    ///   - output: Receives the sum: 64 samples, of which the first `count` are right.
-    /// - Precondition: There are so many samples, delays and anchors, and at most 64 frames.
+    ///   - output: Receives the sum: 64 samples; the first `count` are right.
+    /// - Precondition: There are that many samples, delays and anchors, and at most 64 frames.
     @_noLocks @_noAllocation
     package static func sweep(
         _ ring: borrowing Samples, from first: Int, mask: Int, position: Int, _ delays: borrowing Samples,
@@ -79,7 +79,7 @@ extension Signal {
     ///     heard, frame by frame.
     ///   - samples: The samples that come in, from `first` on, which are replaced by those that are heard.
     ///   - line: The memory that receives the samples going in, from `place` on.
-    /// - Precondition: All of them have so many samples.
+    /// - Precondition: All of them have that many samples.
     @_noLocks @_noAllocation
     package static func feed(
         _ echo: borrowing Samples, _ round: borrowing Samples, at start: Int, _ gains: borrowing Samples,

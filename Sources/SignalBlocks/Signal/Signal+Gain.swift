@@ -49,7 +49,7 @@ extension Signal {
 
     /// Copies samples from a place in one channel to a place in another.
     ///
-    /// - Precondition: Both places have so many.
+    /// - Precondition: Both places have that many.
     @_noLocks @_noAllocation
     package static func copy(
         _ source: borrowing Samples, from first: Int, into output: inout MutableSpan<Float>, at start: Int, count: Int

@@ -36,7 +36,7 @@ extension Signal {
 
     /// Renders such a sine into `count` samples from `start` on.
     ///
-    /// - Precondition: There are so many samples.
+    /// - Precondition: There are that many samples.
     @_noLocks @_noAllocation
     package static func sine(
         phase: UInt64, step: UInt64, into output: inout MutableSpan<Float>, at start: Int, count: Int

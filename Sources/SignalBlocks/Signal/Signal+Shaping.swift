@@ -6,7 +6,7 @@ extension Signal {
     ///   - samples: The samples, which are replaced. One that is not a number stays one.
     ///   - count: The number of samples.
     ///   - past: From `place` on the last sample before, and the one before that. Both are replaced.
-    /// - Precondition: There are so many samples, and two of the past.
+    /// - Precondition: There are that many samples, and two of the past.
     @_noLocks @_noAllocation
     package static func hardClip(
         _ samples: inout MutableSpan<Float>, count: Int, past: inout MutableSpan<Double>, at place: Int

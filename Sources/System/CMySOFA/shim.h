@@ -52,7 +52,7 @@ static inline void sofa_name(const struct MYSOFA_HRTF *_Nonnull file, struct sof
             strncpy(header->convention, one->value, sizeof header->convention - 1);
 }
 
-/// Lets this process have so many bytes more than it has: what a damaged file asks for is refused, and not taken from others.
+/// Lets this process have at most this many bytes more than it has: so a damaged file cannot take the memory of other programs.
 static inline void sofa_limit_memory(rlim_t more) {
     char text[64];
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

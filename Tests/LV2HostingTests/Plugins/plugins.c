@@ -249,7 +249,7 @@ static void wild(LV2_Handle handle, uint32_t frames) {
     }
 }
 
-/// Shows the last position that it was told in its outputs, and how many there were.
+/// Shows in its outputs the last position that the host gave, and how many there were.
 static void transport(LV2_Handle handle, uint32_t frames) {
     struct plugin *p = handle;
     float *out = p->ports[1];
@@ -302,7 +302,7 @@ static void fetches(LV2_Handle handle, uint32_t frames) {
     for (uint32_t i = 0; i < frames; i++) out[i] = p->answered;
 }
 
-/// Puts out the longest block that it was told.
+/// Puts out the longest block that the host named.
 static void tells(LV2_Handle handle, uint32_t frames) {
     struct plugin *p = handle;
     float *out = p->ports[1], longest = 0;

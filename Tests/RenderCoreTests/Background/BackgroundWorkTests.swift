@@ -291,7 +291,7 @@ private func expected(_ length: Int, _ frames: Int) -> [Float] {
         #expect(gate.began.load(ordering: .sequentiallyConsistent) == threads)
     }
 
-    @Test("a job may let go of its own module")
+    @Test("a job may release its own module")
     func lettingGo() async throws {
         let (gate, freed) = (Gate(), Counter())
         let kept = Shared<Counted?>(nil)

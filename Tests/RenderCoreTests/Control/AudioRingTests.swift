@@ -296,7 +296,7 @@ private func counting(channels: Int, frames: Int, from start: Int) -> AudioBlock
         #expect(ring.peekContiguous(tolerance: 2, wrappingAt: 500).frameCount == 200)
     }
 
-    @Test("What does not fit is refused whole and counted; what waits is unharmed")
+    @Test("A ring refuses and counts a block that does not fit, and leaves the waiting frames alone")
     func overflow() {
         let ring = AudioRing(frames: 10, channels: 1, sampleRate: 48_000)
         let block = counting(channels: 1, frames: 6, from: 1)

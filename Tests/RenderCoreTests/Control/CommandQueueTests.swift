@@ -70,7 +70,7 @@ private final class Told: Tap {
         #expect(told.notes() == [note(8, 2), note(25, 1)])
     }
 
-    @Test("What is sent in a transaction is sent when it is applied, and not at all if it throws")
+    @Test("A transaction sends its commands when it is applied, and none if it throws")
     func transactions() throws {
         struct Stop: Error {}
         let told = Told()
@@ -88,7 +88,7 @@ private final class Told: Tap {
         #expect(told.notes() == [note(0, 1), note(13, 3)])
     }
 
-    @Test("64 may be under way; what is refused is said to be, and there is room again when some are due")
+    @Test("64 commands may wait; send returns false for one more, and there is room again when some are due")
     func full() throws {
         let told = Told()
         let renderer = try told.renderer()

@@ -24,7 +24,7 @@ import Testing
         #expect((RenderTime.host(5) + .seconds(Int64.max) - .seconds(Int64.max)).hostTime ?? 0 < 10)
     }
 
-    @Test("What is far off is not taken for what has passed, nor the other way about")
+    @Test("A time far ahead does not count as past, nor one long past as ahead")
     func order() throws {
         let seen = Lock<[Int64]>([])
         let renderer = try Renderer { context in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RenderCore
 
-/// Clocks that ended after 24 hours in TAAE2 go on for ever here.
+/// Clocks that ended after 24 hours in TAAE2 go on forever here.
 @Suite struct LateClockTests {
     /// Rounding of `from + step * frame`.
     let tolerance: Float = 1e-5

@@ -78,7 +78,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("Those that left are freed once, in the order of the list, and whoever asked is told")
+    @Test("Entries that left are freed once, in the order of the list, and then the completion runs")
     func release() async throws {
         let choir = Choir()
         let lives = Lives()
@@ -148,7 +148,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("A search ends where it is told to, and sees one list while others take its place")
+    @Test("A search ends where its closure returns true, and sees one list while others take its place")
     func search() throws {
         final class Turns: Sendable {
             let asked = Atomic<Int>(0)

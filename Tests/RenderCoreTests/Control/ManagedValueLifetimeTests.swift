@@ -131,7 +131,7 @@ import Testing
         let object: MortalObject?
     }
 
-    @Test("What a value holds, and whoever is told that it was freed, may change things")
+    @Test("A value's objects may change things while they are freed, and so may its completion")
     func reentrant() async throws {
         let lives = Lives()
         let value = ManagedValue(Carrier(object: nil))

@@ -104,7 +104,7 @@ import Testing
         #expect(first.faultCount == 0 && second.faultCount == 0)
     }
 
-    @Test("Whoever sets a value is told, once, when the old one has been freed")
+    @Test("The completion of a set runs once, when the old value has been freed")
     func completion() async throws {
         let reader = Reader(1)
         let renderer = try reader.renderer()

@@ -4,7 +4,7 @@ import Testing
 @testable import RenderCore
 
 @Suite struct MessagePortTests {
-    /// A port that can be shared, and let go of.
+    /// A port that can be shared and released.
     private final class Box: Sendable {
         let port: MessagePort<Int>
         init(capacity: Int = 256) { port = MessagePort(capacity: capacity) }
@@ -167,7 +167,7 @@ import Testing
         handle.subscription.withLock { $0 = nil }
     }
 
-    @Test("A subscription that is let go of ends")
+    @Test("A subscription that is released ends")
     func letGo() async {
         let box = Box()
         let received = Record<Int>()
@@ -203,7 +203,7 @@ import Testing
         withExtendedLifetime(subscription) {}
     }
 
-    @Test("What was sent before a port goes reaches whoever listens, and the stream ends")
+    @Test("Values sent before a port goes reach its listener, and the stream ends")
     func goes() async {
         for round in 0..<300 {
             var values: [Int] = []

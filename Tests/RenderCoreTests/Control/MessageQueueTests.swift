@@ -26,7 +26,7 @@ import Testing
         #expect(ran.count == 10)
     }
 
-    @Test("What a message holds is let go of on a thread that does not render")
+    @Test("A thread that does not render frees the objects that a message holds")
     func release() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let lives = Lives()
@@ -42,7 +42,7 @@ import Testing
         #expect(lives.freedOnRenderThread.load(ordering: .relaxed) == 0)
     }
 
-    @Test("A full queue says so; what it took runs, what it did not take is let go of")
+    @Test("A full queue throws; it runs the messages that it took, and frees those that it refused")
     func full() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         let lives = Lives()

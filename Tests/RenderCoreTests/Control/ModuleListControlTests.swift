@@ -57,7 +57,7 @@ private final class Number: Generator {
         #expect(await becomesTrue { lives.alive == 0 })
     }
 
-    @Test("A removed member is let go of, with the renderer running or not")
+    @Test("A removed member is released, with the renderer running or not")
     func release() async throws {
         let lives = Lives()
         let list = ModuleList(mixing: 1)
@@ -76,7 +76,7 @@ private final class Number: Generator {
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("A member that was there from the start is let go of like any other")
+    @Test("A member that was there from the start is released like any other")
     func firstMembers() async throws {
         let lives = Lives()
         let list = ModuleList(mixing: 1, [Number(1, lives), Number(2, lives)])
@@ -107,7 +107,7 @@ private final class Number: Generator {
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("A member that comes and goes within a cycle is let go of")
+    @Test("A member that comes and goes within a cycle is released")
     func shortLife() async throws {
         let lives = Lives()
         let list = ModuleList(mixing: 1)
@@ -157,7 +157,7 @@ private final class Number: Generator {
         #expect(await becomesTrue { lives.alive == 4 })
     }
 
-    @Test("A change for a time that is called off is taken back, and what was new is let go of")
+    @Test("Cancelling a change for a time takes it back, and releases its new members")
     func calledOff() async throws {
         let lives = Lives()
         let list = ModuleList(mixing: 1, [Number(1, lives)])

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of the memory of parameters, and of the way in which the render thread sees that none has changed.
 @Suite struct ParameterCellTests {
-    @Test("What the render thread goes through is as small as it is meant to be")
+    @Test("The structures that the render thread walks through are as small as they should be")
     func sizes() {
         #expect(MemoryLayout<ParameterCell>.stride == 24)
         #expect(MemoryLayout<Parameter>.size == 8)

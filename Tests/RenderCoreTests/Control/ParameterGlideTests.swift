@@ -62,7 +62,7 @@ import Testing
         expect(renderer.values(12, cycle: cycle), [5, 4.5, 4, 3.5, 3, 2.5, 2, 1.5, 1, 0.5, 0, 0])
     }
 
-    @Test("The same value again does not begin a glide anew")
+    @Test("Setting the same value again does not begin a glide anew")
     func sameValue() throws {
         let probe = GlideProbe(0, glide: .linear(.seconds(4)))
         let renderer = try probe.renderer()

@@ -74,7 +74,7 @@ import Testing
         #expect(filter.cutoff.value == 50 && isOn(filter))
     }
 
-    @Test("Saved, changed and restored: every value as it was, to the last bit, whatever the names")
+    @Test("A restore brings back every saved value, to the last bit, whatever the names")
     func roundTrip() throws {
         let names = [
             "Filter", "with = and \" and \\", "# no remark", " spaces ", "two\nlines\r\u{2028}\u{0}", "Übung 🎚", "",
@@ -95,7 +95,7 @@ import Testing
         #expect(again["Filter.cutoff"] == filters[0].cutoff.value)
     }
 
-    @Test("What cannot be restored as it is is told, and the rest is restored")
+    @Test("A restore returns a sentence for each value that it cannot set as saved, and sets the rest")
     func problems() throws {
         let filter = Filter()
         let snapshot = try ParameterSnapshot(
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("It is on at the frame of its transaction, and glides as it was told")
+    @Test("A switch is on at the frame of its transaction, and glides as the module asks")
     func atTime() throws {
         let gate = Gate()
         let renderer = try Renderer(sampleRate: 10_000, channels: 1) { context in

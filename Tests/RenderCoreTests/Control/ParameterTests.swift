@@ -21,7 +21,7 @@ import Testing
         #expect(Parameter(9, in: 0...1).initialValue == 1)
     }
 
-    @Test("What is not a number is ignored and counted")
+    @Test("A parameter ignores and counts values that are not numbers")
     func ignoresNaN() throws {
         let probe = GlideProbe(5, glide: .none)
         let renderer = try probe.renderer()
@@ -34,7 +34,7 @@ import Testing
         #expect(renderer.values(2) == [5, 5])
     }
 
-    @Test("The unit, the range and the curve are what was said")
+    @Test("A parameter keeps the unit, the range and the curve that it was made with")
     func keepsDescription() {
         let parameter = Parameter(
             100, in: 20...20_000, limit: .fractionOfRate(0.25), unit: .hertz, glide: .exponential(.milliseconds(20)))

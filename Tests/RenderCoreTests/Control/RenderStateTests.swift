@@ -72,7 +72,7 @@ private final class PlaceCounter: Sendable {
         #expect(await becomesTrue { lives.alive == 0 })
     }
 
-    @Test("What a dry run writes is dropped")
+    @Test("A dry run changes no state")
     func dryRun() throws {
         let state = RenderState<Float>(1)
         let seen = Record<Float>()

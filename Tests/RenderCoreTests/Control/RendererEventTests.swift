@@ -7,7 +7,7 @@ import Testing
         events.compactMap { if case .fault(let fault) = $0 { fault } else { nil } }
     }
 
-    @Test("Faults are told with what, where and how often, equal ones in one")
+    @Test("The renderer reports faults with their kind, place and count, equal ones in one event")
     func coalesced() async throws {
         let fails = Parameter(0, in: 0...1, glide: .none)
         let bad = ClosureModule(.generates, name: "Bad") { context in

@@ -91,7 +91,7 @@ import Testing
         #expect(ran.all == odd + even)
     }
 
-    @Test("What is late is done at once, and told with the number of frames")
+    @Test("The renderer makes a late change at once, and says how many frames late it was")
     func late() async throws {
         let probe = GlideProbe(0, glide: .none)
         let renderer = try probe.renderer(sampleRate: 1000)
@@ -119,7 +119,7 @@ import Testing
         subscription.cancel()
     }
 
-    @Test("What is on time is not told as late, and neither is what was called off")
+    @Test("A change on time is not reported as late, and neither is one that was cancelled")
     func notLate() async throws {
         let renderer = try Renderer(sampleRate: 1000, channels: 1) { _ in }
         let events = Record<RenderEvent>()
@@ -138,7 +138,7 @@ import Testing
         subscription.cancel()
     }
 
-    @Test("What is called off does not happen; what has happened cannot be called off")
+    @Test("A cancelled change does not happen; a change that has happened cannot be cancelled")
     func cancel() async throws {
         let lives = Lives()
         let probe = GlideProbe(0, glide: .none)
@@ -167,7 +167,7 @@ import Testing
         withExtendedLifetime(value) {}
     }
 
-    @Test("What was called off does not happen when the renderer goes either, nor what was for later")
+    @Test("When the renderer goes, neither cancelled changes nor later ones happen")
     func rendererGoes() throws {
         let parameters = [GlideProbe(0, glide: .none), GlideProbe(0, glide: .none)]
         do {

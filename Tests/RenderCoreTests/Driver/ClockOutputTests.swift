@@ -84,7 +84,7 @@ import Testing
         subscription.cancel()
     }
 
-    @Test("An output that is let go of while it runs stops")
+    @Test("An output that is released while it runs stops")
     func letGo() async throws {
         let renderer = try Renderer(channels: 1) { _ in }
         for _ in 0..<5 {

@@ -48,7 +48,7 @@ import Testing
         #expect(renderer.sampleTime == 1000)
     }
 
-    @Test("An error of whoever gets the cycles ends it, and reaches the caller")
+    @Test("An error thrown by the closure that gets the cycles ends the rendering, and reaches the caller")
     func throwing() throws {
         struct Full: Error {}
         let renderer = try Renderer(channels: 1) { _ in }

@@ -137,7 +137,7 @@ import Testing
         #expect(sent.map(\.frame) == [0, 31])
     }
 
-    @Test("What is not connected says nothing: another input's events, another output, too much, no driver")
+    @Test("Ports that are not connected stay quiet: another input, another output, too many events, no driver")
     func unconnected() throws {
         let (input, output, other) = (MIDIInput(), MIDIOutput(), MIDIInput())
         let renderer = try renderer(Holder(other, output))

@@ -94,7 +94,7 @@ private final class Numbers: Generator {
         }
     }
 
-    @Test("what it makes that is not finite becomes silence, one fault with both names, and a reset")
+    @Test("an infinite sample of foreign code becomes silence, one fault with both names, and a reset")
     func output() async throws {
         let counter = Numbers()
         // In the middle of the slice, where the look at the last frame would not find it.
@@ -129,7 +129,7 @@ private final class Numbers: Generator {
         #expect(foreign.resets.load(ordering: .relaxed) == 1)
     }
 
-    @Test("what is not finite does not reach it")
+    @Test("samples that are not finite do not reach it")
     func input() async throws {
         // After the first second, in which every module is searched, and not in the last frame of a slice.
         let count = 60_160

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct PriorityGuardTests {
     @Test(
-        "A thread that the guard has put back gets its priority again after good cycles, and both are told once",
+        "A thread that the guard has put back gets its priority again after good cycles, and it reports each once",
         .needs(.realTime))
     func returns() async {
         await #expect(processExitsWith: .success) {

@@ -156,7 +156,7 @@ private final class Bus: Sendable {
         #expect(limit.rlim_max <= 100_000_000 && limit.rlim_cur <= limit.rlim_max / 2)
     }
 
-    @Test("Where rtkit refuses, is not on the bus, or there is no bus: no thread is raised, and that is said")
+    @Test("No thread is raised if rtkit refuses, is not on the bus, or there is no bus, and a sentence says so")
     func refusals() throws {
         func answer(_ bus: Bus) -> RealtimeKit.Answer {
             defer { bus.end() }
@@ -175,7 +175,7 @@ private final class Bus: Sendable {
         #expect(raised == "rtkit has given a real-time priority of 20.")
     }
 
-    @Test("where memory is locked in part, the sentence says how much of what is, and what is missing")
+    @Test("if memory is locked in part, the sentence says how much of it is, and how much is missing")
     func sentenceOfLocks() {
         var locks = crender_locks()
         (locks.audio_wanted, locks.audio, locks.wanted, locks.locked) = (3 << 20, 3 << 20, 24 << 20, 8 << 20)

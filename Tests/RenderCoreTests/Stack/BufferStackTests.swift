@@ -282,7 +282,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("What is pushed on a full stack is silence; those below are as they were")
+    @Test("A full stack pushes silence, and leaves the buffers below as they are")
     func overflow() throws {
         let layout = StackLayout(slots: 3, channels: 2, frames: 8)
         let result = try renderSlice(layout: layout) { context in

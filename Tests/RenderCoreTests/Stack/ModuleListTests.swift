@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("A removed member can be used by another renderer, and its memory is let go of")
+    @Test("Another renderer can use a removed member, and its memory is freed")
     func removed() async throws {
         let list = ModuleList(mixing: 2)
         let renderer = try renderer(list)
@@ -161,7 +161,7 @@ import Testing
         #expect(released.value == 1)
     }
 
-    @Test("A list's old members are let go of while its renderer gets another loop: no deadlock")
+    @Test("Releasing a list's old members while its renderer gets another loop does not deadlock")
     func releaseDuringReplacement() async throws {
         let steps = Counter()
         // Threads, and not tasks: they wait for each other.
@@ -181,7 +181,7 @@ import Testing
                     isOut.add()
                 }
                 while isInside.value == 0 { sched_yield() }
-                // The old list waits for the end of the cycle; then whoever lets go of something lets go of it too.
+                // The old list waits for the end of the cycle; the next thread that frees something frees it too.
                 list.append(Constant(2))
                 mayGo.add()
                 while isOut.value == 0 { sched_yield() }

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "The same samples as one after the other, bit for bit: all cycle lengths, live and offline",
+        "Branches in parallel give the samples of branches in a row, bit for bit, in all cycles, live and offline",
         arguments: [[7], [64], [100], [512], [4096], [10_000], [3, 500, 1, 64, 2000, 17]], [false, true])
     func same(cycles: [Int], isOffline: Bool) throws {
         let frames = extent(2_500, inDebug: 1_000)
@@ -113,7 +113,7 @@ import Testing
         #expect(parallel.workerCount == 0)
     }
 
-    @Test("A branch can be exchanged while it runs; the old one is let go of")
+    @Test("A branch can be exchanged while it runs, and the old one is released")
     func exchange() async throws {
         @Sendable func constant(_ value: Float) throws -> Renderer {
             let constant = Constant(value)
@@ -224,7 +224,9 @@ import Testing
         renderer.removeLoop()
     }
 
-    @Test("Denormal numbers are treated as on the render thread, whoever renders", arguments: [false, true])
+    @Test(
+        "Every thread that renders flushes denormal numbers to zero, as the render thread does",
+        arguments: [false, true])
     func denormals(areOff: Bool) throws {
         let list = try (0..<4).map { _ in
             // 1e-20 squared is a denormal number.

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A renderer that was given up lets go of its modules at once, also while the collector looks after it")
+    @Test("A renderer that is freed releases its modules at once, also while the collector looks after it")
     func givenUp() async throws {
         let slow = Slow()
         Collector.shared.add(slow)
@@ -80,7 +80,7 @@ import Testing
         withExtendedLifetime(slow) {}
     }
 
-    @Test("The second renderer gets it when the first is gone; also one that comes later, with the state as it was")
+    @Test("The second renderer gets the module when the first is gone, and so does a later one, with its state")
     func freed() async throws {
         let counting = Counting()
         var first: Renderer? = try Renderer(layout: smallLayout, player(counting))

@@ -2,7 +2,7 @@ import RenderStack
 import Synchronization
 import Testing
 
-/// A value that a render closure and its test share. The test touches it only while nothing renders.
+/// A value that a render loop and its test share. The test touches it only while nothing renders.
 final class Shared<Value>: @unchecked Sendable {
     var value: Value
     init(_ value: Value) { self.value = value }

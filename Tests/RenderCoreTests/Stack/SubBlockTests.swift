@@ -140,7 +140,7 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
-    @Test("What takes the place of a buffer around the part by mistake is silent around it, and that is a fault")
+    @Test("A buffer that replaces an outer one inside of a part is silent around the part, with a fault")
     func mistaken() throws {
         let result = try renderSlice { context in
             context.push([9, 9])

@@ -65,7 +65,7 @@ import Testing
         #expect(count.value == 4)
     }
 
-    @Test("The inner renderer can be exchanged while it runs; the old one is let go of")
+    @Test("The inner renderer can be exchanged while it runs, and the old one is released")
     func exchange() async throws {
         func make(_ value: Float) throws -> Renderer {
             let constant = Constant(value)

@@ -100,7 +100,7 @@ private func render(_ renderer: Renderer, _ transports: [Transport], frames: Int
         #expect(renderer.tempo.beatsPerMinute == 77.5 && renderer.tempo.metre == Metre(3))
     }
 
-    @Test("Control code sees what it has set: at once, inside of a transaction, and not when that was thrown out of")
+    @Test("Control code sees the tempo that it has set at once, also inside a transaction, unless that throws")
     func control() throws {
         struct Stop: Error {}
         let renderer = try renderer(Ticker())
@@ -169,7 +169,8 @@ private func render(_ renderer: Renderer, _ transports: [Transport], frames: Int
         #expect(found(render(renderer, frames: 100_000)[0]).keys.sorted() == [24_000, 72_000])
     }
 
-    @Test("A transport that rolls leads, with its bars to the frame although they are told in ticks, and gives back")
+    @Test(
+        "A rolling transport leads, its bars exact to the frame although it gives ticks, and then hands the lead back")
     func transport() throws {
         let renderer = try renderer(Ticker())
         _ = render(renderer, frames: 12_000)

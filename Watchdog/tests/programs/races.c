@@ -49,7 +49,7 @@ static int forks(int count) {
     pthread_t starters[4];
     int hung = 0;
     for (int i = 0; i < 4; i++) pthread_create(&starters[i], NULL, starter, NULL);
-    // From here on each new audio thread is one more than can be told apart, and that is said.
+    // From here on each new audio thread is one more than the library can tell apart, and the report says so.
     for (int i = 0; rtwatch_loaded() && started < 2100 && i < 1500; i++) usleep(10000);
     time_t begun = time(NULL);
     for (int i = 0; i < count && !hung && time(NULL) - begun < 15; i++) {   // a busy machine tries less often
