@@ -28,6 +28,15 @@ internal import Synchronization
         return unsafe cell
     }
 
+    /// Does a job once, for control code, among those of render threads: the one that is due first comes first.
+    func run(due: Int64, _ job: @escaping @Sendable () -> Void) {
+        let cell = unsafe makeCell(run: job, free: {})
+        unsafe cell.pointee.due = due
+        unsafe cell.pointee.isOrphan = true
+        unsafe cell.pointee.stage.pointee.store(WorkCell.Stage.queued.rawValue, ordering: .relaxed)
+        unsafe queue.push(cell)
+    }
+
     /// Starts threads. If no thread can be had, the next cell tries again; until then live jobs are late, and offline
     /// the thread that waits does them.
     private func startThreads() {

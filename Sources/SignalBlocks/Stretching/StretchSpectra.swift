@@ -64,13 +64,20 @@ struct StretchSpectra: ~Copyable, Sendable {
         var shape = SampleMemory(count: size)
         var back = SampleMemory(count: size)
         // The way back has Hann's window to the power of 1.3: the narrower it is, the less the bands of a voice smear.
-        var weights: [Double] = []
-        for i in 0..<size { weights.append(0.5 - 0.5 * RenderMath.cos(2 * Double.pi * Double(i) / Double(size))) }
-        func product(_ i: Int) -> Double { RenderMath.pow(weights[i], 2.3) }
+        var weights: [(in: Double, out: Double)] = []
         for i in 0..<size {
-            let sum = (0..<4).reduce(0) { $0 + product((i + $1 * hop) % size) }
-            shape[i] = Float(weights[i])
-            back[i] = Float(RenderMath.pow(weights[i], 1.3) / sum)
+            let weight = 0.5 - 0.5 * RenderMath.cos(2 * Double.pi * Double(i) / Double(size))
+            weights.append((weight, RenderMath.pow(weight, 1.3)))
+        }
+        for i in 0..<size {
+            // Four of them add up to one.
+            var sum = 0.0
+            for overlap in 0..<4 {
+                let other = weights[(i + overlap * (size / 4)) % size]
+                sum += other.in * other.out
+            }
+            shape[i] = Float(weights[i].in)
+            back[i] = Float(weights[i].out / sum)
         }
         window = shape
         outWindow = back
@@ -125,9 +132,13 @@ struct StretchSpectra: ~Copyable, Sendable {
                 line.samples(channel, from: start), window.base, blocks.base + first, size)
             return
         }
-        for i in 0..<size {
-            let frame = start &+ i
-            blocks[first &+ i] = line.has(frame, count: 1) ? unsafe line.samples(channel, from: frame)[0] * window[i] : 0
+        for i in 0..<size { blocks[first &+ i] = 0 }
+        let low = start > 0 ? start : 0, end = start &+ size < line.filled ? start &+ size : line.filled
+        if low >= end || !line.has(low, count: end &- low) { return }
+        let samples = unsafe line.samples(channel, from: low)
+        for i in 0..<end &- low {
+            let place = low &- start &+ i
+            blocks[first &+ place] = unsafe samples[i] * window[place]
         }
     }
 
