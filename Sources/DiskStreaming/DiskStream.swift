@@ -157,13 +157,13 @@ extension DiskStream {
         return false
     }
 
-    /// Gives the stream to the threads of `BackgroundWork`, if frames can be stretched, the threads have time, and no job does
-    /// it yet. Otherwise the disk thread comes by again. The stream whose ring will be empty first comes first, but behind all
+    /// Gives the stream to the threads of `BackgroundWork`, if frames can be stretched, and no job does it yet. Otherwise the
+    /// disk thread comes by again. The stream whose ring will be empty first comes first, but behind all
     /// jobs of render threads that are due within a tenth of a second.
     private func stretchSoon() {
-        guard let source, source.hasFrames, hasRoom, StretchLoad.hasTime,
-            !isQueued.exchange(true, ordering: .acquiringAndReleasing)
-        else { return }
+        guard let source, source.hasFrames, hasRoom, !isQueued.exchange(true, ordering: .acquiringAndReleasing) else {
+            return
+        }
         let left = 0.1 + Double(max(0, ahead)) / sampleRate
         BackgroundJob.run(due: HostClock.now &+ Int64(left * 1e9)) { [self] in
             let made = StretchLoad.measure(sampleRate: sampleRate) { write(frames: StreamStretcher.chunk) }
