@@ -203,8 +203,6 @@ func run() async throws {
         tell("first sample", start.firstSample)
         tell("resident", start.resident)
         tell("locked", start.locked)
-    case "stretched":
-        try await stretchedPlayers(options.number("count", 64), seconds: options.seconds(10))
     case "features":
         let (cycle, costs) = try Features.measure(rounds: options.number("rounds", 15))
         tell("a cycle of W2 with 64 voices", cycle)
