@@ -172,9 +172,7 @@ func run() async throws {
             tell("voices", found.voices)
             tail = found.tail
         } else if words[1] == "W8-stretch" {
-            let sound = [noise(48_000, seed: 1), noise(48_000, seed: 2)]
-            let renderers = try Effects.stretchers(sound, counts: [1])
-            tail = CycleTail(of: renderers[0].renderer, seconds: options.seconds(10))
+            tail = CycleTail(of: try Effects.stretcher(), seconds: options.seconds(10))
         } else {
             let rooms = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")
             tell("late", rooms.lateCount)
@@ -193,6 +191,12 @@ func run() async throws {
             for (name, times) in [("cycle by place", places.cycles), ("reference by place", places.reference)] {
                 tell(name, times.map { "\(Int($0))" }.joined(separator: "\t"))
             }
+            let least = try CycleTail.leastTimes(of: 3_000, replays: options.number("replays", 60)) {
+                let renderer = try Effects.stretcher()
+                renderer.settle()
+                return renderer
+            }
+            tell("least", least.map { "\(Int($0))" }.joined(separator: "\t"))
         }
     case "start":
         let start = try await Live.start()

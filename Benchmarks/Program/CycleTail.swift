@@ -38,6 +38,25 @@ struct CycleTail {
         if work.sum.isNaN { stop("the reference has lost its sum") }
     }
 
+    /// Returns the least time of each cycle among renderers that begin anew with the same sound, with the reference between two
+    /// cycles, so that the caches are not those of a loop. What another program takes is not in it, unless it comes back in the
+    /// same cycle each time.
+    static func leastTimes(of cycles: Int, replays: Int, _ make: () throws -> Renderer) rethrows -> [Double] {
+        var least = [Double](repeating: .infinity, count: cycles)
+        var block = AudioBlock(channels: 2, frames: Score.cycle)
+        var work = Reference()
+        for _ in 0..<replays {
+            let renderer = try make()
+            for cycle in 0..<cycles {
+                let took = time { renderer.render(into: &block, hostTime: 0) }
+                least[cycle] = min(least[cycle], took)
+                work.run()
+            }
+        }
+        if work.sum.isNaN { stop("the reference has lost its sum") }
+        return least
+    }
+
     /// W2 with as many voices as fill half of a cycle, and beside each cycle the same voices in C.
     static func voices(seconds: Double) throws -> (tail: CycleTail, voices: Int) {
         let period = Double(Score.cycle) * 1e9 / Score.sampleRate

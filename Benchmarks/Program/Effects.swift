@@ -22,6 +22,11 @@ enum Effects {
         }
     }
 
+    /// Returns a renderer in which noise is a quarter faster.
+    static func stretcher() throws -> Renderer {
+        try stretchers([noise(48_000, seed: 1), noise(48_000, seed: 2)], counts: [1])[0].renderer
+    }
+
     /// Returns renderers in which a sound is a quarter faster at its own pitch, with that many `TimePitch` each.
     static func stretchers(_ input: [[Float]], counts: [Int] = [1, 9]) throws -> [RendererLine] {
         try counts.map { (count: Int) -> RendererLine in

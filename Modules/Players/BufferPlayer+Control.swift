@@ -35,12 +35,11 @@ extension BufferPlayer {
         var pruned = 0
         /// The last number that was given.
         var lastNumber = 0
-        /// The tempo and the pitch that are wanted, and when streams were made for a change last; whether they are to
-        /// be made again since then, and whether another thread makes them.
+        /// The tempo and the pitch that are wanted, and when streams were made for a change last; whether they are to be
+        /// made again since then.
         var stretch = StreamStretch()
         var lastStretch = Int64.min
         var isStretchPending = false
-        var isStretchUnderWay = false
         /// Changes in transactions that have neither been shown nor called off.
         var staged = 0
         /// The newest stream of each sound that has one, and all that may still be heard.

@@ -11,12 +11,12 @@ extension BufferPlayer {
     ///
     ///     siren.rate = 0.8                    // slower, at the same pitch, from now on
     ///
-    /// The pitch stays. It counts for all sounds, those that are scheduled and the one that is heard: threads of
-    /// RenderStack's own stretch them ahead of what is heard, so that the render thread copies as it does at 1. Sounds
-    /// begin on their frame as ever, one follows on the last frame of the one before, which has 1 / `rate` times as
-    /// many, and a loop goes round without a seam. While a sound plays, a change does not wait: it is heard within 50
-    /// ms, and the sound before fades over to the one behind in 20 ms; several changes within 25 ms are one. (Inside of
-    /// a transaction, and rendered offline, it is made at once.) A change waits for the end of a ``microfade``.
+    /// The pitch stays. It counts for all sounds, those that are scheduled and the one that is heard: the threads of
+    /// `BackgroundWork` stretch them ahead of what is heard, so that the render thread copies as it does at 1. Sounds begin on their frame
+    /// as ever, one follows on the last frame of the one before, which has 1 / `rate` times as many, and a loop goes round
+    /// without a seam. While a sound plays, a change does not wait: it is heard within 50 ms, and the sound before fades over
+    /// to the one behind in 20 ms; several changes within 25 ms are one. (Inside of a transaction, and rendered offline, it is
+    /// made at once.) A change waits for the end of a ``microfade``.
     ///
     /// Frames that were not stretched in time are silent and counted: see ``underrunCount``. At sample rates below
     /// 1,000 Hz nothing is changed. A number out of range becomes the nearest in it, and what is none changes nothing.
@@ -93,29 +93,21 @@ extension BufferPlayer {
         guard let isLive else { return }
         if !stretches.exchange(true, ordering: .acquiringAndReleasing) { DiskThread.shared.add(self) }
         // Rendered offline, or while nothing is heard, no control is waiting for a knob to move on.
-        if isLive { hurry() } else { provide() }
+        if !isLive { provide() }
         DiskThread.shared.wake()
     }
 
-    /// Has another thread make what is missing, unless one was at it just before. The disk thread comes by again.
-    private func hurry() {
+    /// Makes what is missing, unless a change was made just before. On the disk thread, which comes by again.
+    private func provideSoon() {
         let isDue = control.withLock { control in
-            if control.isStretchUnderWay { return false }
             if nextToMake(control, []) == nil {
                 control.isStretchPending = false
                 return false
             }
-            let now = HostClock.now
-            if control.isStretchPending && now.subtractingSaturated(control.lastStretch) < 25_000_000 { return false }
-            control.isStretchUnderWay = true
-            return true
+            return !control.isStretchPending
+                || HostClock.now.subtractingSaturated(control.lastStretch) >= 25_000_000
         }
-        if isDue {
-            StretchThreads.shared.run { [weak self] in
-                self?.provide()
-                self?.control.withLock { $0.isStretchUnderWay = false }
-            }
-        }
+        if isDue { provide() }
     }
 
     /// Makes the streams that are missing, or have another tempo or pitch than is wanted.
@@ -217,8 +209,8 @@ extension BufferPlayer {
 extension BufferPlayer: DiskClient {
     package func serveDisk() -> DiskNeed {
         guard stretches.load(ordering: .acquiring) else { return .none }
-        hurry()
-        StretchThreads.shared.fill(streamsInUse())
+        provideSoon()
+        for stream in streamsInUse() { _ = stream.serve() }
         return control.withLock(\.isStretchPending) || shownState.load(ordering: .relaxed) != 0 ? .soon : .none
     }
 

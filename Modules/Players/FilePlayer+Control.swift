@@ -49,8 +49,6 @@ extension FilePlayer {
         var stretch = StreamStretch()
         var lastStretch = Int64.min
         var isStretchPending = false
-        /// Indicates whether another thread makes the stream for a change.
-        var isStretchUnderWay = false
         /// The stream of the last start.
         var startStream = 0
 

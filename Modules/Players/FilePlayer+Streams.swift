@@ -204,18 +204,16 @@ extension FilePlayer: DiskClient {
     }
 
     package func serveDisk() -> DiskNeed {
+        makePendingStretch()
         let streams = control.withLock { control in
             lengthenQueue(&control)
             prepareLoops(&control)
             return control.streams
         }
-        hurryStretch()
         var need = isQuiet ? DiskNeed.none : .soon
         let isDriven = isDriven()
-        let stretched = isDriven ? [] : streams.filter { !$0.stretch.isNone }
-        if !stretched.isEmpty { StretchThreads.shared.fill(stretched) }
         for stream in streams {
-            if !isDriven && stream.stretch.isNone && stream.fill(frames: 8_192) >= 8_192 { need = .more }
+            if !isDriven && stream.serve() { need = .more }
             tellFailure(of: stream)
         }
         tell(streams)
@@ -261,7 +259,12 @@ extension FilePlayer: DiskClient {
         func tellLoops() {
             let counts = takeCounts()
             if counts.seams > 0 { hub.send(.looped(count: counts.seams)) }
-            if counts.missing > 0 { hub.send(.underrun(frames: counts.missing)) }
+            if counts.missing == 0 { return }
+            let isStretched = control.withLock { !$0.stretch.isNone }
+            hub.send(
+                isStretched
+                    ? .stretchedTooLate(frames: counts.missing, limit: FilePlayer.stretchedPlayerLimit)
+                    : .underrun(frames: counts.missing))
         }
         port.notices.drain { notice in
             switch notice.kind {

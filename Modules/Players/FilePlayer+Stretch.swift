@@ -8,7 +8,7 @@ extension FilePlayer {
     ///
     /// The pitch stays. The sound is stretched on its way from the disk, so that the render thread has no more to do than
     /// at 1. Frames and times of the player, its region, its loop and its seeks stay those of the file. While it plays, a
-    /// change does not wait: another thread makes the first frames, so that the change is heard within 50 ms, and the sound
+    /// change does not wait: the disk thread makes the first frames, so that the change is heard within 50 ms, and the sound
     /// before fades over to the one behind in 20 ms; several changes within 25 ms are one. (Inside of a transaction, and
     /// rendered offline, it makes them itself.)
     /// At sample rates below 1,000 Hz nothing is changed. A number out of range becomes the nearest in it, and what is
@@ -49,7 +49,7 @@ extension FilePlayer {
     /// The number of stretched players for which the processors suffice: measured on the players that were stretched up to
     /// now, and with a quarter of the time left for all else. `nil` before a second of sound was stretched. More than that
     /// lose frames, which ``underrunCount`` and the events tell.
-    public static var stretchedPlayerLimit: Int? { StretchThreads.shared.capacity }
+    public static var stretchedPlayerLimit: Int? { DiskStream.stretchCapacity }
 
     private func change(_ edit: (inout StreamStretch) -> Void) {
         let sought: Int64? = control.withLock { control in
@@ -71,24 +71,16 @@ extension FilePlayer {
             return restretch(&control)
         }
         if let sought { seek(to: sought) }
-        hurryStretch()
         DiskThread.shared.wake()
     }
 
-    /// Has another thread make the change that is pending, unless one was made just before. The disk thread comes by again.
-    func hurryStretch() {
+    /// Makes the change that is pending, unless one was made just before: the stream without the lock, so that no other
+    /// thread waits. On the disk thread, which comes by again.
+    func makePendingStretch() {
         let isDue = control.withLock { control in
-            guard control.isStretchPending, !control.isStretchUnderWay,
-                HostClock.now.subtractingSaturated(control.lastStretch) >= 25_000_000
-            else { return false }
-            control.isStretchUnderWay = true
-            return true
+            control.isStretchPending && HostClock.now.subtractingSaturated(control.lastStretch) >= 25_000_000
         }
-        if isDue { StretchThreads.shared.run { [weak self] in self?.catchUpStretch() } }
-    }
-
-    /// Makes the change that is pending: the stream without the lock, so that no other thread waits.
-    private func catchUpStretch() {
+        if !isDue { return }
         var plan: (control: Control, file: StreamFile, item: Int, now: Playhead.State)?
         var sought: Int64? = control.withLock { control in
             guard control.isStretchPending else { return nil }
@@ -102,7 +94,6 @@ extension FilePlayer {
         }
         let stream = plan.map { streamThatGoesOn($0.file, from: $0.now, $0.control) }
         if let next = control.withLock({ control -> Int64? in
-            control.isStretchUnderWay = false
             guard let plan, let stream else { return nil }
             // A command that came in between may have made other streams, from the settings of that moment.
             guard control.region == plan.control.region, control.loops == plan.control.loops,

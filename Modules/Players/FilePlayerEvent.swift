@@ -19,6 +19,9 @@ public enum FilePlayerEvent: Sendable, Hashable, CustomStringConvertible {
     case ended
     /// The disk was too slow: so many frames were silent instead. The player is where it would have been.
     case underrun(frames: Int)
+    /// The sound was not read or not stretched in time: so many frames were silent instead. The limit is that of
+    /// ``FilePlayer/stretchedPlayerLimit``.
+    case stretchedTooLate(frames: Int, limit: Int?)
     /// The file could not be read to its end.
     case failed(AudioFileError)
     /// A live renderer has run the player for five seconds, and it has not been started yet. It is reported once.
@@ -35,6 +38,9 @@ public enum FilePlayerEvent: Sendable, Hashable, CustomStringConvertible {
         case .stopped: "The player stopped."
         case .ended: "The player has ended."
         case .underrun(let frames): "The disk was too slow: \(frames) frames were silent."
+        case .stretchedTooLate(let frames, let limit):
+            "The file was not stretched in time: \(frames) frames were silent."
+                + (limit.map { " The processors suffice for about \($0) stretched players: play fewer at once." } ?? "")
         case .failed(let error): error.description
         case .neverStarted: "The render loop runs the player, but the player is silent: call play()."
         }

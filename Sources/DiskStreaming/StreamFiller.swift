@@ -2,16 +2,22 @@ internal import AudioFiles
 internal import RenderCore
 internal import Synchronization
 
-/// The disk's side of a stream: reads, loops, converts, and writes into the ring. One thread at a time.
-final class StreamFiller {
+/// What writes into the ring of a stream. One thread at a time.
+protocol StreamWriter: AnyObject {
+    /// The next frame of the stream.
+    var written: Int64 { get }
+    /// Indicates whether nothing more will come.
+    var isDone: Bool { get }
+    /// Writes up to so many frames into the ring, where it has room for them. Returns how many.
+    func fill(_ core: borrowing StreamCore, frames limit: Int) -> Int
+    /// Returns the error that kept the stream from reading on: once.
+    func takeFailure() -> AudioFileError?
+}
+
+/// The disk's side of a stream: reads, loops, converts, and writes into the ring.
+final class StreamFiller: StreamWriter {
     private let file: StreamFile
-    /// The frames of the stream, and those before they are stretched: the same where nothing is.
-    private let heard: StreamGeometry
     private let geometry: StreamGeometry
-    private let stretch: StreamStretch
-    private var stretcher: StreamStretcher?
-    /// The next frame at the renderer's rate, before it is stretched.
-    private var unstretched: Int64 = 0
     private let outputRate: Double
     /// Indicates whether a frame is a pair of integers in the place of one sample.
     private let isPairs: Bool
@@ -52,40 +58,29 @@ final class StreamFiller {
         }
     }
 
-    init(
-        _ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool, _ stretch: StreamStretch
-    ) {
+    init(_ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool) {
         self.isPairs = isPairs
         self.file = file
-        heard = geometry
-        self.geometry =
-            stretch.isNone
-            ? geometry
-            : StreamGeometry(
-                lower: geometry.lower, upper: geometry.upper, start: geometry.start, passes: geometry.passes,
-                fileRate: file.sampleRate, outputRate: outputRate)
-        self.stretch = stretch
+        self.geometry = geometry
         self.outputRate = outputRate
         block = AudioBlock(channels: isPairs ? 1 : file.channelCount, frames: Self.chunk)
     }
 
     deinit { close() }
 
-    /// Returns the error that kept the stream from reading on: once.
     func takeFailure() -> AudioFileError? {
         defer { failure = nil }
         return failure
     }
 
-    /// Writes up to so many frames into the ring, where it has room for them. Returns how many.
     func fill(_ core: borrowing StreamCore, frames limit: Int) -> Int {
         var moved = 0
         while !isDone && moved < limit {
             let wanted = core.wanted.load(ordering: .acquiring)
             // Reading on is cheaper than a seek, up to a point.
-            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, heard.end)) }
+            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, geometry.end)) }
             let room = min(core.ring.freeFrames, Self.chunk, limit - moved)
-            let count = Int(min(Int64(room), heard.end &- written))
+            let count = Int(min(Int64(room), geometry.end &- written))
             if room > 0 && count == 0 { finish() }
             if count == 0 { break }
             do throws(AudioFileError) {
@@ -93,11 +88,11 @@ final class StreamFiller {
                     let made = try readInPlace(core, count)
                     if made > 0 {
                         moved += made
-                        if written == heard.end { finish() }
+                        if written == geometry.end { finish() }
                         continue
                     }
                 }
-                let made = try make(count)
+                let made = try produce(count, into: &block)
                 let late = Int(max(0, min(wanted &- written, Int64(made))))
                 if made > late {
                     core.ring.write(block, from: late, frames: made - late, time: .sample(written &+ Int64(late)))
@@ -106,7 +101,7 @@ final class StreamFiller {
                 core.written.store(written, ordering: .releasing)
                 moved += max(1, made)
                 if made < count { stopShort(core) }
-                if written == heard.end { finish() }
+                if written == geometry.end { finish() }
             } catch {
                 failure = error
                 stopShort(core)
@@ -148,7 +143,6 @@ final class StreamFiller {
         if let source { file.put(source) }
         source = nil
         conversion = nil
-        stretcher = nil
         loop = nil
     }
 
@@ -166,28 +160,7 @@ final class StreamFiller {
         close()
     }
 
-    /// Frames of the stream into the block, in the file's channels. Fewer: the file has ended early.
-    private func make(_ count: Int) throws(AudioFileError) -> Int {
-        if stretch.isNone { return try produce(count, into: &block) }
-        let stretcher = stretcher ?? makeStretcher()
-        return try stretcher.produce(count, into: &block) { (count, input) throws(AudioFileError) in
-            let left = min(Int64(count), geometry.end &- unstretched)
-            if left <= 0 { return 0 }
-            let made = try produce(Int(left), into: &input)
-            unstretched &+= Int64(made)
-            return made < Int(left) ? -1 : made
-        }
-    }
-
-    private func makeStretcher() -> StreamStretcher {
-        // Exactly the tempo of the stream's geometry, which is rounded.
-        let ratio = Double(heard.down) / Double(heard.up) * Double(geometry.up) / Double(geometry.down)
-        let new = StreamStretcher(stretch, ratio: ratio, channels: file.channelCount, sampleRate: outputRate)
-        stretcher = new
-        return new
-    }
-
-    /// Frames at the renderer's rate, before they are stretched.
+    /// Frames at the renderer's rate, in the file's channels. Fewer: the file has ended early.
     private func produce(_ count: Int, into block: inout AudioBlock) throws(AudioFileError) -> Int {
         if geometry.isAtRate {
             let made = try read(into: &block, count)
@@ -326,16 +299,6 @@ final class StreamFiller {
     /// of the file's, so that its filter has heard the frames before and the frames lie where they would have.
     private func jump(to frame: Int64) {
         written = frame
-        if stretch.isNone {
-            begin(at: frame)
-        } else {
-            unstretched = (stretcher ?? makeStretcher()).jump(to: frame)
-            begin(at: min(unstretched, geometry.end))
-        }
-    }
-
-    /// Has a frame at the renderer's rate be the next that is produced.
-    private func begin(at frame: Int64) {
         if geometry.isAtRate {
             input = frame
             return

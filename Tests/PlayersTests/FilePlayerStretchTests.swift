@@ -157,6 +157,36 @@ import Testing
         #expect(abs(player.rate - 1.59) < 1e-9)
     }
 
+    @Test("A disk that hangs holds up no job of other modules; the event of missing frames says how many players fit")
+    func slowDisk() async throws {
+        let gate = Gate()
+        let file = memoryFile([sine(440, 960_000)], MemorySource.Behaviour(gate: gate))
+        let player = try FilePlayer(file, readAhead: 0.25)
+        player.rate = 1.25
+        let events = player.events
+        let renderer = try solo(player)
+        player.play()
+        gate.shut()
+        var block = AudioBlock(channels: 1, frames: 480)
+        for cycle in 0..<100 {
+            renderer.render(into: &block, hostTime: HostClock.now)
+            if cycle % 10 == 9 { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        #expect(player.underrunCount > 0)
+        // All threads of `BackgroundWork` are free, though the player waits for its disk.
+        let done = Lock(0)
+        for _ in 0..<BackgroundJob.threadCount { BackgroundJob.run(due: HostClock.now) { done.withLock { $0 += 1 } } }
+        #expect(await becomesTrue { done.withLock { $0 } == BackgroundJob.threadCount })
+        gate.open()
+        for await event in events {
+            guard case .stretchedTooLate(let frames, _) = event else { continue }
+            #expect(frames > 0 && event.description.contains("\(frames) frames were silent"))
+            break
+        }
+        let told = FilePlayerEvent.stretchedTooLate(frames: 64, limit: 12).description
+        #expect(told.contains("suffice for about 12 stretched players"))
+    }
+
     @Test("A start waits on its frame with the new tempo; stop, pause and resume do what they do") func commands()
         throws
     {

@@ -24,7 +24,7 @@ internal import Synchronization
     var next: UInt = 0
     /// The thread that runs it; 0 for none.
     let runner = Atomic<UInt>(0)
-    /// Indicates whether the job itself has released the module: then the cell is freed after the job.
+    /// Indicates whether the cell is freed behind the job: no module waits for it, or the job itself has released the module.
     var isOrphan = false
 
     private let submitted = Atomic<Int>(0)

@@ -15,6 +15,8 @@ internal import Synchronization
     let threadLimit = max(1, min(4, Int(crender_processor_count()) - 1))
     /// Below every audio thread (JACK gives its clients 5 and more), above all that is not real-time.
     private static var priority: Int { 2 }
+    /// The time after which a thread makes a pause, however many jobs wait: 50 ms.
+    private static var patience: Int64 { 50_000_000 }
 
     private init() {}
 
@@ -26,6 +28,15 @@ internal import Synchronization
         let cell = UnsafeMutablePointer<WorkCell>.allocate(capacity: 1)
         unsafe cell.initialize(to: WorkCell(queue, run: run, free: free))
         return unsafe cell
+    }
+
+    /// Does a job once, for control code, among those of render threads: the one that is due first comes first.
+    func run(due: Int64, _ job: @escaping @Sendable () -> Void) {
+        let cell = unsafe makeCell(run: job, free: {})
+        unsafe cell.pointee.due = due
+        unsafe cell.pointee.isOrphan = true
+        unsafe cell.pointee.stage.pointee.store(WorkCell.Stage.queued.rawValue, ordering: .relaxed)
+        unsafe queue.push(cell)
     }
 
     /// Starts threads. If no thread can be had, the next cell tries again; until then live jobs are late, and offline
@@ -91,15 +102,20 @@ internal import Synchronization
 
     private func work() {
         var mode = Mode.ordinary
+        var awakeSince = HostClock.now
         while true {
             let count = queue.count
             if let cell = unsafe takeFirst() {
                 setMode(&mode, isLive: unsafe cell.pointee.due != .max)
                 unsafe perform(cell)
+                if HostClock.now &- awakeSince < Self.patience { continue }
+                // The guard takes the priority of a thread that computes too long without a pause.
+                usleep(500)
             } else {
                 queue.sleep(since: count)
                 if mode == .lost { mode = .ordinary }
             }
+            awakeSince = HostClock.now
         }
     }
 

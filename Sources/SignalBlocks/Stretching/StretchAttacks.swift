@@ -1,7 +1,7 @@
 /// The places at which a sound begins anew, and where they belong in the output of a ``TimeStretch``.
 ///
-/// The sound is looked at in parts of about 1 ms. A part whose steps from frame to frame have three times the energy of each
-/// of the 32 parts before is an attack. Tones that beat, voices and noise do not rise that fast.
+/// The sound is looked at in parts of about 1 ms. A part whose steps from frame to frame have five times the energy of each
+/// of the 32 parts before is an attack. Tones that beat, noise and the periods of a voice do not rise that fast.
 struct StretchAttacks: ~Copyable, Sendable {
     private let size: Int
     private let bins: Int
@@ -38,22 +38,15 @@ struct StretchAttacks: ~Copyable, Sendable {
         (heard, next, quietUntil, count) = (0, 0, 0, 0)
     }
 
-    /// The line has been moved.
-    @_noLocks @_noAllocation
-    mutating func move(by frames: Int) {
-        next &-= frames
-        for i in 0..<count { put(i, at: unsafe attacks.base[i].place &- frames) }
-    }
-
     /// Listens to the frames of the line that are new.
     @_noLocks @_noAllocation
-    mutating func listen(_ line: borrowing AudioBlock, filled: Int) {
-        while next &+ part <= filled {
+    mutating func listen(_ line: borrowing StretchLine) {
+        while next &+ part <= line.filled {
             let energy = rise(line)
             var highest: Float = 0
             for i in 0..<StretchAttacks.kept where energies[i] > highest { highest = energies[i] }
             // A comparison with a value that is not a number is false.
-            if energy > 3 * highest + 1e-10 {
+            if energy > 5 * highest + 1e-10 {
                 if heard >= quietUntil {
                     add(place(line))
                     quietUntil = heard &+ StretchAttacks.kept
@@ -74,11 +67,11 @@ struct StretchAttacks: ~Copyable, Sendable {
 
     /// Returns the energy of the steps from frame to frame in the next part.
     @_noLocks @_noAllocation
-    private func rise(_ line: borrowing AudioBlock) -> Float {
+    private func rise(_ line: borrowing StretchLine) -> Float {
         var (even, odd): (Float, Float) = (0, 0)
         for channel in 0..<line.channelCount {
-            let samples = unsafe line.pointers[channel] + next
-            var last = next > 0 ? line[channel, next &- 1] : 0
+            let samples = unsafe line.samples(channel, from: next)
+            var last = sample(line, channel, next &- 1)
             var i = 0
             while i &+ 1 < part {
                 let (first, second) = unsafe (samples[i], samples[i &+ 1])
@@ -93,7 +86,7 @@ struct StretchAttacks: ~Copyable, Sendable {
 
     /// Returns the first frame of the next part whose step is about as large as its largest.
     @_noLocks @_noAllocation
-    private func place(_ line: borrowing AudioBlock) -> Int {
+    private func place(_ line: borrowing StretchLine) -> Int {
         var largest: Float = 0
         for i in 0..<part { largest = max(largest, step(line, next &+ i)) }
         for i in 0..<part where step(line, next &+ i) > 0.25 * largest { return next &+ i }
@@ -102,13 +95,19 @@ struct StretchAttacks: ~Copyable, Sendable {
 
     /// Returns the energy of the step to a frame.
     @_noLocks @_noAllocation
-    private func step(_ line: borrowing AudioBlock, _ frame: Int) -> Float {
+    private func step(_ line: borrowing StretchLine, _ frame: Int) -> Float {
         var sum: Float = 0
         for channel in 0..<line.channelCount {
-            let step = line[channel, frame] - (frame > 0 ? line[channel, frame &- 1] : 0)
+            let step = sample(line, channel, frame) - sample(line, channel, frame &- 1)
             sum += step * step
         }
         return sum
+    }
+
+    /// Returns a sample; before the first one there is silence.
+    @_noLocks @_noAllocation
+    private func sample(_ line: borrowing StretchLine, _ channel: Int, _ frame: Int) -> Float {
+        frame < 0 ? 0 : unsafe line.samples(channel, from: frame)[0]
     }
 
     /// Puts an attack elsewhere. The whole attack is written: one property behind a pointer is more than the compiler can do for
@@ -147,7 +146,6 @@ struct StretchAttacks: ~Copyable, Sendable {
     mutating func advance(
         to middle: Int, exact: Double, pace: Double, _ power: borrowing SampleMemory
     ) -> (shift: Double, row: Int)? {
-        let past = -3 &* size / 8
         for i in 0..<count {
             var attack = unsafe attacks.base[i]
             if attack.hasBegun {
@@ -163,8 +161,9 @@ struct StretchAttacks: ~Copyable, Sendable {
             let attack = unsafe attacks.base[0]
             if !attack.hasBegun { return nil }
             let distance = attack.place &- middle
-            // If another attack follows soon, the first is over when its middle is past.
-            let least = unsafe count > 1 && attacks.base[1].hasBegun ? -size / 8 : past
+            // It is over when it is past the middle: what rings on behind it is stretched as all else. If another attack follows
+            // soon, it is over a little earlier.
+            let least = unsafe count > 1 && attacks.base[1].hasBegun ? -size / 8 : -3 &* size / 16
             if distance < -size / 2 || attack.out < Double(least) {
                 removeFirst()
                 continue

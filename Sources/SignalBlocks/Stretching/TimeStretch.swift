@@ -41,10 +41,7 @@ public struct TimeStretch: ~Copyable, Sendable {
 
     private let hop: Int
     private var resampler: Resampler
-    /// Frames at the new pitch, and for each where in the input it is.
-    private var line: AudioBlock
-    private let places: AlignedMemory<Double>
-    private var filled = 0
+    private var line: StretchLine
     /// The place in the line at which ``inputPosition`` was last, to search from.
     private var cursor = 0
     private var pushed = 0
@@ -80,9 +77,7 @@ public struct TimeStretch: ~Copyable, Sendable {
         hop = blockFrames / 4
         resampler = Resampler(channels: channels, steps: 0.25...4, room: 2 * blockFrames + 4_096)
         // A chunk needs up to 16 frames of the line for each of its own.
-        let kept = blockFrames + hop + 17 * TimeStretch.chunk
-        line = AudioBlock(channels: channels, frames: 2 * kept + 1_024)
-        places = AlignedMemory(count: 2 * kept + 1_024)
+        line = StretchLine(channels: channels, length: blockFrames + hop + 18 * TimeStretch.chunk)
         sum = AudioBlock(channels: channels, frames: blockFrames)
         spectra = StretchSpectra(
             channels: channels, size: blockFrames, width: max(20, Int(20 * block / 0.12)))
@@ -147,10 +142,10 @@ public struct TimeStretch: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     public mutating func reset(inputDelay: Int? = nil) {
         resampler.reset()
-        line.silence()
+        line.reset()
         sum.silence()
         spectra.reset()
-        (filled, cursor, pushed, sumStart, chunkOfHop) = (0, 0, 0, blockFrames &- hop, 0)
+        (cursor, pushed, sumStart, chunkOfHop) = (0, 0, blockFrames &- hop, 0)
         given = TimeStretch.chunk
         isStarted = false
         if let inputDelay {
@@ -179,7 +174,7 @@ extension TimeStretch {
     public func framesNeeded(_ settings: Settings, from first: Int = 0) -> Int {
         if given < TimeStretch.chunk { return 0 }
         let step = settings.step(first)
-        let wanted = target(step, settings.rate(first)) &- filled
+        let wanted = target(step, settings.rate(first)) &- line.filled
         return wanted > 0 ? resampler.framesNeeded(for: wanted, at: Resampler.Step(step)) : 0
     }
 
@@ -228,13 +223,15 @@ extension TimeStretch {
     /// Returns where in the line a place in the input is, and the frame of the line before it.
     @_noLocks @_noAllocation
     private func find(_ place: Double, _ step: Double) -> (at: Double, cursor: Int) {
-        let places = unsafe places.base
-        let first = unsafe filled == 0 ? 0 : places[0]
-        if filled == 0 || place < first { return ((place - first) / step, 0) }
         var frame = cursor
-        while unsafe frame &+ 1 < filled && places[frame &+ 1] <= place { frame &+= 1 }
-        let next = unsafe frame &+ 1 < filled ? places[frame &+ 1] - places[frame] : step
-        return unsafe (Double(frame) + (place - places[frame]) / next, frame)
+        var here = line.filled == 0 ? 0 : line.place(frame)
+        if line.filled == 0 || place < here { return (Double(frame) + (place - here) / step, frame) }
+        while frame &+ 1 < line.filled {
+            let next = line.place(frame &+ 1)
+            if next > place { return (Double(frame) + (place - here) / (next - here), frame) }
+            (frame, here) = (frame &+ 1, next)
+        }
+        return (Double(frame) + (place - here) / step, frame)
     }
 
     /// Returns how many frames the line has to have for the next chunk.
@@ -324,17 +321,17 @@ extension TimeStretch {
             sum.silence(from: sumStart, frames: hop)
             sumStart = sumStart &+ hop == blockFrames ? 0 : sumStart &+ hop
             let lowest = found.at < -1e9 ? -1e9 : found.at
-            if spreads { spectra.finish(into: &sum, at: sumStart, line, filled: filled) }
+            if spreads { spectra.finish(into: &sum, at: sumStart, line) }
             let ratio = settings.keepsFormants ? Float(step) : 1
-            spectra.begin(line, filled: filled, around: lowest, pace: rate / step, step: ratio)
-            if !spreads { spectra.finish(into: &sum, at: sumStart, line, filled: filled) }
+            spectra.begin(line, around: lowest, pace: rate / step, step: ratio)
+            if !spreads { spectra.finish(into: &sum, at: sumStart, line) }
         }
         chunkOfHop &+= 1
         // The first chunk of a hop has the windows, and no more to do where there are others.
         let chunks = hop / TimeStretch.chunk
         if spreads {
             let (part, parts) = chunks > 1 ? (chunkOfHop &- 1, chunks &- 1) : (1, 1)
-            spectra.work(part, of: parts, line, filled: filled)
+            spectra.work(part, of: parts, line)
         }
         given = 0
         position += rate * Double(TimeStretch.chunk)
@@ -344,42 +341,13 @@ extension TimeStretch {
     /// Fills the line up to a frame. Returns `false` if the input does not suffice.
     @_noLocks @_noAllocation
     private mutating func fill(_ target: Int, _ step: Double) -> Bool {
-        if filled >= target { return true }
-        var wanted = target &- filled
-        makeRoom(wanted)
-        // The line may have been moved.
-        let end = filled &+ wanted
-        if wanted > line.frameCount &- filled { wanted = line.frameCount &- filled }
-        var place = Double(pushed) - resampler.lead
-        let start = filled
-        if step == 1 && resampler.isOnFrame {
-            filled &+= resampler.copy(wanted, into: &line, from: filled)
-        } else {
-            filled &+= unsafe resampler.pull(
-                wanted, at: Resampler.Step(step), from: 0, into: line.pointers, line.channelCount, filled)
-        }
-        for frame in start..<filled {
-            unsafe places.base[frame] = place
-            place += step
-        }
-        spectra.listen(line, filled: filled)
-        return filled >= end
-    }
-
-    /// Moves the frames that are still needed to the start of the line if there is not enough room behind them.
-    @_noLocks @_noAllocation
-    private mutating func makeRoom(_ frames: Int) {
-        if line.frameCount &- filled >= frames { return }
-        let gone = cursor &- blockFrames / 2 &- hop &- 2 &- TimeStretch.chunk
-        if gone <= 0 { return }
-        let kept = filled &- gone
-        for channel in 0..<channelCount {
-            let samples = unsafe line.pointers[channel]
-            for frame in 0..<kept { unsafe samples[frame] = samples[frame &+ gone] }
-        }
-        for frame in 0..<kept { unsafe places.base[frame] = places.base[frame &+ gone] }
-        filled = kept
-        cursor &-= gone
-        spectra.move(by: gone)
+        if line.filled >= target { return true }
+        // The frames that a block may still need stay.
+        let room = cursor &- blockFrames / 2 &- hop &- 2 &- TimeStretch.chunk &+ line.length &- line.filled
+        let wanted = target &- line.filled
+        line.take(
+            wanted < room ? wanted : room, from: &resampler, at: step, place: Double(pushed) - resampler.lead)
+        spectra.listen(line)
+        return line.filled >= target
     }
 }

@@ -307,6 +307,32 @@ private func expected(_ length: Int, _ frames: Int) -> [Float] {
         #expect(try await eventually { freed.value == 1 })
     }
 
+    @Test("jobs of control code are done once each, the one that is due first before the others, and freed")
+    func jobsOfControlCode() async throws {
+        let (gate, order, freed) = (Gate(), Lock<[Int64]>([]), Counter())
+        let threads = WorkPool.shared.threadLimit
+        for _ in 0..<threads { BackgroundJob.run(due: 0) { gate.pass() } }
+        #expect(try await eventually { gate.began.load(ordering: .sequentiallyConsistent) == threads })
+        // All threads stand before the gate, so that these wait, and one thread alone takes the first of them.
+        for due: Int64 in [30, 10, 20, .max, 5] {
+            let kept = Kept(Counted.State(freed: freed))
+            BackgroundJob.run(due: due) {
+                order.withLock { $0.append(due) }
+                withExtendedLifetime(kept) {}
+            }
+        }
+        gate.open(threads)
+        #expect(try await eventually { freed.value == 5 })
+        let done = order.withLock { $0 }
+        #expect(done.sorted() == [5, 10, 20, 30, .max])
+        if threads == 1 { #expect(done == done.sorted()) }
+    }
+
+    private final class Kept: Sendable {
+        let state: Counted.State
+        init(_ state: consuming Counted.State) { self.state = state }
+    }
+
     /// Work whose state says when it is freed.
     private final class Counted: Sendable {
         struct State: ~Copyable, Sendable {
