@@ -19,7 +19,8 @@ do {
     let meter = LevelMeter()
     let recorder = try options.save.map { path in try FileRecorder(path: path) }
 
-    let renderer = try Renderer { context in
+    // Three buffers at once, in stereo: the default layout takes 3 MB more, most of it for the delay's eight channels.
+    let renderer = try Renderer(layout: StackLayout(slots: 3, channels: 2)) { context in
         context.run(drums)  // pushes 1
         context.run(bandpass)  // edits the top
         context.run(bass)  // pushes 1
