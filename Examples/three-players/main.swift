@@ -19,8 +19,9 @@ do {
     let meter = LevelMeter()
     let recorder = try options.save.map { path in try FileRecorder(path: path) }
 
-    // Three buffers at once, in stereo: the default layout takes 3 MB more, most of it for the delay's eight channels.
-    let renderer = try Renderer(layout: StackLayout(slots: 3, channels: 2)) { context in
+    // A stack that has room for these files and no more: the default one, with that much of the delay, takes 3 MB.
+    let channels = [drums, bass, piano].reduce(2) { max($0, $1.channelCount) }
+    let renderer = try Renderer(layout: StackLayout(slots: 4, channels: channels)) { context in
         context.run(drums)  // pushes 1
         context.run(bandpass)  // edits the top
         context.run(bass)  // pushes 1

@@ -58,8 +58,8 @@ internal import Synchronization
         unsafe core.initialize(
             to: TakeCore(
                 ring: AudioRing(
-                    frames: max(1, Int((seconds * sampleRate).rounded(.up))), channels: channels, sampleRate: sampleRate,
-                    blocks: 2_048),
+                    frames: max(1, Int((seconds * sampleRate).rounded(.up))), channels: channels,
+                    sampleRate: sampleRate, blocks: 2_048),
                 frames: maximumFrameCount, isMultiSource: isMultiSource))
         writer = Lock(Writer(sink: sink, block: Block(channels: channels)), .stream)
     }

@@ -174,6 +174,8 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
         await #expect(processExitsWith: .success) {
             let locks = crender_lock_memory(true)
             #expect(locks.error == 0 && locks.locked == locks.wanted && locks.audio == locks.audio_wanted)
+            let withoutServers = crender_lock_memory(false)
+            #expect(withoutServers.error == 0 && withoutServers.wanted + 200_000 < locks.wanted)
             let locked = kilobytes("VmLck:")
             #expect(locked > 0)
             #expect(

@@ -189,7 +189,9 @@ extension AudioRing {
         if waiting < count { count = waiting }
         let number = passStamps(to: position)
         let stamp = stamps[number]
-        guard count > 0 && stamp.sample != RenderTime.unknown && stamp.sample &+ Int64(position &- stamp.position) == time
+        guard
+            count > 0 && stamp.sample != RenderTime.unknown
+                && stamp.sample &+ Int64(position &- stamp.position) == time
         else {
             leave(consumer)
             return 0
@@ -225,7 +227,7 @@ extension AudioRing {
             } else {
                 unsafe AudioRing.convertLeft(pairs, to: left, count)
             }
-            prefetch(source, start, count)
+            unsafe prefetch(source, start, count)
         } else {
             copyChannels(start, count, to: &buffer, at: offset)
         }
@@ -238,7 +240,7 @@ extension AudioRing {
         while channel < channelCount && channel < buffer.channelCount {
             let source = unsafe memory.channels[channel] + start
             unsafe StackKernel.copy(source, to: buffer.memory(channel) + offset, count)
-            prefetch(source, start, count)
+            unsafe prefetch(source, start, count)
             channel &+= 1
         }
     }
