@@ -138,7 +138,9 @@ extension FilePlayer {
     /// as much memory again.
     func lengthenPrepared(_ control: inout Control) {
         guard let prepared = control.prepared, !prepared.isInUse, !prepared.wasBegun,
-            prepared.geometry.passes < control.loops.passes
+            prepared.geometry.passes < control.loops.passes,
+            // A first pass that begins at its end counts, and only a stream of one pass can have one.
+            prepared.geometry.start < prepared.geometry.upper
         else { return }
         let stream = makeStream(prepared.file, from: prepared.geometry.start, control)
         if let next = control.upcoming.first { stream.setNext(next) }
