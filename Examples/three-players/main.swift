@@ -19,7 +19,9 @@ do {
     let meter = LevelMeter()
     let recorder = try options.save.map { path in try FileRecorder(path: path) }
 
-    let renderer = try Renderer { context in
+    // A stack that has room for these files and no more: the default one, with that much of the delay, takes 3 MB.
+    let channels = [drums, bass, piano].reduce(2) { max($0, $1.channelCount) }
+    let renderer = try Renderer(layout: StackLayout(slots: 4, channels: channels)) { context in
         context.run(drums)  // pushes 1
         context.run(bandpass)  // edits the top
         context.run(bass)  // pushes 1

@@ -73,14 +73,15 @@ extension FilePlayer {
                 control.prepared, control.region, control.sampleRate, control.lastStart
             )
             let stream = prepared ?? makeStream(file, from: control.region.lowerBound, control)
-            control.prepared = nil
             control.startStream = stream.id
             let number = nextNumber()
             control.lastStart = number
             // A seek before this start is overruled by it.
             control.lastSeek = (0, false)
             if isStaged { control.stagedStarts += 1 }
+            // It is kept, with what goes on round its loop, until it is among the streams that may be heard.
             adopt(stream, &control)
+            control.prepared = nil
             tell(
                 StreamCue(stream, number: number, time: time), through: starts,
                 whenShown: { $0.stagedStarts -= 1 },
@@ -259,7 +260,10 @@ extension FilePlayer {
             control.withLock { control in
                 let old = control.loops
                 control.loops = newValue
-                OpenTransaction.suspended { prepareLoops(&control) }
+                OpenTransaction.suspended {
+                    lengthenPrepared(&control)
+                    prepareLoops(&control)
+                }
                 tell(
                     newValue.passes, through: passes,
                     undo: { control in if control.loops == newValue { control.loops = old } })

@@ -99,7 +99,7 @@ extension FilePlayer {
         // No transaction takes any of this back: the stream is not heard before its cue is shown.
         OpenTransaction.suspended {
             prune(&control)
-            control.streams.append(stream)
+            if !control.streams.contains(where: { $0 === stream }) { control.streams.append(stream) }
             if let next = control.upcoming.first { stream.setNext(next) }
             prepareLoops(&control)
         }
@@ -112,6 +112,11 @@ extension FilePlayer {
         // may stay behind one that has begun, so that the way from one to the next never leads back.
         if let last = control.upcoming.lastIndex(where: \.wasBegun) { control.upcoming.removeFirst(last + 1) }
         let prepared = control.prepared?.id
+        func isKept(_ stream: DiskStream) -> Bool {
+            stream.isInUse || stream.id == prepared || control.upcoming.contains { $0.id == stream.id }
+        }
+        // The disk thread and offline renderers come by often, and nearly always find nothing to do.
+        if control.upcoming.count == count && control.streams.allSatisfy(isKept) { return }
         let upcoming = Set(control.upcoming.map(\.id))
         if control.upcoming.count < count {
             // No stream leads to one that has been heard any more, so that a long list does not stay in memory.
@@ -127,6 +132,21 @@ extension FilePlayer {
         let ids = Set(control.streams.map(\.id))
         control.looping.formIntersection(ids)
         control.begunBy = control.begunBy.filter { ids.contains($0.key) }
+    }
+
+    /// Makes the stream for the next start anew if it ends before the last pass that is wanted: one to go on with would take
+    /// as much memory again.
+    func lengthenPrepared(_ control: inout Control) {
+        guard let prepared = control.prepared, !prepared.isInUse, !prepared.wasBegun,
+            prepared.geometry.passes < control.loops.passes,
+            // A first pass that begins at its end counts, and only a stream of one pass can have one.
+            prepared.geometry.start < prepared.geometry.upper
+        else { return }
+        let stream = makeStream(prepared.file, from: prepared.geometry.start, control)
+        if let next = control.upcoming.first { stream.setNext(next) }
+        control.streams.removeAll { $0 === prepared }
+        control.streams.append(stream)
+        control.prepared = stream
     }
 
     /// Sees to it that streams that end, and are to be heard again, have something to go on with.

@@ -229,6 +229,39 @@ public struct DelayLine: ~Copyable, Sendable {
             from: first &+ part, &samples, at: place, count: count &- part)
     }
 
+    /// Returns where in each channel the frames of a delay lie, if it is a whole one and they lie in one piece; -1 if not.
+    @_noLocks @_noAllocation
+    func place(_ delay: Double, count: Int) -> Int {
+        let whole = Int(delay)
+        let index = position < whole ? position &- whole &+ length : position &- whole
+        // What is written meanwhile must not lie among them.
+        let isApart = count <= length &- whole && index &+ count <= length
+        return Double(whole) == delay && whole <= filled && isApart ? index : -1
+    }
+
+    /// Returns a sample that ``place(_:count:)`` has found.
+    @_noLocks @_noAllocation
+    func sample(_ channel: Int, at place: Int) -> Float { samples[channel &* length &+ place] }
+
+    /// Feeds frames in a row into a channel as the other `feed` does, from samples that it holds from `echo` on.
+    @_noLocks @_noAllocation
+    mutating func feed(
+        _ channel: Int, echoAt echo: Int, numbers: inout RenderMemory<Float>, mixes: Int,
+        _ top: inout MutableSpan<Float>, from first: Int, count: Int
+    ) {
+        let part = min(count, length &- position)
+        let start = channel &* length
+        let place = start &+ position
+        var gains = numbers.span
+        var line = samples.span
+        Signal.feed(
+            echoAt: start &+ echo, gains.samples, feedback: 0, mix: mixes, &top, from: first, &line, at: place,
+            count: part)
+        Signal.feed(
+            echoAt: start &+ echo &+ part, gains.samples, feedback: part, mix: mixes &+ part, &top,
+            from: first &+ part, &line, at: start, count: count &- part)
+    }
+
     @_noLocks @_noAllocation
     private static func feed(
         _ echo: inout RenderMemory<Float>, _ round: inout RenderMemory<Float>, _ isOpen: Bool, at start: Int,

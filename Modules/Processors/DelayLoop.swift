@@ -82,13 +82,22 @@ struct DelayLoop: ~Copyable, Sendable {
         var done = 0
         while done < frames {
             aim(at: target, settings.change, rate)
-            let count = read(channels, settings.change.isCrossfade, atMost: frames &- done)
+            var place = -1
+            var count = 0
+            if !settings.isPingPong && isOpen(settings, rate) && elapsed >= duration {
+                count = min(frames &- done, line.reach(to))
+                place = line.place(to, count: count)
+            }
+            if place < 0 { count = read(channels, settings.change.isCrossfade, atMost: frames &- done) }
             prepare(settings, rate, first: done, count: count)
             var channel = 0
             while channel < channels {
                 if settings.isPingPong && channel &+ 1 < channels {
                     bounce(&top, channel, first: done, count: count)
                     channel &+= 2
+                } else if place >= 0 {
+                    repeatEcho(&top, channel, at: place, first: done, count: count)
+                    channel &+= 1
                 } else {
                     turn(&top, channel, settings, first: done, count: count)
                     channel &+= 1
@@ -229,6 +238,26 @@ struct DelayLoop: ~Copyable, Sendable {
             settled = (cutoff.end, rate, DelayLoop.coefficient(cutoff.end, rate))
         }
         return settled.coefficient
+    }
+
+    /// Indicates whether the filter of the loop is open, and has been since the slice before: then echoes that come out of a
+    /// line go into it again as they are.
+    @_noLocks @_noAllocation
+    private func isOpen(_ settings: Settings, _ rate: Double) -> Bool {
+        settings.cutoff.isFlat && settings.cutoff.end == settled.cutoff && rate == settled.rate
+            && settled.coefficient >= 1
+    }
+
+    /// Renders a channel whose echoes lie in its line from a place on, and pass no filter.
+    @_noLocks @_noAllocation
+    private mutating func repeatEcho(
+        _ top: inout AudioBuffer, _ channel: Int, at place: Int, first: Int, count: Int
+    ) {
+        filters.pass(line.sample(channel, at: place &+ count &- 1), channel: channel)
+        var samples = top[channel]
+        line.feed(
+            channel, echoAt: place, numbers: &numbers, mixes: 2 &* DelayLine.blockLength, &samples, from: first,
+            count: count)
     }
 
     /// Writes into a line.

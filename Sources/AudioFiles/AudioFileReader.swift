@@ -20,9 +20,13 @@ public struct AudioFileReader: ~Copyable, Sendable {
     private var file: SoundFile
     /// Indicates whether the library is not at `position` any more.
     private var isLost = false
-    /// Samples with channels taking turns, on their way out of the file.
+    /// Frames that are read at once.
+    private let chunk: Int
+    /// Indicates whether the file is read as 16-bit integers.
+    package let isDirect: Bool
+    /// Samples with channels taking turns, on their way out of the file; none if it is read as integers.
     private var scratch: AudioBlock
-    /// The samples of a file of 16-bit integers in one or two channels.
+    /// The samples of a file of 16-bit integers in one or two channels, once they are read that way.
     private var shorts: [Int16]
     private static let scratchSamples = 16_384
 
@@ -37,10 +41,10 @@ public struct AudioFileReader: ~Copyable, Sendable {
                 path: path, reason: .unsuitableFormat, cannot: "read",
                 explanation: "it has \(info.channelCount) channels and a block up to 64; split it into several files")
         }
-        let frames = max(64, AudioFileReader.scratchSamples / info.channelCount)
-        scratch = AudioBlock(channels: 1, frames: frames * info.channelCount)
-        let isDirect = file.hasShorts && info.channelCount <= 2
-        shorts = [Int16](repeating: 0, count: isDirect ? frames * info.channelCount : 0)
+        chunk = max(64, AudioFileReader.scratchSamples / info.channelCount)
+        isDirect = file.hasShorts && info.channelCount <= 2
+        scratch = AudioBlock(channels: 1, frames: isDirect ? 0 : chunk * info.channelCount)
+        shorts = []
         self.info = info
         self.file = consume file
     }
@@ -120,8 +124,8 @@ public struct AudioFileReader: ~Copyable, Sendable {
     ) throws(AudioFileError) -> Int {
         let channels = info.channelCount
         if isLost { try findBack() }
-        let count = try advance(file.failure == 0 ? decode(min(frames, scratch.frameCount / channels)) : 0)
-        if !shorts.isEmpty {
+        let count = try advance(file.failure == 0 ? decode(min(frames, chunk)) : 0)
+        if isDirect {
             _ = unsafe shorts.withUnsafeBufferPointer { unsafe block.take($0, at: first, frames: count) }
             return count
         }
@@ -149,7 +153,8 @@ public struct AudioFileReader: ~Copyable, Sendable {
     }
 
     private mutating func decode(_ frames: Int) -> Int {
-        if shorts.isEmpty { return AudioFileReader.read(frames, from: &file, into: &scratch) }
+        if !isDirect { return AudioFileReader.read(frames, from: &file, into: &scratch) }
+        if shorts.isEmpty { shorts = [Int16](repeating: 0, count: chunk * info.channelCount) }
         return unsafe shorts.withUnsafeMutableBufferPointer { unsafe file.read(frames, into: $0.baseAddress!) }
     }
 
@@ -183,9 +188,6 @@ public struct AudioFileReader: ~Copyable, Sendable {
         }
         position = frame
     }
-
-    /// Indicates whether the file is read as 16-bit integers.
-    package var isDirect: Bool { !shorts.isEmpty }
 
     /// Bytes in the file.
     var length: Int64 { file.length }

@@ -41,7 +41,9 @@ public struct AudioFileWriter: ~Copyable, Sendable {
     private var shorts: [Int16]
     private var lastLook = HostClock.now
 
-    private static let scratchFrames = 8_192
+    /// Samples that are converted at once, and written: 64 kB of 16 bits.
+    private static let scratchSamples = 32_768
+    private var scratchFrames: Int { AudioFileWriter.scratchSamples / channelCount }
 
     /// Creates the file, or empties the one that is there, and writes its header.
     ///
@@ -85,14 +87,15 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         self.sampleRate = sampleRate
         channelCount = channels
         self.sink = sink
-        let samples = AudioFileWriter.scratchFrames * channels
+        let samples = AudioFileWriter.scratchSamples / channels * channels
         let bits = format.integerBits
         quantizer = bits.map { Quantizer(bits: $0, dither: dither) }
-        bytes = [UInt8](repeating: 0, count: format.container == .wav ? bits.map { samples * $0 / 8 } ?? 0 : 0)
-        floats = [Float](repeating: 0, count: bits == nil ? samples : 0)
-        integers = [Int32](repeating: 0, count: bits == nil ? 0 : samples)
         let isDirect = format.container == .wav && bits == 16 && channels <= 2 && !dither
         shorts = [Int16](repeating: 0, count: isDirect ? samples : 0)
+        floats = [Float](repeating: 0, count: bits == nil ? samples : 0)
+        integers = [Int32](repeating: 0, count: bits == nil || isDirect ? 0 : samples)
+        let isPacked = format.container == .wav && !isDirect
+        bytes = [UInt8](repeating: 0, count: isPacked ? bits.map { samples * $0 / 8 } ?? 0 : 0)
     }
 
     /// The number of frames that the file has room for yet: an AIFF file ends at 4 GB.
@@ -100,6 +103,12 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         if format.container != .aiff { return .max - frameCount }
         let size = Int64(channelCount * (format.integerBits ?? 32) / 8)
         return (Int64(UInt32.max) - sink.dataStart - 4_096) / size - frameCount
+    }
+
+    /// Returns how many of so many frames to write at once: a WAV file then ends where pages of the system's memory do, which
+    /// halves the time of the writing; 0 while it is better to wait for more.
+    mutating func wholeBlocks(of frames: Int) -> Int {
+        sink.wav?.wholeBlocks(of: frames, bytes: 2 * AudioFileWriter.scratchSamples) ?? frames / 8_192 * 8_192
     }
 
     /// Writes frames of a block behind those that are there; by default all from `first` on.
@@ -132,7 +141,7 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         }
         var done = 0
         while done < frames {
-            let count = min(frames - done, AudioFileWriter.scratchFrames)
+            let count = min(frames - done, scratchFrames)
             interleave(block, from: first + done, frames: count)
             try append(frames: count)
             done += count

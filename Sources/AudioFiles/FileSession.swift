@@ -23,6 +23,9 @@ final class FileTrack {
         }
     }
 
+    /// Returns how many of the frames that wait are best written now.
+    func wholeBlocks(of frames: Int) -> Int { writer.wholeBlocks(of: frames) }
+
     func finish() throws(AudioFileError) { try writer.finish() }
 
     /// Returns the channels of each output; of a single output two by two.
@@ -76,8 +79,8 @@ actor FileSession {
         var samples: AudioBlock
         init(channels: Int, frames: Int) { samples = AudioBlock(channels: channels, frames: frames) }
     }
-    /// The number of frames that are written at once.
-    private static var blockLength: Int { 8_192 }
+    /// The number of frames that wait at most, besides those of a cycle.
+    private static var blockLength: Int { 16_384 }
     /// If rendering is slow, the frames so far are written after that many nanoseconds: a program that is killed then has
     /// lost no more.
     private static var longestWait: Int64 { 250_000_000 }
@@ -134,10 +137,10 @@ actor FileSession {
                 }
             }
         } catch let error as CancellationError {
-            try write()
+            try write(waitingCount)
             throw error
         }
-        try write()
+        try write(waitingCount)
         teller.tell(done, isLast: true)
         return written.load(ordering: .relaxed) - before
     }
@@ -145,11 +148,18 @@ actor FileSession {
     /// Renders behind the frames that wait to be written.
     private func render(_ frames: Int, _ renderer: Renderer, cycle: Int) throws {
         try Task.checkCancellation()
-        if frames > block.samples.frameCount - waitingCount || isOverdue(frames) { try write() }
-        if waitingCount == 0 {
+        var hasWritten = waitingCount == 0
+        if !hasWritten {
+            var count = tracks.first?.wholeBlocks(of: waitingCount) ?? 0
+            if count == 0 && (frames > room || isOverdue(frames)) { count = waitingCount }
+            hasWritten = count > 0
+            if hasWritten { try write(count) }
+        }
+        if hasWritten {
             let channels = min(64, renderer.outputChannelCounts.reduce(0, +))
-            if frames > block.samples.frameCount || channels != block.samples.channelCount {
-                block = Block(channels: channels, frames: max(frames, Self.blockLength))
+            if frames > room || channels != block.samples.channelCount {
+                try write(waitingCount)
+                block = Block(channels: channels, frames: Self.blockLength + max(frames, 1_024))
             }
         }
         renderer.renderOffline(
@@ -158,23 +168,36 @@ actor FileSession {
         written.wrappingAdd(Int64(frames), ordering: .relaxed)
     }
 
+    /// The number of frames that the block has room for.
+    private var room: Int { block.samples.frameCount - waitingCount }
+
     /// Returns whether the frames that wait have waited for long. The clock is looked at every 512 frames.
     private func isOverdue(_ frames: Int) -> Bool {
         if waitingCount & 511 >= frames { return false }
         return HostClock.now - lastWrite > Self.longestWait
     }
 
-    /// Writes the frames that wait. After a failure there is nothing more to be written.
-    private func write() throws {
+    /// Writes the first frames of those that wait. After a failure there is nothing more to be written.
+    private func write(_ count: Int) throws {
         do throws(AudioFileError) {
-            if waitingCount > 0 { for track in tracks { try track.write(block.samples, frames: waitingCount) } }
+            if count > 0 { for track in tracks { try track.write(block.samples, frames: count) } }
+            waitingCount -= count
+            Self.moveDown(&block.samples, from: count, frames: waitingCount)
         } catch {
             failure = error
+            waitingCount = 0
         }
-        waitingCount = 0
         lastWrite = HostClock.now
-        written.store(tracks.map { $0.writer.frameCount }.min() ?? 0, ordering: .relaxed)
+        let inFiles = tracks.map { $0.writer.frameCount }.min() ?? 0
+        written.store(inFiles + Int64(waitingCount), ordering: .relaxed)
         if let failure { throw failure }
+    }
+
+    private static func moveDown(_ block: inout AudioBlock, from first: Int, frames: Int) {
+        for channel in 0..<block.channelCount {
+            var samples = block[channel]
+            for i in 0..<frames { samples[i] = samples[first + i] }
+        }
     }
 
     /// Returns the largest magnitude in the last frames that were rendered.

@@ -26,6 +26,8 @@ struct WAVFile: ~Copyable, Sendable {
     }
 
     private var frameSize: Int { bits / 8 * channels }
+    /// Bytes that the file has.
+    private var byteCount: Int64 { Int64(headerSize) + frameCount * Int64(frameSize) }
     private var formatSize: Int { isFloat ? 18 : 16 }
     /// RIFF 12, JUNK or ds64 36, fmt, fact for floats, LIST, data 8.
     var headerSize: Int { 12 + 36 + 8 + formatSize + (isFloat ? 12 : 0) + tags.count + 8 }
@@ -34,11 +36,16 @@ struct WAVFile: ~Copyable, Sendable {
 
     /// Writes bytes of samples behind those that are there. If the disk refuses a part, whole frames are kept.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
-        let end = Int64(headerSize) + frameCount * Int64(frameSize)
-        let (written, error) = unsafe file.write(bytes, at: end)
+        let (written, error) = unsafe file.write(bytes, at: byteCount)
         frameCount += Int64(written / frameSize)
-        if error != 0 { file.truncate(to: Int64(headerSize) + frameCount * Int64(frameSize)) }
+        if error != 0 { file.truncate(to: byteCount) }
         return error
+    }
+
+    /// Returns how many of so many frames go to the last multiple of `bytes` that they reach: 0 if they reach none.
+    func wholeBlocks(of frames: Int, bytes: Int) -> Int {
+        let end = (byteCount + Int64(frames * frameSize)) / Int64(bytes) * Int64(bytes)
+        return max(0, Int(end - byteCount) / frameSize)
     }
 
     /// Counts silent frames without writing them: for tests of long files.

@@ -62,6 +62,7 @@ INLINE void lay_back(const float *restrict lanes, float *restrict to, size_t str
 }
 
 #define UNROLL _Pragma("clang loop unroll(full)")
+#define TWICE _Pragma("clang loop unroll_count(2)")
 
 /// @param width How many rows of taps at once: as many as the processor has room for.
 INLINE void resample_fixed_body(
@@ -77,14 +78,13 @@ INLINE void resample_fixed_body(
         UNROLL for (size_t row = 0; row < width; row++) {
             taps[row] = ratio->table + phase * ratio->stride - shift;
             phase += ratio->down;
-            size_t steps = row + 1 < width ? phase / ratio->up : 0;
-            phase -= steps * ratio->up;
-            shift += steps;
+            if (row + 1 < width)
+                for (; phase >= ratio->up; phase -= ratio->up) shift++;
         }
         f16 sum[8], *result = (f16 *)sums + first;
         UNROLL for (size_t row = 0; row < width; row++) sum[row] = (f16){0};
         size_t half = ratio->taps / 2 + shift;
-        for (size_t j = 0; j < half; j++) {
+        TWICE for (size_t j = 0; j < half; j++) {
             f16 x = from[j];
             UNROLL for (size_t row = 0; row < width; row++) sum[row] += taps[row][j] * x;
         }
@@ -93,13 +93,12 @@ INLINE void resample_fixed_body(
             result[row] = sum[row];
             sum[row] = (f16){0};
         }
-        for (size_t j = ratio->taps + shift; j-- > ratio->taps / 2;) {
+        TWICE for (size_t j = ratio->taps + shift; j-- > ratio->taps / 2;) {
             f16 x = from[j];
             UNROLL for (size_t row = 0; row < width; row++) sum[row] += taps[row][j + 16] * x;
         }
         UNROLL for (size_t row = 0; row < width; row++) result[row] += sum[row];
-        start += shift + phase / ratio->up;
-        phase %= ratio->up;
+        for (start += shift; phase >= ratio->up; phase -= ratio->up) start++;
     }
     lay_back(sums, output, ratio->rows, ratio->rows);
 }

@@ -47,9 +47,9 @@ struct block {
 };
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-// Under the guard: every block that is in use, and whether memory is being locked.
+// Under the guard: every block that is in use, whether memory is being locked, and whether a limit was found then.
 static struct block *blocks;
-static bool locks;
+static bool locks, locks_are_limited;
 
 // Locks what is mapped in a range, and the rest of it when it is touched.
 static int lock_on_touch(const void *start, size_t bytes) {
@@ -102,22 +102,35 @@ enum kind { OTHER, HEAP, CODE };
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
-// Returns whether a render thread runs code of a file: the program's, which RenderStack is a part of, that of plug-ins, of
-// the sound servers and cards, and of the C library. Libraries that read files, and Swift's own, are not run there.
-static bool is_run(const char *path, const char *program) {
-    static const char *const names[] = {"libc.so", "libc-", "libm.so", "libm-", "ld-linux", "libjack", "libasound",
-                                        "libpipewire", "libspa"};
-    if (program && strcmp(path, program) == 0) return true;
-    if (strstr(path, ".lv2/") || strstr(path, "/spa-0.2/")) return true;
-    const char *slash = strrchr(path, '/');
-    for (size_t index = 0; slash && index < sizeof names / sizeof *names; index++)
-        if (begins(slash + 1, names[index])) return true;
+// Returns whether a file's name begins in one of these ways.
+static bool is_among(const char *name, const char *const *beginnings, size_t count) {
+    for (size_t index = 0; index < count; index++)
+        if (begins(name, beginnings[index])) return true;
     return false;
 }
 
-static enum kind kind_of(const struct mapping *mapping, const char *program) {
+// The code of a process that render threads run: the file that RenderStack is a part of, and whether the libraries of sound
+// servers and cards belong to it.
+struct code {
+    const char *program;
+    bool has_servers;
+};
+
+// Returns whether a render thread runs code of a file: the program's, that of plug-ins, of the C library, and of the sound
+// servers and cards if the output is one of these. Libraries that read files, and Swift's own, are not run there.
+static bool is_run(const char *path, struct code code) {
+    static const char *const always[] = {"libc.so", "libc-", "libm.so", "libm-", "ld-linux"};
+    static const char *const servers[] = {"libjack", "libasound", "libpipewire", "libspa"};
+    if (code.program && strcmp(path, code.program) == 0) return true;
+    if (strstr(path, ".lv2/")) return true;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (is_among(name, always, sizeof always / sizeof *always)) return true;
+    return code.has_servers && (strstr(path, "/spa-0.2/") || is_among(name, servers, sizeof servers / sizeof *servers));
+}
+
+static enum kind kind_of(const struct mapping *mapping, struct code code) {
     if (!mapping->is_readable || mapping->is_shared) return OTHER;
-    if (mapping->name[0] == '/') return is_run(mapping->name, program) ? CODE : OTHER;
+    if (mapping->name[0] == '/') return is_run(mapping->name, code) ? CODE : OTHER;
     // A main thread's stack that is locked could not grow beyond the limit: the kernel would end the program.
     if (!mapping->is_writable || begins(mapping->name, "[stack")) return OTHER;
     return mapping->name[0] == 0 || begins(mapping->name, "[heap]") || begins(mapping->name, "[anon") ? HEAP : OTHER;
@@ -164,6 +177,28 @@ static bool next_mapping(char **text, struct mapping *mapping) {
     return false;
 }
 
+// The mappings of the process, as they were read once.
+struct mappings {
+    char *text;
+    struct mapping *all;
+    size_t count;
+};
+
+static struct mappings read_mappings(void) {
+    struct mappings maps = {read_maps(), NULL, 0};
+    size_t lines = 0;
+    for (const char *at = maps.text; at && (at = strchr(at, '\n')); at++) lines++;
+    maps.all = malloc((lines + 1) * sizeof *maps.all);
+    char *rest = maps.text;
+    while (rest && maps.all && maps.count <= lines && next_mapping(&rest, maps.all + maps.count)) maps.count++;
+    return maps;
+}
+
+static void free_mappings(struct mappings maps) {
+    free(maps.all);
+    free(maps.text);
+}
+
 // Locks a range, or as much of it as the limit allows, and adds up both.
 static void lock_range(uintptr_t start, size_t bytes, struct crender_locks *result) {
     const size_t piece = 64 * 1024;
@@ -206,45 +241,43 @@ static void lock_resident(const struct mapping *mapping, struct crender_locks *r
 }
 
 // The path of the file that this code was loaded from.
-static const char *program_path(char *maps) {
-    struct mapping mapping;
-    while (next_mapping(&maps, &mapping))
-        if (mapping.start <= (uintptr_t)&program_path && (uintptr_t)&program_path < mapping.end) return mapping.name;
+static const char *program_path(struct mappings maps) {
+    for (const struct mapping *mapping = maps.all; mapping < maps.all + maps.count; mapping++)
+        if (mapping->start <= (uintptr_t)&program_path && (uintptr_t)&program_path < mapping->end) return mapping->name;
     return NULL;
 }
 
 // Goes through the mappings of one kind. Code is read in first; kernels before 5.14 refuse, and read it when it runs.
-static void lock_kind(enum kind kind, const char *program, struct crender_locks *result) {
-    char *text = read_maps(), *rest = text;
-    struct mapping mapping;
-    while (rest && next_mapping(&rest, &mapping)) {
-        enum kind found = kind_of(&mapping, program);
-        void *start = (void *)mapping.start;
-        size_t bytes = mapping.end - mapping.start;
-        if (kind == CODE && found == OTHER && mapping.is_code) madvise(start, bytes, MADV_WILLNEED);
+static void lock_kind(enum kind kind, struct mappings maps, struct code code, struct crender_locks *result) {
+    for (const struct mapping *mapping = maps.all; mapping < maps.all + maps.count; mapping++) {
+        enum kind found = kind_of(mapping, code);
+        void *start = (void *)mapping->start;
+        size_t bytes = mapping->end - mapping->start;
+        if (kind == CODE && found == OTHER && mapping->is_code) madvise(start, bytes, MADV_WILLNEED);
         if (found != kind) continue;
         if (kind == HEAP) {
-            lock_resident(&mapping, result);
+            lock_resident(mapping, result);
         } else {
-            if (!mapping.is_writable) madvise(start, bytes, MADV_POPULATE_READ);
-            lock_range(mapping.start, bytes, result);
+            if (!mapping->is_writable) madvise(start, bytes, MADV_POPULATE_READ);
+            lock_range(mapping->start, bytes, result);
         }
     }
-    free(text);
 }
 
-struct crender_locks crender_lock_memory(void) {
+struct crender_locks crender_lock_memory(bool runs_servers) {
     struct crender_locks result = {0};
     int saved = errno;
     // What the program has given back before it began to play would be locked with the rest.
     malloc_trim(0);
-    char *maps = read_maps();
-    const char *program = maps ? program_path(maps) : NULL;
+    struct mappings maps = read_mappings();
+    struct code code = {program_path(maps), runs_servers};
+    bool limited = is_limited();
     // Of a limit some is left for the stacks of render threads, which are locked when those start.
     void *kept = mmap(NULL, STACKS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (kept != MAP_FAILED) lock_on_touch(kept, STACKS);
     pthread_mutex_lock(&guard);
     locks = true;
+    locks_are_limited = limited;
     for (struct block *block = blocks; block; block = block->next)
         lock_range((uintptr_t)block, block->bytes + sizeof *block, &result);
     pthread_mutex_unlock(&guard);
@@ -252,10 +285,10 @@ struct crender_locks crender_lock_memory(void) {
     result.audio_wanted = result.wanted;
     // The blocks lie in the heap, whose pages are counted once.
     result.wanted = result.locked = 0;
-    lock_kind(HEAP, program, &result);
-    lock_kind(CODE, program, &result);
+    lock_kind(HEAP, maps, code, &result);
+    lock_kind(CODE, maps, code, &result);
     if (kept != MAP_FAILED) munmap(kept, STACKS);
-    free(maps);
+    free_mappings(maps);
     errno = saved;
     return result;
 }
@@ -276,14 +309,16 @@ void crender_lock_new_memory(void) {
     // The one thread that calls it keeps this number.
     static size_t before;
     pthread_mutex_lock(&guard);
-    bool is_locked = locks;
+    bool is_wanted = locks && !locks_are_limited;
     pthread_mutex_unlock(&guard);
-    if (!is_locked) return;
+    if (!is_wanted) return;
     size_t now = resident();
-    if (now == before || is_limited()) return;
+    if (now == before) return;
     before = now;
     struct crender_locks result = {0};
-    lock_kind(HEAP, NULL, &result);
+    struct mappings maps = read_mappings();
+    lock_kind(HEAP, maps, (struct code){NULL, false}, &result);
+    free_mappings(maps);
 }
 
 bool crender_may_lock_memory(void) { return !is_limited(); }

@@ -57,7 +57,9 @@ internal import Synchronization
         unsafe core = .allocate(capacity: 1)
         unsafe core.initialize(
             to: TakeCore(
-                ring: AudioRing(seconds: seconds, channels: channels, sampleRate: sampleRate),
+                ring: AudioRing(
+                    frames: max(1, Int((seconds * sampleRate).rounded(.up))), channels: channels,
+                    sampleRate: sampleRate, blocks: 2_048),
                 frames: maximumFrameCount, isMultiSource: isMultiSource))
         writer = Lock(Writer(sink: sink, block: Block(channels: channels)), .stream)
     }

@@ -9,15 +9,16 @@ package enum RealtimeThread {
     ///
     /// - Parameters:
     ///   - priority: 1…99.
+    ///   - runsServers: `false` if the thread runs no code of a sound server or a card, which then is not locked.
     ///   - tell: Gets a sentence for each thing that is not to be had.
     /// - Returns: The priority that it has now; 0 for an ordinary thread.
-    package static func raise(to priority: Int, tell: (String) -> Void) -> Int {
+    package static func raise(to priority: Int, runsServers: Bool = true, tell: (String) -> Void) -> Int {
         let refusal = take(priority)
         if refusal != 0 {
             let answer = RealtimeKit.raise(to: priority, address: address)
             if let sentence = sentence(refusal: refusal, answer: answer) { tell(sentence) }
         }
-        lockMemory(tell: tell)
+        lockMemory(runsServers: runsServers, tell: tell)
         let policy = crender_thread_policy()
         return policy.is_realtime ? Int(policy.priority) : 0
     }
@@ -40,8 +41,8 @@ package enum RealtimeThread {
 
     /// Locks the memory of the process, what the render thread touches first, for threads that get their priority from
     /// elsewhere. Where the limit is lower, it tells what is missing.
-    package static func lockMemory(tell: (String) -> Void) {
-        let result = crender_lock_memory()
+    package static func lockMemory(runsServers: Bool = true, tell: (String) -> Void) {
+        let result = crender_lock_memory(runsServers)
         guard result.error != 0 else { return }
         tell(sentence(result))
     }

@@ -66,6 +66,30 @@ private final class Fading: Generator {
         await #expect(throws: AudioFileError.self) { try await output.run(for: .seconds(1)) }
     }
 
+    @Test(
+        "Blocks end where pages of the system's memory do, and no frame is lost between them",
+        arguments: [.int16, .int24, .float32] as [AudioFileFormat.Encoding])
+    func blocks(encoding: AudioFileFormat.Encoding) async throws {
+        let folder = try Folder(), path = folder.file("a.wav")
+        let output = try FileOutput(try tone(), path: path, format: .wav(encoding))
+        #expect(try await output.run(for: .seconds(2), cycle: 100) == 88_200)
+        try await output.finish()
+        for (heard, expected) in zip(try read(path), render(try tone(), frames: 88_200)) {
+            #expect(heard.count == 88_200 && zip(heard, expected).allSatisfy { abs($0 - $1) <= 0x1p-15 })
+        }
+        let other = folder.file("b.wav")
+        var writer = try AudioFileWriter(path: other, format: .wav(.int16), sampleRate: 48_000, channels: 2)
+        let first = writer.wholeBlocks(of: 20_000)
+        let tooFew = writer.wholeBlocks(of: first - 1)
+        #expect(tooFew == 0 && first * 4 < 65_536 && first * 4 > 65_000)
+        try writer.write(AudioBlock(channels: 2, frames: first))
+        let size = try FileManager.default.attributesOfItem(atPath: other)[.size] as? Int
+        #expect(size == 65_536)
+        let (none, two) = (writer.wholeBlocks(of: 16_383), writer.wholeBlocks(of: 40_000))
+        #expect(none == 0 && two == 32_768)
+        try writer.finish()
+    }
+
     @Test("The renderer gets the rate and the channels that are asked for")
     func settings() async throws {
         let folder = try Folder(), path = folder.file("a.flac"), renderer = try tone()

@@ -24,6 +24,23 @@ import Testing
         #expect(rest[left...].allSatisfy { $0 == 0 })
     }
 
+    @Test("A loop that is set before the start takes no second ring")
+    func streams() throws {
+        let player = try FilePlayer(memoryFile([ramp(10_000)]))
+        player.loops = .forever
+        #expect(player.streamCount == 1)
+        let renderer = try solo(player)
+        player.play()
+        #expect(player.streamCount == 1)
+        let output = renderer.renderOffline(frames: 25_000).array(0)
+        #expect(output.indices.allSatisfy { output[$0] == Float($0 % 10_000 + 1) })
+        #expect(player.streamCount == 1)
+        player.loops = .off
+        player.play()
+        let once = renderer.renderOffline(frames: 25_000).array(0)
+        #expect(once.indices.allSatisfy { once[$0] == ($0 < 10_000 ? Float($0 + 1) : 0) })
+    }
+
     @Test("The player reports loops with their number, several in one event if they are shorter than a cycle")
     func loopCount() async throws {
         let player = try FilePlayer(memoryFile([ramp(10)]))

@@ -24,6 +24,16 @@ import Testing
         }
     }
 
+    @Test("Echoes that are read where they lie are those that are copied before", arguments: [1, 100, 1_000])
+    func places(delay: Int) throws {
+        let time = Float(delay) / 48_000
+        let input = [noise(9_000), noise(9_000, seed: 2)]
+        // At the longest time a cycle may write where it reads: then the samples are copied.
+        let copied = Delay(time: time, feedback: 0.7, cutoff: 24_000, maximumTime: Double(time))
+        let output = try play(input, through: copied)
+        #expect(try play(input, through: Delay(time: time, feedback: 0.7, cutoff: 24_000)) == output)
+    }
+
     @Test(
         "With its filter the delay is scipy's comb with a low-pass in the loop",
         arguments: [15_000, 1_000, 10.0])

@@ -172,8 +172,10 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
         .notSanitized(!isSanitized), .needs(.lockedMemory))
     func lockMemory() async {
         await #expect(processExitsWith: .success) {
-            let locks = crender_lock_memory()
+            let locks = crender_lock_memory(true)
             #expect(locks.error == 0 && locks.locked == locks.wanted && locks.audio == locks.audio_wanted)
+            let withoutServers = crender_lock_memory(false)
+            #expect(withoutServers.error == 0 && withoutServers.wanted + 200_000 < locks.wanted)
             let locked = kilobytes("VmLck:")
             #expect(locked > 0)
             #expect(
@@ -212,7 +214,7 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
             #expect(crender_unlock_memory() == 0)
             let audio = unsafe crender_take_memory(2 << 20)
             #expect(unsafe audio != nil)
-            let locks = crender_lock_memory()
+            let locks = crender_lock_memory(true)
             #expect(locks.error != 0)
             #expect(locks.audio == locks.audio_wanted && locks.audio >= 2 << 20)
             #expect(locks.locked < locks.wanted && locks.wanted >= 32 << 20)

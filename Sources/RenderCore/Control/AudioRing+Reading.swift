@@ -181,57 +181,78 @@ extension AudioRing {
     package func read(
         at time: Int64, frames: Int, into buffer: inout AudioBuffer, at offset: Int, isPairs: Bool = false
     ) -> Int {
-        guard offset >= 0 && offset <= buffer.frameCount && enter(consumer) else { return 0 }
-        let room = buffer.frameCount &- offset
-        let chunk = front(frames < room ? frames : room)
-        var count = chunk.frameCount
-        if count > 0 && chunk.time.sample == time {
-            // Blocks that go on in time share a stamp: the next one begins where the time jumps, or might.
-            let next = consumer.stamp.load(ordering: .relaxed) &+ 1
-            if next < producer.stamp.load(ordering: .acquiring) {
-                let left = stamps[next].position &- chunk.position
-                if left < count { count = left }
-            }
-            if unsafe buffer.entry.pointee.kind == StackEntry.readOnly {
-                unsafe CycleMemory.makeOwn(buffer.entry, in: buffer.core)
-            }
-            let start = chunk.position % capacity
-            let first = count < capacity &- start ? count : capacity &- start
-            copyOut(start, first, to: &buffer, at: offset, isPairs)
-            if first < count { copyOut(0, count &- first, to: &buffer, at: offset &+ first, isPairs) }
-            take(count)
-        } else {
-            count = 0
+        guard frames > 0 && offset >= 0 && offset <= buffer.frameCount && enter(consumer) else { return 0 }
+        let position = consumer.position.load(ordering: .relaxed)
+        var count = buffer.frameCount &- offset
+        if frames < count { count = frames }
+        let waiting = producer.position.load(ordering: .acquiring) &- position
+        if waiting < count { count = waiting }
+        let number = passStamps(to: position)
+        let stamp = stamps[number]
+        guard
+            count > 0 && stamp.sample != RenderTime.unknown
+                && stamp.sample &+ Int64(position &- stamp.position) == time
+        else {
+            leave(consumer)
+            return 0
         }
+        // Blocks that go on in time share a stamp: the next one begins where the time jumps, or might.
+        let hasNext = number &+ 1 < producer.stamp.load(ordering: .acquiring)
+        if hasNext {
+            let left = stamps[number &+ 1].position &- position
+            if left < count { count = left }
+        }
+        if unsafe buffer.entry.pointee.kind == StackEntry.readOnly {
+            unsafe CycleMemory.makeOwn(buffer.entry, in: buffer.core)
+        }
+        let start = consumer.place.load(ordering: .relaxed)
+        let first = count < capacity &- start ? count : capacity &- start
+        copyOut(start, first, to: &buffer, at: offset, isPairs)
+        if first < count { copyOut(0, count &- first, to: &buffer, at: offset &+ first, isPairs) }
+        goOn(from: position, by: count)
+        if hasNext { _ = passStamps(to: position &+ count) }
         leave(consumer)
         return count
     }
 
-    /// Copies frames that do not go round the end of the memory. It has the processor fetch the next ones, which
-    /// another thread has written and which are read in a moment.
+    /// Copies frames that do not go round the end of the memory.
     @_noLocks @_noAllocation @inline(__always)
     private func copyOut(_ start: Int, _ count: Int, to buffer: inout AudioBuffer, at offset: Int, _ isPairs: Bool) {
+        if isPairs {
+            let source = unsafe memory.channels[0] + start
+            let pairs = unsafe UnsafeRawPointer(source).assumingMemoryBound(to: Int16.self)
+            let left = unsafe buffer.memory(0) + offset
+            if buffer.channelCount > 1 {
+                unsafe Kernel.convert(pairs: pairs, to: left, buffer.memory(1) + offset, count)
+            } else {
+                unsafe AudioRing.convertLeft(pairs, to: left, count)
+            }
+            unsafe prefetch(source, start, count)
+        } else {
+            copyChannels(start, count, to: &buffer, at: offset)
+        }
+    }
+
+    /// A function of its own, so that pairs need not save its registers.
+    @_noLocks @_noAllocation @inline(never)
+    private func copyChannels(_ start: Int, _ count: Int, to buffer: inout AudioBuffer, at offset: Int) {
         var channel = 0
         while channel < channelCount && channel < buffer.channelCount {
             let source = unsafe memory.channels[channel] + start
-            let target = unsafe buffer.memory(channel) + offset
-            if isPairs {
-                let pairs = unsafe UnsafeRawPointer(source).assumingMemoryBound(to: Int16.self)
-                if buffer.channelCount > 1 {
-                    unsafe Kernel.convert(pairs: pairs, to: target, buffer.memory(1) + offset, count)
-                } else {
-                    unsafe AudioRing.convertLeft(pairs, to: target, count)
-                }
-            } else {
-                unsafe target.copySamples(from: source, count: count)
-            }
-            var ahead = count
-            let end = min(count &+ (count < 256 ? count : 256), capacity &- start)
-            while ahead < end {
-                unsafe crender_prefetch(source + ahead)
-                ahead &+= 16
-            }
+            unsafe StackKernel.copy(source, to: buffer.memory(channel) + offset, count)
+            unsafe prefetch(source, start, count)
             channel &+= 1
+        }
+    }
+
+    /// Has the processor fetch the next frames, which another thread has written and which are read in a moment.
+    @_noLocks @_noAllocation @inline(__always)
+    private func prefetch(_ source: UnsafeMutablePointer<Float>, _ start: Int, _ count: Int) {
+        var ahead = count
+        let end = min(count &+ (count < 256 ? count : 256), capacity &- start)
+        while ahead < end {
+            unsafe crender_prefetch(source + ahead)
+            ahead &+= 16
         }
     }
 
@@ -284,18 +305,27 @@ extension AudioRing {
     @_noLocks @_noAllocation
     private func take(_ frames: Int) {
         if frames == 0 { return }
-        let position = consumer.position.load(ordering: .relaxed) &+ frames
-        consumer.position.store(position, ordering: .releasing)
-        _ = passStamps(to: position)
+        let position = consumer.position.load(ordering: .relaxed)
+        goOn(from: position, by: frames)
+        _ = passStamps(to: position &+ frames)
+    }
+
+    /// Gives frames that were read back to the producer.
+    @_noLocks @_noAllocation @inline(__always)
+    private func goOn(from position: Int, by frames: Int) {
+        let place = consumer.place.load(ordering: .relaxed) &+ frames
+        consumer.place.store(place < capacity ? place : place &- capacity, ordering: .relaxed)
+        consumer.position.store(position &+ frames, ordering: .releasing)
     }
 
     /// Moves on to the last stamp at or before `position`.
     @_noLocks @_noAllocation
     private func passStamps(to position: Int) -> Int {
         let end = producer.stamp.load(ordering: .acquiring)
-        var number = consumer.stamp.load(ordering: .relaxed)
+        let before = consumer.stamp.load(ordering: .relaxed)
+        var number = before
         while number &+ 1 < end && stamps[number &+ 1].position <= position { number &+= 1 }
-        consumer.stamp.store(number, ordering: .releasing)
+        if number != before { consumer.stamp.store(number, ordering: .releasing) }
         return number
     }
 

@@ -144,8 +144,10 @@ struct RingSide: ~Copyable, Sendable {
     /// The producer's: stamps written. The consumer's: the stamp that holds for its position.
     let stamp = Atomic<Int>(0)
     let busy = Atomic<Bool>(false)
+    /// The consumer's place in the ring's memory: what is left of its position by the capacity.
+    let place = Atomic<Int>(0)
     /// Keeps the two sides on cache lines (and pairs of them) of their own.
-    private let padding = InlineArray<13, Int>(repeating: 0)
+    private let padding = InlineArray<12, Int>(repeating: 0)
 }
 
 /// The time of a frame: it holds from there on until the next stamp.
@@ -172,20 +174,26 @@ struct RingStamp: BitwiseCopyable {
 /// The ring's stamps. A stamp is written before the position that publishes it, and read only while it is published.
 @safe struct StampTable: ~Copyable, Sendable {
     let count: Int
+    /// `count` less 1 if that is a power of two, so that no stamp takes a division; else 0.
+    private let mask: Int
     private let memory: AlignedMemory<RingStamp>
 
     init(count: Int) {
         self.count = count
+        mask = count & (count - 1) == 0 ? count - 1 : 0
         memory = AlignedMemory(count: count)
     }
 
+    @_noLocks @_noAllocation @inline(__always)
+    private func index(_ number: Int) -> Int { mask > 0 ? number & mask : number % count }
+
     subscript(_ number: Int) -> RingStamp {
-        @_noLocks @_noAllocation get { unsafe memory.base[number % count] }
+        @_noLocks @_noAllocation get { unsafe memory.base[index(number)] }
     }
 
     @_noLocks @_noAllocation
     func set(_ number: Int, _ stamp: RingStamp) {
-        unsafe memory.base[number % count] = stamp
+        unsafe memory.base[index(number)] = stamp
     }
 }
 

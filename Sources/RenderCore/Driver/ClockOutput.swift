@@ -26,7 +26,7 @@ public final class ClockOutput: RenderOutput {
     public init(_ renderer: Renderer, sampleRate: Double? = nil, period: Int = 256, priority: Int = 70) {
         demand((1...65_536).contains(period), "ClockOutput: a period of \(period) frames; it must be 1…65,536")
         demand((0...99).contains(priority), "ClockOutput: a priority of \(priority); it must be 0…99")
-        core = OutputCore(renderer, called: "a ClockOutput")
+        core = OutputCore(renderer, called: "a ClockOutput", runsServers: false)
         self.period = period
         self.priority = priority
         self.sampleRate = sampleRate ?? renderer.sampleRate

@@ -37,6 +37,7 @@ public final class OutputCore: EventSource, Sendable {
     public let renderer: Renderer
     /// The name of the output in errors of other outputs.
     let name: String
+    private let runsServers: Bool
     package let hub = EventHub<OutputEvent>()
     package let load = LoadHistogram()
     private let faultsBefore = Atomic<Int>(0)
@@ -56,9 +57,16 @@ public final class OutputCore: EventSource, Sendable {
     /// - Parameters:
     ///   - renderer: The renderer to drive.
     ///   - name: The name of the output in errors of another one, with its article: "a StreamOutput".
-    public init(_ renderer: Renderer, called name: String) {
+    public convenience init(_ renderer: Renderer, called name: String) {
+        self.init(renderer, called: name, runsServers: true)
+    }
+
+    /// - Parameter runsServers: `false` if the render thread runs no code of a sound server or a card, which then is not
+    ///   locked.
+    init(_ renderer: Renderer, called name: String, runsServers: Bool) {
         self.renderer = renderer
         self.name = name
+        self.runsServers = runsServers
     }
 
     deinit {
@@ -192,7 +200,8 @@ public final class OutputCore: EventSource, Sendable {
             load.clear()
             countFaultsAnew()
             return OutputRun(
-                renderer, driver: driver, priority: priority, load: load, hub: hub, hasOwnThread: hasOwnThread)
+                renderer, driver: driver, priority: priority, load: load, hub: hub, hasOwnThread: hasOwnThread,
+                runsServers: runsServers)
         } catch {
             control.withLock { $0.isStarting = false }
             throw error

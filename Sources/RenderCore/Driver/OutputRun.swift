@@ -8,6 +8,7 @@ internal import Synchronization
     // Unchecked because of `thread`, which is written before the run is shared, and `ownPriority`, which is the render
     // thread's.
     private let hasOwnThread: Bool
+    private let runsServers: Bool
     private let renderer: Renderer
     private let driver: UInt
     private let priority: Int
@@ -23,7 +24,7 @@ internal import Synchronization
 
     init(
         _ renderer: Renderer, driver: UInt, priority: Int, load: LoadHistogram, hub: EventHub<OutputEvent>,
-        hasOwnThread: Bool
+        hasOwnThread: Bool, runsServers: Bool
     ) {
         self.renderer = renderer
         self.driver = driver
@@ -31,6 +32,7 @@ internal import Synchronization
         self.load = load
         self.hub = hub
         self.hasOwnThread = hasOwnThread
+        self.runsServers = runsServers
         ownPriority = priority
     }
 
@@ -178,7 +180,9 @@ internal import Synchronization
     private func live(_ name: String, _ body: @Sendable (OutputRun) -> Void) {
         defer { finish() }
         nameThread(name)
-        ownPriority = priority > 0 ? RealtimeThread.raise(to: priority) { hub.send(.notice($0)) } : 0
+        if priority > 0 {
+            ownPriority = RealtimeThread.raise(to: priority, runsServers: runsServers) { hub.send(.notice($0)) }
+        }
         _ = crender_prefault_stack(256 * 1024)
         let denormals = crender_denormals_off()
         defer { crender_denormals_restore(denormals) }

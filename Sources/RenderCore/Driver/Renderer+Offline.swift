@@ -45,13 +45,24 @@ extension Renderer {
     package func renderOffline(
         into block: inout AudioBlock, from first: Int, frames: Int, cycle: Int, driver: UInt = 0
     ) {
-        var done = 0
-        while done < frames {
-            let count = min(cycle, frames - done)
-            render(
-                into: &block, from: first + done, frames: count, hostTime: offlineHostTime, isOffline: true,
-                driver: driver)
-            done += count
+        demand(
+            first >= 0 && frames >= 0 && frames <= block.frameCount - first,
+            "Renderer.renderOffline: \(frames) frames from frame \(first) on, of a block of \(block.frameCount)")
+        unsafe withUnsafeTemporaryAllocation(
+            of: UnsafeMutablePointer<Float>.self, capacity: block.channelCount
+        ) { channels in
+            for channel in channels.indices {
+                unsafe channels.initializeElement(at: channel, to: block.pointers[channel] + first)
+            }
+            var done = 0
+            while done < frames {
+                let count = min(cycle, frames - done)
+                unsafe render(
+                    frames: count, into: UnsafeBufferPointer(channels), hostTime: Renderer.held(offlineHostTime),
+                    isOffline: true, driver: driver)
+                for channel in channels.indices { unsafe channels[channel] += count }
+                done += count
+            }
         }
     }
 

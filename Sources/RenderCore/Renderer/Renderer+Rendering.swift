@@ -25,6 +25,7 @@ extension Renderer {
 
     /// Seventy years. Sums and differences of host times have room beyond it.
     private static let latestHostTime = Int64.max / 4
+    static func held(_ hostTime: Int64) -> Int64 { min(max(hostTime, -latestHostTime), latestHostTime) }
 
     /// Renders a cycle into a block, for an output that drives the renderer.
     func render(
@@ -42,7 +43,7 @@ extension Renderer {
             }
             unsafe render(
                 frames: frames, into: UnsafeBufferPointer(channels),
-                hostTime: hostTime.map { min(max($0, -Self.latestHostTime), Self.latestHostTime) } ?? HostClock.now,
+                hostTime: hostTime.map(Self.held) ?? HostClock.now,
                 isOffline: isOffline, driver: driver)
         }
     }

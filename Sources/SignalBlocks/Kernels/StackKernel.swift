@@ -21,6 +21,14 @@
         }
     }
 
+    /// Copies samples from memory that does not overlap.
+    @_noLocks @_noAllocation
+    @usableFromInline package static func copy(
+        _ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>, _ count: Int
+    ) {
+        unsafe Kernel.copy(source, to: target, count)
+    }
+
     /// Multiplies samples by a factor.
     @_noLocks @_noAllocation
     @usableFromInline package static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {

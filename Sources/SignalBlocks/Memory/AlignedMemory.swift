@@ -58,9 +58,9 @@ internal import CRender
         while channel < count {
             let target = unsafe channels[channel] + offset
             if channel < other.count {
-                unsafe target.copySamples(from: other.channels[channel] + sourceOffset, count: frames)
+                unsafe Kernel.copy(other.channels[channel] + sourceOffset, to: target, frames)
             } else if other.count == 1 {
-                unsafe target.copySamples(from: other.channels[0] + sourceOffset, count: frames)
+                unsafe Kernel.copy(other.channels[0] + sourceOffset, to: target, frames)
             } else {
                 unsafe target.clearSamples(count: frames)
             }

@@ -64,7 +64,12 @@ package struct RatioResampler: ~Copyable, Sendable {
             filled += count
             consumed += count
             if filled < line.frameCount { return (consumed, produced) }
-            compute()
+            if room - produced < made.frameCount {
+                compute()
+            } else {
+                unsafe compute(into: output.pointers, at: start + produced)
+                produced += made.frameCount
+            }
         }
     }
 
@@ -84,18 +89,23 @@ package struct RatioResampler: ~Copyable, Sendable {
         return count
     }
 
-    /// Computes the next frames from a line that is full, and moves the frames that are still needed to its start.
+    /// Computes the next frames, to be given out.
     private mutating func compute() {
+        unsafe compute(into: made.pointers, at: 0)
+        first = 0
+    }
+
+    /// Computes the next frames from a line that is full, and moves the frames that are still needed to its start.
+    private mutating func compute(into target: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at place: Int) {
         let taps = 2 * table.halfLength
         var ratio = unsafe kernel_ratio(
             table: table.coefficients.base + 16, taps: taps, stride: table.stride, up: table.up, down: table.down,
             rows: rows, advance: advance, columns: columns)
         for channel in 0..<channelCount {
             let samples = unsafe line.pointers[channel]
-            unsafe kernel_resample_fixed(&ratio, samples, scratch.base, made.pointers[channel])
+            unsafe kernel_resample_fixed(&ratio, samples, scratch.base, target[channel] + place)
             for frame in 0..<line.frameCount - 16 * advance { unsafe samples[frame] = samples[frame + 16 * advance] }
         }
         filled = line.frameCount - 16 * advance
-        first = 0
     }
 }

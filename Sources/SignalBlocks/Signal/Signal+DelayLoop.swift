@@ -95,4 +95,24 @@ extension Signal {
             echo: echo.base + start, round: round.base + start, feedback: gains.base + feedback, mix: gains.base + mix,
             target + first, memory + place, count)
     }
+
+    /// The same for samples that come out of the line's own memory, from `echo` on, and pass no filter.
+    ///
+    /// - Precondition: The places that are read and those that are written have nothing in common.
+    @_noLocks @_noAllocation
+    package static func feed(
+        echoAt echo: Int, _ gains: borrowing Samples, feedback: Int, mix: Int, _ samples: inout MutableSpan<Float>,
+        from first: Int, _ line: inout MutableSpan<Float>, at place: Int, count: Int
+    ) {
+        if count == 0 { return }
+        precondition(count > 0 && echo >= 0 && echo <= line.count &- count)
+        precondition(place >= 0 && place <= line.count &- count)
+        precondition(echo &+ count <= place || place &+ count <= echo)
+        precondition(feedback >= 0 && feedback <= gains.count &- count && mix >= 0 && mix <= gains.count &- count)
+        precondition(first >= 0 && first <= samples.count &- count)
+        guard let target = unsafe samples.address(), let memory = unsafe line.address() else { return }
+        unsafe Kernel.feed(
+            echo: memory + echo, round: memory + echo, feedback: gains.base + feedback, mix: gains.base + mix,
+            target + first, memory + place, count)
+    }
 }
