@@ -122,6 +122,13 @@ func run() async throws {
         for line in try lines(words[1], size).lines {
             try write(line.render(options.number("frames", 4_800)), to: "\(folder)/\(line.name).f32")
         }
+    case "scenes":
+        // For scripts/checks/space.
+        let (list, heads) = (try String(contentsOfFile: options.text("file") ?? "", encoding: .utf8), try Scene.Heads())
+        for line in list.split(separator: "\n") {
+            let scene = Scene(line)
+            try write(scene.render(heads), to: "\(options.text("folder") ?? ".")/\(scene.name).f32")
+        }
     case "flow":
         let (files, folder) = (options.list("files"), options.text("folder") ?? ".")
         let frames = options.number("frames", 480_000)

@@ -22,7 +22,8 @@ enum Sources {
             default: stop("there is no workload \(workload)")
             }
         let environment = Environment(hrtf: workload == "W9-hrtf" ? try .kemar() : nil)
-        let samples = noise(48_000, seed: 1)
+        // All play the same memory, as OpenAL's sources play one buffer.
+        let samples = SharedState(Loop.Sound(noise(48_000, seed: 1)))
         for index in 0..<sources {
             let place = SpatialPoint(Float(index % 8 - 4), 0, Float(-1 - index / 8))
             let source = SpatialSource(Loop(samples), rendering: rendering, position: place)
@@ -50,28 +51,27 @@ enum Sources {
 
 /// One channel, again and again.
 private final class Loop: Generator {
-    private struct Sound: ~Copyable, Sendable {
+    struct Sound: ~Copyable, Sendable {
         var samples: RenderMemory<Float>
-        var position = 0
-    }
-    private let sound: RenderState<Sound>
 
-    init(_ samples: [Float]) { sound = RenderState(Self.sound(samples)) }
-
-    private static func sound(_ samples: [Float]) -> Sound {
-        var memory = RenderMemory<Float>(repeating: 0, count: samples.count)
-        for (index, sample) in samples.enumerated() { memory[index] = sample }
-        return Sound(samples: memory)
+        init(_ all: [Float]) {
+            samples = RenderMemory<Float>(repeating: 0, count: all.count)
+            for (index, sample) in all.enumerated() { samples[index] = sample }
+        }
     }
+    private let sound: SharedState<Sound>
+    private let position = RenderState(0)
+
+    init(_ sound: borrowing SharedState<Sound>) { self.sound = SharedState(sharing: sound) }
 
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
         context.pushUninitialized(channels: 1)
         let frames = context.frameCount
+        var position = position.read(context)
         sound.with(&context) { sound, context in
             var top = context.top
             var samples = top[0]
-            var position = sound.position
             let length = sound.samples.count
             var done = 0
             while done < frames {
@@ -81,7 +81,7 @@ private final class Loop: Generator {
                 done &+= count
                 position = position &+ count == length ? 0 : position &+ count
             }
-            sound.position = position
         }
+        self.position.write(position, context)
     }
 }

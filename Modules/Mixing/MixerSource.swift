@@ -274,7 +274,9 @@ struct MixerStrip: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private borrowing func add(_ context: inout RenderContext, _ volume: Glide, _ pan: Glide, _ channels: Int) {
         let hasSides = channels == 2 ? context.channelCount() <= 2 : false
-        if hasSides && volume.isFlat && (pan.isFlat || !hasPan) {
+        if !hasPan && volume.isFlat && volume.end == 1 {
+            context.addTopToNext()
+        } else if hasSides && volume.isFlat && (pan.isFlat || !hasPan) {
             addAtRest(&context, volume.end, hasPan ? pan.end : 0)
         } else if !hasSides || !hasPan {
             context.gain(volume)

@@ -45,6 +45,16 @@ struct ListenerSettings: Sendable, BitwiseCopyable {
 
     @_noLocks @_noAllocation
     init() {}
+
+    @_noLocks @_noAllocation
+    func isSame(as other: ListenerSettings) -> Bool {
+        let (here, there) = (place, other.place)
+        if here.x != there.x || here.y != there.y || here.z != there.z { return false }
+        let (old, new) = (velocity, other.velocity)
+        if old.x != new.x || old.y != new.y || old.z != new.z { return false }
+        let (before, after) = (angles, other.angles)
+        return before.x == after.x && before.y == after.y && before.z == after.z && speedOfSound == other.speedOfSound
+    }
 }
 
 /// The place of a listener and the turn of the head: for all sources of an environment.
@@ -55,6 +65,8 @@ struct ListenerMotion: Sendable, BitwiseCopyable {
     private var start: Int64 = 0
     private var isFresh = true
     private(set) var turn = SpatialTurn()
+    /// The number of times that anything was set.
+    private(set) var version = 0
 
     @_noLocks @_noAllocation
     init() {}
@@ -76,6 +88,8 @@ struct ListenerMotion: Sendable, BitwiseCopyable {
     /// Takes new settings from a frame on.
     @_noLocks @_noAllocation
     mutating func take(_ new: ListenerSettings, at frame: Int64, sampleRate: Double) {
+        if !isFresh && frame >= start && new.isSame(as: settings) { return }
+        version &+= 1
         let (old, next) = (settings, new)
         let isSet = isFresh || next.place.x != old.place.x || next.place.y != old.place.y || next.place.z != old.place.z
         let isPushed =

@@ -29,6 +29,8 @@ struct HeadCell: ~Copyable, Sendable {
     private let table: HeadTableBox?
     /// The responses to be read in this cycle.
     let reference: HeadTableBox.Reference?
+    /// The number of the table; 0 without one.
+    var version: Int { @_noLocks @_noAllocation get { reference?.version ?? 0 } }
 
     /// No responses.
     init() {
@@ -37,6 +39,74 @@ struct HeadCell: ~Copyable, Sendable {
     }
 
     init(_ table: HeadTableBox) { (reference, self.table) = (table.reference, table) }
+}
+
+/// The numbers of a source as they were read last, to see at once that none has changed, nor anything around it.
+struct SpatialGlance: Sendable, BitwiseCopyable {
+    /// The place and Doppler's factor.
+    private(set) var place = SIMD4<Float>(repeating: .nan)
+    /// The velocity and the level outside of the cone.
+    private(set) var velocity = SIMD4<Float>(repeating: 0)
+    /// Yaw and pitch of the source, the cone's angles.
+    private(set) var cone = SIMD4<Float>(repeating: 0)
+    /// The minimum and the maximum, roll-off, and the number of the model.
+    private(set) var distance = SIMD4<Float>(repeating: 0)
+    /// Occlusion, obstruction, send, absorption.
+    private(set) var ways = SIMD4<Float>(repeating: 0)
+    /// The number of the rendering, its taps, and 1 for a source that goes with the listener.
+    private(set) var rendering = SIMD4<Float>(repeating: 0)
+    /// The environment's number for the source, the version of the listener's motion, and that of the head.
+    private var around = SIMD4<Int>(repeating: -1)
+
+    @_noLocks @_noAllocation
+    init() {}
+
+    /// Reads the numbers. Returns `true` if one has changed.
+    @_noLocks @_noAllocation
+    mutating func read(_ room: borrowing Surroundings, _ context: inout RenderContext) -> Bool {
+        let before = around
+        around.x = room.entry
+        room.listener.with(&context) { listener, _ in around.y = listener.version }
+        room.head.with(&context) { cell, _ in around.z = cell.version }
+        let hasOthers = around.x != before.x || around.y != before.y || around.z != before.z
+        return read(room.source, context) || hasOthers
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func read(_ source: borrowing SourceNumbers, _ context: borrowing RenderContext) -> Bool {
+        let a = SpatialGlance.keep(
+            SIMD4(
+                source.x.current(context), source.y.current(context), source.z.current(context),
+                source.doppler.current(context)), in: &place)
+        let b = SpatialGlance.keep(
+            SIMD4(
+                source.velocityX.current(context), source.velocityY.current(context),
+                source.velocityZ.current(context), source.coneLevel.current(context)), in: &velocity)
+        let c = SpatialGlance.keep(
+            SIMD4(
+                source.yaw.current(context), source.pitch.current(context), source.coneInner.current(context),
+                source.coneOuter.current(context)), in: &cone)
+        let d = SpatialGlance.keep(
+            SIMD4(
+                source.minimumDistance.current(context), source.maximumDistance.current(context),
+                source.rollOff.current(context), source.model.current(context)), in: &distance)
+        let e = SpatialGlance.keep(
+            SIMD4(
+                source.occlusion.current(context), source.obstruction.current(context),
+                source.send.current(context), source.airAbsorption.current(context)), in: &ways)
+        let isRelative: Float = source.relative.isOn(context) ? 1 : 0
+        let f = SpatialGlance.keep(
+            SIMD4(source.kind.current(context), source.taps.current(context), isRelative, 0), in: &rendering)
+        return !(a && b && c && d && e && f)
+    }
+
+    /// Keeps numbers. Returns `true` if they are there already.
+    @_noLocks @_noAllocation
+    @inline(__always) private static func keep(_ new: SIMD4<Float>, in old: inout SIMD4<Float>) -> Bool {
+        let before = old
+        old = new
+        return new.x == before.x && new.y == before.y && new.z == before.z && new.w == before.w
+    }
 }
 
 /// The settings of a source and of the listener at one moment, from which the way of the sound follows.
@@ -65,31 +135,24 @@ struct SpatialSettings: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation
     init() {}
 
-    /// Reads all numbers of the source.
+    /// Takes the numbers that were read, those of the listener, and the head.
     @_noLocks @_noAllocation
-    mutating func read(_ room: borrowing Surroundings, _ context: borrowing RenderContext) {
-        place = SIMD4(
-            Double(room.source.x.current(context)), Double(room.source.y.current(context)),
-            Double(room.source.z.current(context)), 0)
-        velocity = SIMD4(
-            Double(room.source.velocityX.current(context)), Double(room.source.velocityY.current(context)),
-            Double(room.source.velocityZ.current(context)), 0)
-        cone = SIMD4(
-            room.source.yaw.current(context), room.source.pitch.current(context),
-            room.source.coneInner.current(context), room.source.coneOuter.current(context))
-        coneLevel = room.source.coneLevel.current(context)
-        distance = SIMD4(
-            room.source.minimumDistance.current(context), room.source.maximumDistance.current(context),
-            room.source.rollOff.current(context), room.source.model.current(context))
-        ways = SIMD4(
-            room.source.occlusion.current(context), room.source.obstruction.current(context),
-            room.source.send.current(context), room.source.airAbsorption.current(context))
-        doppler = Double(room.source.doppler.current(context))
-        kind = Int(room.source.kind.current(context))
-        taps = Int(room.source.taps.current(context)) & ~7
+    mutating func take(_ glance: SpatialGlance, _ room: borrowing Surroundings, _ context: inout RenderContext) {
+        place = SIMD4<Double>(SIMD4(glance.place.x, glance.place.y, glance.place.z, 0))
+        velocity = SIMD4<Double>(SIMD4(glance.velocity.x, glance.velocity.y, glance.velocity.z, 0))
+        (cone, distance, ways) = (glance.cone, glance.distance, glance.ways)
+        (doppler, coneLevel) = (Double(glance.place.w), glance.velocity.w)
+        (kind, taps) = (Int(glance.rendering.x), Int(glance.rendering.y) & ~7)
         (layout, sends) = (room.layout, room.sends)
         (entry, fadesIn) = (room.entry, room.fadesIn)
         if !layout.isStereo && kind < 3 { kind = 0 }
+        // Also while it fades to another rendering.
+        var table: HeadTableBox.Reference?
+        if layout.isStereo { room.head.with(&context) { cell, _ in table = cell.reference } }
+        head = table
+        var listener = motion
+        room.listener.with(&context) { motion, _ in listener = motion }
+        motion = glance.rendering.z >= 0.5 ? listener.atOrigin : listener
     }
 
     /// Indicates whether the source is heard from where it is with other settings, and as loudly.
@@ -125,7 +188,8 @@ struct SpatialSettings: Sendable, BitwiseCopyable {
     static func heard(_ base: SIMD4<Double>, by listener: SIMD4<Double>, _ turn: SpatialTurn) -> SIMD4<Double> {
         let local = turn.local(base - listener)
         let distance = Roots.root(SpatialTurn.product(local, local))
-        let scale = 1 / (distance > 0.2 ? distance : 0.2)
+        // Inside of the head the direction gets shorter, without a corner at its edge or in the middle.
+        let scale = distance > 0.2 ? 1 / distance : 10 - 25 * distance
         return SIMD4(local.x * scale, local.y * scale, local.z * scale, distance)
     }
 
@@ -164,17 +228,17 @@ struct SpatialSettings: Sendable, BitwiseCopyable {
     private static func amplitude(_ decibels: Float) -> Double { Double(RenderMath.amplitude(decibels: decibels)) }
 }
 
-/// The way of the sound at one moment: the numbers between which it goes in straight lines for 64 frames.
+/// The way of the sound at one moment: the numbers after which it goes in a block.
 struct SpatialAim: Sendable, BitwiseCopyable {
     /// The frames that the sound needs.
     var delay = SpatialSignal.shortest
     /// The frames that it needs besides to the left and the right ear of a sphere, and of a measured head.
     var sphere = SIMD2<Double>(repeating: 0)
     var head = SIMD2<Double>(repeating: 0)
-    /// The level at all ears.
+    /// The level of the direct sound.
     var level: Float = 0
-    /// The level in each channel.
-    var gains = SIMD16<Float>(repeating: 0)
+    /// The level in each channel, of the share that is made of levels alone.
+    var levels = SIMD16<Float>(repeating: 0)
     /// The filters of both ears of a sphere.
     var ears = SIMD4<Float>(repeating: 0)
     /// The coefficients of the low-pass filters of the direct sound and of the send; the level of the send.

@@ -28,7 +28,8 @@ public enum SpatialRendering: Sendable, Hashable {
     /// The delays and the shadow of a sphere, for headphones. It needs a stereo output; in others it is equal power.
     case sphericalHead
     /// The responses of a head and its ears (`HRTF`), for headphones, with 8…256 taps, in steps of 8. It needs a stereo
-    /// output, in others it is equal power; without responses it is a spherical head.
+    /// output, in others it is equal power; without responses it is a spherical head. The taps are those at 48 kHz: at another
+    /// sample rate the filters last as long, with at most 256 taps.
     case hrtf(taps: Int = 64)
     /// The sound as it is, wherever the source is: channel to channel, mono to all.
     case passThrough

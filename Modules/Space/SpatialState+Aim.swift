@@ -1,14 +1,13 @@
 internal import RenderCore
 
 extension SpatialState {
-    /// Begins a block: what was aimed at is reached, and the way of the sound is computed anew.
+    /// Aims at the next block: where the source is heard now, and how.
     @_noLocks @_noAllocation
-    mutating func aim(_ settings: SpatialSettings, isNew: Bool, at frame: Int64) {
+    mutating func aim(at frame: Int64) {
         let wasFresh = isFresh
-        motion.advance(at: frame, frames: Double(SpatialState.block), sampleRate: sampleRate)
-        if isNew || motion.isFresh { motion.take(settings, at: frame, sampleRate: sampleRate) }
         motion.hear()
         if jumpLeft > 0 { jumpLeft &-= 1 }
+        before = now
         now = next
         let heard = motion.heard
         let distance = distanceLevel(Float(heard[3]), isFresh: wasFresh)
@@ -19,9 +18,8 @@ extension SpatialState {
         next.send = send > 1e-5 ? send : 0
         next.sendOpening = SpatialAim.opening(heard[7], sampleRate)
         let hasSlept = isAsleep
-        let isHeard = now.level > 0 || next.level > 0 || (sends && (now.send > 0 || next.send > 0))
         isAsleep = false
-        if !isHeard && motion.isAtRest && levelLeft == 0 && jumpLeft == 0 && !wasFresh {
+        if !isHeard && !isSent && motion.isAtRest && levelLeft == 0 && jumpLeft == 0 && !wasFresh {
             isAsleep = SpatialState.isSettled(now.shares, kind: motion.settings.kind)
         }
         if hasSlept && isAsleep { return }
@@ -30,8 +28,9 @@ extension SpatialState {
         let (x, y, z) = (Float(heard[0]), Float(heard[1]), Float(heard[2]))
         // Out of earshot nothing needs a direction.
         let isSilent = now.level == 0 && next.level == 0
-        let begins = wasFresh || now.level == 0
-        if !isSilent && (next.shares[0] > 0 || now.shares[0] > 0) { aimLevels(x, y, z) }
+        let begins = wasFresh || (before.level == 0 && now.level == 0)
+        next.levels = SIMD16(repeating: 0)
+        if !isSilent && next.shares[0] > 0 { aimLevels(x, y, z, by: next.level * next.shares[0]) }
         if !isSilent && (next.shares[1] > 0 || now.shares[1] > 0) { aimSphere(heard[0]) }
         if next.shares[4] > 0 || now.shares[4] > 0 { aimField() }
         if !isSilent && (next.shares[2] > 0 || now.shares[2] > 0) {
@@ -39,7 +38,7 @@ extension SpatialState {
         }
         if !isSilent { limitEars(begins) }
         isFresh = false
-        if wasFresh { now = next }
+        if wasFresh { (before, now) = (next, next) }
     }
 
     /// Returns whether one rendering has all of the sound, and may sleep.
@@ -55,7 +54,7 @@ extension SpatialState {
         if old.x != new.x || old.y != new.y || old.z != new.z || old.w != new.w {
             if !isFresh {
                 levelRest += SpatialState.level(old, at: metres) - wanted
-                levelLeft = SpatialState.fadeBlocks
+                levelLeft = SpatialState.changeBlocks
             }
             distance = new
         }
@@ -91,7 +90,7 @@ extension SpatialState {
         var target = SIMD8<Float>(repeating: 0)
         target[kind] = 1
         if isFresh { return target }
-        let step = 1 / Float(SpatialState.fadeBlocks)
+        let step = 1 / Float(SpatialState.changeBlocks)
         var shares = last
         for kind in 0..<5 {
             let rest = target[kind] - shares[kind]
@@ -109,8 +108,8 @@ extension SpatialState {
         let limit = room > 0 ? room : 0
         // After a jump the delay stands where the spring will come to rest.
         if abs(heard - motion.distance) < 0.01 { hasJumped = false }
-        let there = motion.distance * perMetre
-        let reached = hasJumped ? there : heard * perMetre
+        let there = SpatialState.round(motion.distance) * perMetre
+        let reached = hasJumped ? there : SpatialState.round(heard) * perMetre
         let toward = motion.approach * motion.settings.doppler / motion.settings.motion.speedOfSound
         let drift = motion.recession * perMetre * Double(SpatialState.block) / sampleRate
         let steady = drift > -0.9 * Double(SpatialState.block) ? drift : 0
@@ -130,34 +129,38 @@ extension SpatialState {
             } else {
                 hasJumped = true
                 wanted = there < limit ? there : limit
-                (jumpDelay, jumpLeft) = (now.delay, SpatialState.fadeBlocks)
+                (jumpDelay, jumpLeft) = (0.5 * (before.delay + now.delay), SpatialState.fadeBlocks)
                 path.stand(at: wanted, approach: toward)
                 now.delay = SpatialSignal.shortest + wanted
+                before.delay = now.delay
             }
         }
         way = wanted
         next.delay = SpatialSignal.shortest + path.advance(wanted, approach: toward)
-        if hasSlept { now.delay = next.delay }
+        if hasSlept { (before.delay, now.delay) = (next.delay, next.delay) }
     }
 
+    /// Returns the distance in metres without the corner that it has where a source goes through the middle of the head: a parabola
+    /// inside of 0.2 m.
     @_noLocks @_noAllocation
-    private mutating func aimLevels(
-        _ x: Float, _ y: Float, _ z: Float
-    ) {
+    private static func round(_ metres: Double) -> Double { metres < 0.2 ? 0.1 + 2.5 * metres * metres : metres }
+
+    @_noLocks @_noAllocation
+    private mutating func aimLevels(_ x: Float, _ y: Float, _ z: Float, by level: Float) {
         switch motion.settings.layout {
         case .stereo:
             let side = x > -1 ? (x < 1 ? x : 1) : -1
             let angle = (side + 1) * (.pi / 4)
-            next.gains[0] = side < 1 ? RenderMath.cos(angle) : 0
-            next.gains[1] = side > -1 ? RenderMath.sin(angle) : 0
+            next.levels[0] = side < 1 ? RenderMath.cos(angle) * level : 0
+            next.levels[1] = side > -1 ? RenderMath.sin(angle) * level : 0
         case .ambisonics:
-            next.gains[0] = 1
-            next.gains[1] = -x
-            next.gains[2] = y
-            next.gains[3] = -z
-        case .quad: next.gains = rings.quad.gains(x: x, y: -z)
-        case .surround51: next.gains = rings.surround51.gains(x: x, y: -z)
-        case .surround71: next.gains = rings.surround71.gains(x: x, y: -z)
+            next.levels[0] = level
+            next.levels[1] = -x * level
+            next.levels[2] = y * level
+            next.levels[3] = -z * level
+        case .quad: next.levels = rings.quad.gains(x: x, y: -z) * level
+        case .surround51: next.levels = rings.surround51.gains(x: x, y: -z) * level
+        case .surround71: next.levels = rings.surround71.gains(x: x, y: -z) * level
         }
     }
 
@@ -196,26 +199,35 @@ extension SpatialState {
         let place = head.place(x: x, y: y, z: z)
         let late = Double(share * head.delay(place))
         next.head = SIMD2(late < 0 ? -late : 0, late > 0 ? late : 0)
-        signal.aim(head, place, share: share, taps: motion.settings.taps, isBegun: isBegun)
+        signal.aim(head, place, share: share, taps: taps, isBegun: isBegun)
+    }
+
+    /// The taps of a measured head, as long as those that were set are at 48 kHz.
+    private var taps: Int {
+        @_noLocks @_noAllocation get {
+            let wanted = Int(Double(motion.settings.taps) * sampleRate / 48_000 + 7.999) & ~7
+            return wanted > 8 ? (wanted < HeadTable.longest ? wanted : HeadTable.longest) : 8
+        }
     }
 
     /// Lets the time between the ears change no faster than sound can follow.
     @_noLocks @_noAllocation
     private mutating func limitEars(_ isFresh: Bool) {
-        if isFresh || now.shares[0] == 0 { now.gains = next.gains }
         if now.shares[1] == 0 && now.shares[2] == 0 && next.shares[1] == 0 && next.shares[2] == 0 { return }
-        if isFresh || now.shares[1] == 0 { now.sphere = next.sphere }
-        if isFresh || now.shares[2] == 0 { now.head = next.head }
+        if isFresh || now.shares[1] == 0 {
+            (before.sphere, now.sphere) = (next.sphere, next.sphere)
+            (before.ears, now.ears) = (next.ears, next.ears)
+        }
+        if isFresh || now.shares[2] == 0 { (before.head, now.head) = (next.head, next.head) }
         for ear in 0..<2 {
             next.sphere[ear] = SpatialState.near(next.sphere[ear], to: now.sphere[ear])
             next.head[ear] = SpatialState.near(next.head[ear], to: now.head[ear])
         }
-        if isFresh || now.shares[1] == 0 { now.ears = next.ears }
     }
 
     @_noLocks @_noAllocation
     private static func near(_ delay: Double, to last: Double) -> Double {
-        let most = 24.0
+        let most = 0.375 * Double(SpatialState.block)
         return delay > last + most ? last + most : (delay < last - most ? last - most : delay)
     }
 }

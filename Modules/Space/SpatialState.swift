@@ -2,16 +2,27 @@ internal import RenderCore
 
 /// A source as the render thread has it.
 ///
-/// Every 64 frames of the sample clock the way of the sound is computed anew, and all numbers go there in straight lines until
-/// the next time: so the lengths of the slices change nothing.
+/// Every 128 frames of the sample clock the way of the sound is computed anew, and all numbers go there without corners (see
+/// `Course`): so the lengths of the slices change nothing.
 struct SpatialState: ~Copyable, Sendable {
-    static var block: Int { @_noLocks @_noAllocation get { 64 } }
+    static var block: Int { @_noLocks @_noAllocation get { Course.frames } }
+    /// The most frames that are computed in one go.
+    private static var part: Int { @_noLocks @_noAllocation get { 64 } }
     /// The blocks in which a jump, or a change of the rendering, fades.
-    static var fadeBlocks: Int { @_noLocks @_noAllocation get { 16 } }
+    static var fadeBlocks: Int { @_noLocks @_noAllocation get { 8 } }
+    /// The blocks in which something that is aimed at changes, so that it is heard to change in ``fadeBlocks``: its course begins
+    /// and ends half a block outside.
+    static var changeBlocks: Int { @_noLocks @_noAllocation get { fadeBlocks &- 1 } }
 
     let sampleRate: Double
     var signal: SpatialSignal
     var motion = SpatialMotion()
+    /// The settings that were read last, and whether one has changed since the way was computed.
+    private var settings = SpatialSettings()
+    private(set) var glance = SpatialGlance()
+    private var hasChanged = true
+    /// The way at the block before, at this one, and at the next.
+    var before = SpatialAim()
     var now = SpatialAim()
     var next = SpatialAim()
     var isFresh = true
@@ -23,7 +34,7 @@ struct SpatialState: ~Copyable, Sendable {
     var jumpLeft = 0
     /// Indicates whether the spring has not come to rest since a jump.
     var hasJumped = false
-    /// Indicates whether it is out of earshot and nothing changes but its place: then its way is looked at every 16 blocks only.
+    /// Indicates whether it is out of earshot and nothing changes but its place: then its way is looked at every 8 blocks only.
     var isAsleep = false
     /// The numbers of the distance's level, what is left of a change of them, and the blocks in which that goes.
     var distance = SIMD4<Float>(repeating: 0)
@@ -50,6 +61,7 @@ struct SpatialState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         signal.reset()
+        hasChanged = true
         (jumpLeft, isFresh, hasJumped, isAsleep) = (0, true, false, false)
         motion = SpatialMotion()
         silence = 1 << 30
@@ -63,25 +75,31 @@ struct SpatialState: ~Copyable, Sendable {
         motion = gone
     }
 
+    /// Takes settings, of which one has changed.
+    @_noLocks @_noAllocation
+    mutating func take(_ new: SpatialSettings, _ glance: SpatialGlance) {
+        (settings, self.glance, hasChanged) = (new, glance, true)
+    }
+
     /// Renders a slice: the source is below the top, if it has sounded, and the top is silent.
     @_noLocks @_noAllocation
-    mutating func process(_ context: inout RenderContext, hasInput: Bool, _ new: SpatialSettings) {
+    mutating func process(_ context: inout RenderContext, hasInput: Bool) {
         let frames = context.frameCount
         if hasInput { silence = 0 }
-        var isNew = true
         if context.sampleTime &- end > Int64(signal.limit) &+ 4_096 && !isFresh { forgetSound() }
         end = context.sampleTime &+ Int64(frames)
-        if entry != new.entry {
-            entry = new.entry
-            faded = hasInput && new.fadesIn && isFresh ? 0 : Int.max
+        if entry != settings.entry {
+            entry = settings.entry
+            faded = hasInput && settings.fadesIn && isFresh ? 0 : Int.max
         }
-        let layout = new.layout
-        sends = new.sends
+        let layout = settings.layout
+        sends = settings.sends
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
+            let room = SpatialState.part &- phase & (SpatialState.part &- 1)
             let rest = frames &- done
-            let count = rest < SpatialState.block &- phase ? rest : SpatialState.block &- phase
+            let count = rest < room ? rest : room
             if phase == 0 && silence > Int(signal.limit) &+ 4_096 && !isFresh { forgetSound() }
             if silence >= 1 << 30 {
                 // Nothing is on its way. When it sounds again it is where it then is.
@@ -89,22 +107,11 @@ struct SpatialState: ~Copyable, Sendable {
                 done &+= count
                 continue
             }
-            if phase == 0 || isFresh {
-                let frame = context.sampleTime &+ Int64(done)
-                if isAsleep && sleepsOn(new, isNew: isNew, at: frame) {
-                    motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate)
-                } else {
-                    // One that wakes may have settings of an earlier cycle.
-                    aim(new, isNew: isNew || isAsleep, at: frame)
-                }
-                isNew = false
-            }
+            if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
             take(context, hasInput: hasInput, part)
-            if hasInput && (now.shares[3] > 0 || next.shares[3] > 0) {
-                passThrough(&context, layout, part)
-            }
-            if hasInput && (now.shares[4] > 0 || next.shares[4] > 0) { passField(&context, layout, part) }
+            if hasInput && isRendered(3) { passThrough(&context, layout, part) }
+            if hasInput && isRendered(4) { passField(&context, layout, part) }
             if hasInput {
                 for channel in 0..<context.channelCount(at: 1) {
                     signal.keep(context.samples(channel, at: 1), channel: channel, part)
@@ -118,33 +125,64 @@ struct SpatialState: ~Copyable, Sendable {
         }
     }
 
+    /// Begins a block, or the first part of one.
+    @_noLocks @_noAllocation
+    private mutating func begin(at frame: Int64) {
+        if isAsleep && sleepsOn(at: frame) {
+            return motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate)
+        }
+        motion.advance(at: frame, frames: Double(SpatialState.block), sampleRate: sampleRate)
+        if hasChanged || motion.isFresh { motion.take(settings, at: frame, sampleRate: sampleRate) }
+        hasChanged = false
+        aim(at: frame)
+    }
+
     /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due.
     @_noLocks @_noAllocation
-    private func sleepsOn(_ new: SpatialSettings, isNew: Bool, at frame: Int64) -> Bool {
+    private func sleepsOn(at frame: Int64) -> Bool {
         if frame & Int64(SpatialState.fadeBlocks &* SpatialState.block &- 1) == 0 { return false }
-        return !isNew || motion.settings.isSame(as: new)
+        return !hasChanged || motion.settings.isSame(as: settings)
+    }
+
+    /// Returns whether a rendering has a share of the sound in this block.
+    @_noLocks @_noAllocation
+    private func isRendered(_ kind: Int) -> Bool {
+        before.shares[kind] > 0 || now.shares[kind] > 0 || next.shares[kind] > 0
+    }
+
+    /// Indicates whether the direct sound is heard in this block, and the send.
+    var isHeard: Bool {
+        @_noLocks @_noAllocation get { before.level > 0 || now.level > 0 || next.level > 0 }
+    }
+    var isSent: Bool {
+        @_noLocks @_noAllocation get { sends && (before.send > 0 || now.send > 0 || next.send > 0) }
     }
 
     /// Writes a part of the source into the line, and that of the send.
     @_noLocks @_noAllocation
     private mutating func take(_ context: borrowing RenderContext, hasInput: Bool, _ part: SpatialSignal.Part) {
+        let isOpen = before.opening == 1 && now.opening == 1 && next.opening == 1
         if hasInput {
             let channels = context.channelCount(at: 1)
+            let fade = Int(0.005 * sampleRate) &+ 1
+            if channels == 1 && isOpen && faded >= fade && !isSent {
+                return signal.write(context.samples(0, at: 1), part)
+            }
             let share = 1 / Float(Int32(truncatingIfNeeded: channels))
             // Of a sound field the first channel is that without a direction.
-            let (a, b) = channels > 1 ? (now.shares[4], next.shares[4]) : (0, 0)
+            let isField = channels > 1 && isRendered(4)
             for channel in 0..<channels {
-                if a == 0 && b == 0 {
-                    signal.take(context.samples(channel, at: 1), share: share, begins: channel == 0, part)
-                } else {
-                    let (low, high) = (share - share * a, share - share * b)
+                let samples = context.samples(channel, at: 1)
+                if isField {
                     let first: Float = channel == 0 ? 1 : 0
-                    signal.take(
-                        context.samples(channel, at: 1), from: low + first * a, to: high + first * b,
-                        begins: channel == 0, part)
+                    let course = Course(
+                        share + (first - share) * before.shares[4], share + (first - share) * now.shares[4],
+                        share + (first - share) * next.shares[4])
+                    signal.take(samples, share: course, begins: channel == 0, part)
+                } else {
+                    signal.take(samples, share: share, begins: channel == 0, part)
                 }
             }
-            let fade = Int(0.005 * sampleRate) &+ 1
             if faded < fade {
                 signal.fadeIn(after: faded, of: fade, part)
                 faded &+= part.count
@@ -152,10 +190,10 @@ struct SpatialState: ~Copyable, Sendable {
         } else {
             signal.begin(part)
         }
-        if sends && (now.send > 0 || next.send > 0) {
-            signal.makeSend(opening: now.sendOpening, to: next.sendOpening, part)
+        if isSent {
+            signal.makeSend(opening: Course(before.sendOpening, now.sendOpening, next.sendOpening), part)
         }
-        signal.write(opening: now.opening, to: next.opening, part)
+        signal.write(opening: Course(before.opening, now.opening, next.opening), part)
     }
 
     /// Adds the sound as it is, as late as all others are.
@@ -164,14 +202,14 @@ struct SpatialState: ~Copyable, Sendable {
         _ context: inout RenderContext, _ layout: SpatialLayout, _ part: SpatialSignal.Part
     ) {
         let sources = context.channelCount(at: 1)
-        let (a, b) = (now.shares[3], next.shares[3])
+        let level = Course(before.shares[3], now.shares[3], next.shares[3])
         for channel in 0..<sources {
             signal.pass(context.samples(channel, at: 1), channel: channel, part)
             var target = channel
             var top = context.top
             while target < layout.channels {
                 var output = top[target]
-                signal.add(ear: 0, level: a, to: b, part, to: &output)
+                signal.add(ear: 0, level: level, part, to: &output)
                 target &+= sources == 1 ? 1 : 64
             }
         }
@@ -187,11 +225,13 @@ struct SpatialState: ~Copyable, Sendable {
             signal.pass(context.samples(channel, at: 1), channel: channel, part)
             var top = context.top
             for target in 0..<layout.channels {
-                let a = now.shares[4] * now.gain(ofField: channel, in: layout, at: target, rings)
-                let b = next.shares[4] * next.gain(ofField: channel, in: layout, at: target, rings)
-                if a == 0 && b == 0 { continue }
+                let a = before.gain(ofField: channel, in: layout, at: target, rings)
+                let b = now.gain(ofField: channel, in: layout, at: target, rings)
+                let c = next.gain(ofField: channel, in: layout, at: target, rings)
+                if a == 0 && b == 0 && c == 0 { continue }
                 var output = top[target]
-                signal.add(ear: 0, level: a, to: b, part, to: &output)
+                let level = Course(before.shares[4] * a, now.shares[4] * b, next.shares[4] * c)
+                signal.add(ear: 0, level: level, part, to: &output)
             }
         }
     }
@@ -200,53 +240,59 @@ struct SpatialState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func add(_ context: inout RenderContext, _ layout: SpatialLayout, _ part: SpatialSignal.Part) {
         var top = context.top
-        if now.level > 0 || next.level > 0 {
-            if now.shares[0] > 0 || next.shares[0] > 0 {
-                hear(SIMD2(repeating: 0), SIMD2(repeating: 0), ear: 0, part)
+        if isHeard {
+            if isRendered(0) {
+                hear(DelayCourse(0, 0, 0), ear: 0, part)
                 for channel in 0..<layout.channels {
-                    let a = now.gains[channel] * now.level * now.shares[0]
-                    let b = next.gains[channel] * next.level * next.shares[0]
-                    if a == 0 && b == 0 { continue }
+                    let (a, b, c) = (before.levels[channel], now.levels[channel], next.levels[channel])
+                    if a == 0 && b == 0 && c == 0 { continue }
                     var output = top[channel]
-                    signal.add(ear: 0, level: a, to: b, part, to: &output)
+                    signal.add(ear: 0, level: Course(a, b, c), part, to: &output)
                 }
             }
-            if now.shares[1] > 0 || next.shares[1] > 0 {
-                for ear in 0..<2 { hear(now.sphere, next.sphere, ear: ear, part) }
-                signal.shade(from: now.ears, to: next.ears, part)
-                addEars(now.level * now.shares[1], next.level * next.shares[1], part, &top)
-            }
-            if now.shares[2] > 0 || next.shares[2] > 0 {
+            if isRendered(1) {
                 for ear in 0..<2 {
-                    hear(now.head, next.head, ear: ear, part)
+                    let (first, second) = (2 &* ear, 2 &* ear &+ 1)
+                    hear(DelayCourse(before.sphere[ear], now.sphere[ear], next.sphere[ear]), ear: ear, part)
+                    signal.shade(
+                        ear: ear, first: Course(before.ears[first], now.ears[first], next.ears[first]),
+                        second: Course(before.ears[second], now.ears[second], next.ears[second]), part)
+                }
+                addEars(1, part, &top)
+            }
+            if isRendered(2) {
+                for ear in 0..<2 {
+                    hear(DelayCourse(before.head[ear], now.head[ear], next.head[ear]), ear: ear, part)
                     signal.filter(ear: ear, part)
                 }
-                addEars(now.level * now.shares[2], next.level * next.shares[2], part, &top)
+                addEars(2, part, &top)
             }
         }
-        if sends && (now.send > 0 || next.send > 0) {
+        if isSent {
             var output = top[layout.channels]
-            signal.addSend(level: now.send, to: next.send, part, to: &output)
+            signal.addSend(level: Course(before.send, now.send, next.send), part, to: &output)
         }
     }
 
     @_noLocks @_noAllocation
-    private mutating func addEars(_ a: Float, _ b: Float, _ part: SpatialSignal.Part, _ top: inout AudioBuffer) {
+    private mutating func addEars(_ kind: Int, _ part: SpatialSignal.Part, _ top: inout AudioBuffer) {
+        let level = Course(
+            before.level * before.shares[kind], now.level * now.shares[kind], next.level * next.shares[kind])
         for ear in 0..<2 {
             var output = top[ear]
-            signal.add(ear: ear, level: a, to: b, part, to: &output)
+            signal.add(ear: ear, level: level, part, to: &output)
         }
     }
 
     /// Hears the sound at an ear, which is so much later than the middle of the head.
     @_noLocks @_noAllocation
-    private mutating func hear(_ a: SIMD2<Double>, _ b: SIMD2<Double>, ear: Int, _ part: SpatialSignal.Part) {
-        signal.hear(ear: ear, from: now.delay + a[ear], to: next.delay + b[ear], part)
+    private mutating func hear(_ late: DelayCourse, ear: Int, _ part: SpatialSignal.Part) {
+        signal.hear(ear: ear, DelayCourse(before.delay, now.delay, next.delay) + late, part)
         if jumpLeft == 0 { return }
         let scale = 1 / Float(SpatialState.fadeBlocks &* SpatialState.block)
         let passed = (SpatialState.fadeBlocks &- jumpLeft) &* SpatialState.block
         let jump = SpatialSignal.Jump(
             delay: jumpDelay, passed: Float(Int32(truncatingIfNeeded: passed)) * scale, step: scale)
-        signal.fade(ear: ear, from: a[ear], to: b[ear], jump, part)
+        signal.fade(ear: ear, late, jump, part)
     }
 }

@@ -57,31 +57,33 @@ final class SpatialVoice: Generator {
 
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
-        var settings = SpatialSettings()
+        var (glance, hasChanged, channels) = (SpatialGlance(), false, 2)
+        state.with(&context) { state, _ in glance = state.glance }
         surroundings.with(&context) { room, context in
-            settings.read(room, context)
-            // Also while it fades to another rendering.
-            if settings.layout.isStereo {
-                var head: HeadTableBox.Reference?
-                room.head.with(&context) { cell, _ in head = cell.reference }
-                settings.head = head
-            }
-            var motion = settings.motion
-            room.listener.with(&context) { listener, _ in motion = listener }
-            settings.motion = room.source.relative.isOn(context) ? motion.atOrigin : motion
+            channels = room.layout.channels &+ (room.sends ? 1 : 0)
+            hasChanged = glance.read(room, &context)
         }
+        if hasChanged { take(glance, &context) }
         var hasInput = false
         switch handle.run(&context, waits: true) {
         case .ran: hasInput = true
         case .inactive, .unknown, .elsewhere: hasInput = false
         }
-        context.push(channels: settings.layout.channels &+ (settings.sends ? 1 : 0))
-        let (isHeard, new) = (hasInput, settings)
-        state.with(&context) { state, context in state.process(&context, hasInput: isHeard, new) }
+        context.push(channels: channels)
+        let isHeard = hasInput
+        state.with(&context) { state, context in state.process(&context, hasInput: isHeard) }
         if hasInput {
             context.swap()
             context.pop()
         }
+    }
+
+    /// Takes settings of which one has changed.
+    @_noLocks @_noAllocation
+    @inline(never) private func take(_ glance: SpatialGlance, _ context: inout RenderContext) {
+        var settings = SpatialSettings()
+        surroundings.with(&context) { room, context in settings.take(glance, room, &context) }
+        state.with(&context) { state, _ in state.take(settings, glance) }
     }
 
     @_noLocks @_noAllocation

@@ -189,6 +189,20 @@ private func errors(
         }
     }
 
+    @Test("The filters last as long at each rate", arguments: [(24_000.0, 32), (44_100, 64), (96_000, 128)])
+    func lengths(rate: Double, taps: Int) throws {
+        let environment = Environment(hrtf: try sparseKemar.get())
+        var click = [Float](repeating: 0, count: 1_000)
+        click[100] = 1
+        let source = SpatialSource(Playback([click]), rendering: .hrtf(taps: 64), position: SpatialPoint(0, 0, -1))
+        source.doppler.value = 0
+        environment.append(source, fadesIn: false)
+        let sound = render(try renderer(environment, sampleRate: rate), frames: 1_000)[0]
+        let last = try #require(sound.lastIndex { $0 != 0 })
+        // 8 frames late; the samples between which a delay of 8 frames is found are beside the filter's end.
+        #expect(last >= 108 + taps - 8 && last < 108 + taps + 8, "\(last - 107) taps at \(rate) Hz")
+    }
+
     @Test("Responses that are silent, or without directions, are told apart") func silence() {
         let directions: [SIMD3<Double>] = [
             SIMD3(1, 0, 0), SIMD3(-1, 0, 0), SIMD3(0, 1, 0), SIMD3(0, -1, 0), SIMD3(0, 0, 1), SIMD3(0, 0, -1),

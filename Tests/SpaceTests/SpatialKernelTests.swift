@@ -14,7 +14,11 @@ import Testing
         let noise: [Float] = (0..<4_096).map { _ in Float(random.next() >> 40) / Float(1 << 23) - 1 }
         var (result, shadow): ([Float], [Float]) = ([], [Float](repeating: 0, count: 32))
         let ring = noise[..<1_024] + noise[..<32]
-        for (delay, step) in [(100.25, 0.0), (100.25, 0.01), (400.5, -0.031), (300.1, 0.06), (200, 0.49), (500, -0.5)] {
+        let ways = [
+            (100.25, 0.0, 0.0), (100.25, 0.01, 0), (400.5, -0.031, 1e-4), (300.1, 0.06, -1e-3), (200, 0.49, 2e-3),
+            (500, -0.5, 0), (600, -1.2, -0.02), (300, 0.03, -5e-4),
+        ]
+        for (delay, step, bend) in ways {
             var done = 0
             for part in parts {
                 var samples = [Float](repeating: 0, count: 128)
@@ -23,16 +27,19 @@ import Testing
                 let first = Int32(done)
                 unsafe ring.withUnsafeBufferPointer { ring in
                     unsafe kernel_wander(
-                        ring.baseAddress!, 1_023, 1_000, delay, step, Int64(done), &samples, part)
+                        ring.baseAddress!, 1_023, 1_000, delay, step, bend, Int64(done), &samples, part)
                 }
                 result += samples[..<part]
-                unsafe kernel_shadow(&samples, -0.6, 0.5, 0.01, 0.1, -0.003, &shadow, first, part)
+                unsafe kernel_shadow(
+                    &samples, -0.6, kernel_course(from: 0.5, step: 0.01, bend: 1e-5),
+                    kernel_course(from: 0.1, step: -0.003, bend: 2e-5), &shadow, first, part)
                 result += samples[..<part]
                 unsafe noise.withUnsafeBufferPointer { noise in
                     unsafe kernel_fade_filters(
-                        noise.baseAddress! + 500 + done, noise.baseAddress! + 700, noise.baseAddress! + 900, 72, true,
-                        first, &filtered, part)
-                    unsafe kernel_lay(&sum, noise.baseAddress! + done, 0.5, 0.01, first, part)
+                        noise.baseAddress! + 500 + done, noise.baseAddress! + 700, noise.baseAddress! + 900,
+                        noise.baseAddress! + 1_100, 72, true, first, &filtered, part)
+                    unsafe kernel_lay(
+                        &sum, noise.baseAddress! + done, kernel_course(from: 0.5, step: 0.01, bend: -1e-5), first, part)
                     unsafe kernel_pass_over(&sum, noise.baseAddress! + 300 + done, 0, 1 / 64, first, true, part)
                 }
                 result += filtered[..<part] + sum[..<part]

@@ -3,16 +3,21 @@
 #ifndef CKERNELS_SPACE_H
 #define CKERNELS_SPACE_H
 
-/// Reads a ring at a delay that moves evenly, between two samples over 8 of them.
+/// A number that is `from + f * (step + f * bend)` at the frame `f` of a block.
+struct kernel_course {
+    float from, step, bend;
+};
+
+/// Reads a ring at a delay that goes along a parabola, between two samples over 8 of them.
 ///
 /// @param ring `mask + 1` samples, a power of two, and the first 32 of them again.
 /// @param position The place of frame 0.
-/// @param delay The delay at frame 0; at all frames from 15 before the first to 15 behind the last it is from 4 to less than
-///     the ring by 160, or the sample is not used.
-/// @param step The change of the delay from a frame to the next, -0.5…0.5.
+/// @param delay The delay at the frame `f` is `delay + f * (step + f * bend)`; at all frames from 15 before the first to 15 behind
+///     the last it is from 4 to less than the ring by 176, or the sample is not used.
+/// @param step The change of the delay from a frame to the next is from -10 on.
 /// @param first The number of the first frame that is read.
 REALTIME_SAFE void kernel_wander(
-    const float *_Nonnull ring, int64_t mask, int64_t position, double delay, double step, int64_t first,
+    const float *_Nonnull ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first,
     float *_Nonnull output, size_t count);
 
 /// Writes a filter that is the sum of shares of three others, or adds it. So many taps are a multiple of 8.
@@ -20,9 +25,9 @@ REALTIME_SAFE void kernel_blend(
     const float *_Nonnull first, const float *_Nonnull second, const float *_Nonnull third, float a, float b, float c,
     bool adds, float *_Nonnull filter, size_t taps);
 
-/// `sum += samples * level`, where the level of the frame `first + i` is `from + step * (first + i)`.
+/// `sum += samples * level`, at the frames from `first` on of a block.
 REALTIME_SAFE void kernel_lay(
-    float *_Nonnull sum, const float *_Nonnull samples, float from, float step, int32_t first, size_t count);
+    float *_Nonnull sum, const float *_Nonnull samples, struct kernel_course level, int32_t first, size_t count);
 
 /// Fades from another sound to that in `samples`: the share of the new is `from + step * (first + i)`, or a smooth curve of
 /// that.
@@ -31,28 +36,41 @@ REALTIME_SAFE void kernel_pass_over(
     size_t count);
 
 /// The shadow of a sphere on what an ear hears, up to 64 samples: `w[n] = x[n] - pole * w[n - 1]`, then
-/// `(from + step * f) * w[n] + (zeroFrom + zeroStep * f) * w[n - 1]` for the frame `f = first + n`.
+/// `one * w[n] + zero * w[n - 1]`, at the frame `first + n` of a block.
 ///
 /// @param samples There is room for a multiple of 8.
 /// @param memory 32 numbers, 0 at first.
 REALTIME_SAFE void kernel_shadow(
-    float *_Nonnull samples, float pole, float from, float step, float zeroFrom, float zeroStep,
+    float *_Nonnull samples, float pole, struct kernel_course one, struct kernel_course zero,
     float *_Nonnull memory, int32_t first, size_t count);
 
-/// Filters samples, in a part of a block of 64 frames in which filters fade into others: `past[i - tap]` times the filter's
-/// `tap`.
+/// Filters samples, in a part of a block of 128 frames in which filters fade into others: `past[i - tap]` times the filter's `tap`,
+/// which at the part `t` of the block is `old + t * (new - old) + t * (t - 1) * bend`.
 ///
 /// @param past The present samples, behind `taps - 1` others and before some that have any value: 64 are read at once.
-/// @param fades `false` to leave out the old filter.
+/// @param fades `false` to leave out the old filter and the bend.
 /// @param first The frame of the block at which it begins.
 /// @param output There is room for a multiple of 64.
 REALTIME_SAFE void kernel_fade_filters(
-    const float *_Nonnull past, const float *_Nonnull old, const float *_Nonnull new, size_t taps, bool fades,
-    int32_t first, float *_Nonnull output, size_t count);
+    const float *_Nonnull past, const float *_Nonnull old, const float *_Nonnull new, const float *_Nonnull bend,
+    size_t taps, bool fades, int32_t first, float *_Nonnull output, size_t count);
 
-/// One pole, whose coefficient is `from + step * (first + i)`. The output may be the input.
+/// Makes the numbers of a fade from three filters: both ends and the bend, for filters that go along a ``Course`` in each tap. So many
+/// taps are a multiple of 8.
+REALTIME_SAFE static inline void kernel_bend(
+    const float *_Nonnull before, const float *_Nonnull now, const float *_Nonnull next, float *_Nonnull begin,
+    float *_Nonnull end, float *_Nonnull bend, size_t taps
+) {
+    for (size_t i = 0; i < taps; i++) {
+        begin[i] = 0.5f * (before[i] + now[i]);
+        end[i] = 0.5f * (now[i] + next[i]);
+        bend[i] = 0.5f * (before[i] - 2 * now[i] + next[i]);
+    }
+}
+
+/// One pole with a coefficient that moves. The output may be the input.
 REALTIME_SAFE void kernel_soften(
-    const float *_Nonnull samples, float *_Nonnull output, float from, float step, float *_Nonnull memory,
+    const float *_Nonnull samples, float *_Nonnull output, struct kernel_course opening, float *_Nonnull memory,
     int32_t first, size_t count);
 
 /// Fetches the lines of the cache with 64 samples, to be written soon, or to be read.

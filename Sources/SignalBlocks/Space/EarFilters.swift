@@ -1,24 +1,24 @@
 internal import CKernels
 
-/// The filters of both ears between measured directions, which fade over into new ones in 64 frames.
+/// The filters of both ears between measured directions, which go along in 128 frames as a ``Course`` does.
 package struct EarFilters: ~Copyable, Sendable {
-    /// Two pairs of filters, left and right: that to which the sound fades, and that from which it does.
+    /// Three pairs of filters, left and right, that were aimed at, with zeros behind.
     private var taps: SampleMemory
+    /// For each ear the filter at the beginning of the block, that at its end, and the bend between them.
+    private var course: SampleMemory
     /// The samples at each ear, behind those before.
     private var past: SampleMemory
     private var output: SampleMemory
     private var place = SphereMesh.Place(corners: SIMD4(repeating: -1), shares: SIMD4(repeating: 0))
     private var share: Float = -1
-    /// The pair to which the sound fades.
-    private var side = 0
-    /// The taps of that pair, and of the other.
-    private var count = 0
-    private var last = 0
+    /// The pairs of the block before, of this one and of the next; and the taps of each pair.
+    private var (before, now, next) = (0, 0, 0)
+    private var counts = SIMD4<Int32>(repeating: 0)
     private var version = 0
-    /// The taps that the filters have, the longer of the two.
+    /// The taps that the filters have, the longest of the three.
     private var used = 0
     private var isMoving = false
-    /// The share of each eight taps, and the taps that are wanted: they come and go in 16 blocks.
+    /// The share of each eight taps, and the taps that are wanted: they come and go in 8 blocks.
     private var window = SIMD32<Float>(repeating: 0)
     private var wanted = 0
     private var isOpening = false
@@ -30,7 +30,8 @@ package struct EarFilters: ~Copyable, Sendable {
 
     /// Creates filters that have heard nothing. On the control side: it allocates.
     package init() {
-        taps = SampleMemory(count: 4 * EarFilters.longest)
+        taps = SampleMemory(count: 6 * EarFilters.longest)
+        course = SampleMemory(count: 6 * EarFilters.longest)
         past = SampleMemory(count: 2 * EarFilters.row)
         output = SampleMemory(count: 2 * MovingLine.block)
     }
@@ -56,23 +57,37 @@ package struct EarFilters: ~Copyable, Sendable {
     ) {
         if !isBegun { reset() }
         let hasOpened = wanted != length || isOpening || !isBegun
-        let length = hasOpened ? open(to: length, atOnce: !isBegun) : count
-        if !hasOpened && share == self.share && version == table.version && isAt(new) {
-            isMoving = false
-            used = count
-            keep()
-            return
+        let length = hasOpened ? open(to: length, atOnce: !isBegun) : Int(counts[next])
+        let stays = !hasOpened && share == self.share && version == table.version && isAt(new)
+        (before, now) = (now, next)
+        if !stays {
+            next = 0
+            while next == before || next == now { next &+= 1 }
+            write(table, new, share: share, length: length, hasOpened: hasOpened)
         }
-        // The filters from which these fade stay where they are; the others get these in their place, with zeros behind.
-        isMoving = isBegun
-        side = 1 &- side
-        used = isBegun && count > length ? count : length
+        if !isBegun { (before, now) = (next, next) }
+        isMoving = before != now || now != next
+        used = Int(max(counts[before], max(counts[now], counts[next])))
         keep()
-        let end = used > last ? used : last
-        (last, count) = (count, length)
+        if !isMoving { return }
+        for ear in 0..<2 {
+            let start = 3 &* ear &* EarFilters.longest
+            unsafe kernel_bend(
+                filter(before, ear), filter(now, ear), filter(next, ear), course.base + start,
+                course.base + start + EarFilters.longest, course.base + start + 2 &* EarFilters.longest, used)
+        }
+    }
+
+    /// Writes the filters of a direction in the place of the next pair.
+    @_noLocks @_noAllocation
+    private mutating func write(
+        _ table: HeadTableBox.Reference, _ new: SphereMesh.Place, share: Float, length: Int, hasOpened: Bool
+    ) {
+        let old = Int(counts[next])
+        counts[next] = Int32(truncatingIfNeeded: length)
         (place, self.share, version) = (new, share, table.version)
         for ear in 0..<2 {
-            let start = (2 &* side &+ ear) &* EarFilters.longest
+            let start = (2 &* next &+ ear) &* EarFilters.longest
             table.blend(new, ear: ear, taps: length, by: share, adds: false, into: &taps, at: start)
             if share < 1 {
                 table.blend(
@@ -83,11 +98,16 @@ package struct EarFilters: ~Copyable, Sendable {
                 for tap in 0..<length { taps[start &+ tap] *= window[tap / 8] }
             }
             var tap = length
-            while tap < end {
+            while tap < old {
                 taps[start &+ tap] = 0
                 tap &+= 1
             }
         }
+    }
+
+    @_noLocks @_noAllocation
+    private func filter(_ pair: Int, _ ear: Int) -> UnsafeMutablePointer<Float> {
+        unsafe taps.base + (2 &* pair &+ ear) &* EarFilters.longest
     }
 
     /// Opens or closes the window by a step, and returns the taps that are heard.
@@ -95,7 +115,8 @@ package struct EarFilters: ~Copyable, Sendable {
     private mutating func open(to length: Int, atOnce: Bool) -> Int {
         wanted = length
         isOpening = false
-        let step: Float = atOnce ? 1 : 0.0625
+        // In seven steps: a course begins half a block before the first and ends half a block after the last.
+        let step: Float = atOnce ? 1 : 1 / 7
         var heard = 8
         for eight in 0..<32 {
             let rest = (8 &* eight < length ? 1 : 0) - window[eight]
@@ -127,24 +148,25 @@ package struct EarFilters: ~Copyable, Sendable {
 
     /// Returns the filter to which an ear fades, or that it has. On the control side: it allocates.
     package func response(ear: Int) -> [Float] {
-        (0..<count).map { taps[(2 * side + ear) * EarFilters.longest + $0] }
+        (0..<Int(counts[next])).map { taps[(2 * next + ear) * EarFilters.longest + $0] }
     }
 
     /// Filters a part of a block in place.
     ///
-    /// - Precondition: There are `count` samples from `start` on, at most 64 less the phase.
+    /// - Precondition: There are `count` samples from `start` on, at most 64, and 128 less the phase.
     @_noLocks @_noAllocation
     mutating func filter(_ samples: inout SampleMemory, at start: Int, ear: Int, count: Int, phase: Int) {
-        precondition(count >= 0 && phase >= 0 && phase <= MovingLine.block &- count)
+        precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
         precondition(start >= 0 && start <= samples.count &- count && ear >= 0 && ear < 2)
         let behind = EarFilters.longest &- 1
         let row = unsafe past.base + ear &* EarFilters.row
         unsafe (row + behind).copySamples(from: samples.base + start, count: count)
         if used > 0 {
-            let new = unsafe taps.base + (2 &* side &+ ear) &* EarFilters.longest
-            let old = unsafe taps.base + (2 &* (1 &- side) &+ ear) &* EarFilters.longest
+            let begin = unsafe course.base + 3 &* ear &* EarFilters.longest
+            let end = unsafe isMoving ? begin + EarFilters.longest : filter(next, ear)
             unsafe kernel_fade_filters(
-                row + behind, old, new, used, isMoving, Int32(truncatingIfNeeded: phase), output.base, count)
+                row + behind, begin, end, begin + 2 &* EarFilters.longest, used, isMoving,
+                Int32(truncatingIfNeeded: phase), output.base, count)
             unsafe (samples.base + start).copySamples(from: output.base, count: count)
         }
         for i in (behind &- kept)..<behind { unsafe row[i] = row[count &+ i] }

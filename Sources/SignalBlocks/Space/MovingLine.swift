@@ -1,6 +1,6 @@
 internal import CKernels
 
-/// The last samples of a sound, to be read at delays that move evenly: what makes the pitch of a source that comes nearer.
+/// The last samples of a sound, to be read at delays that move: what makes the pitch of a source that comes nearer.
 ///
 /// Between two samples it interpolates over 8 of them, by polynomials.
 struct MovingLine: ~Copyable, Sendable {
@@ -26,7 +26,7 @@ struct MovingLine: ~Copyable, Sendable {
         let wanted = min(max(frames, 8), 1 << 24)
         limit = Double(wanted)
         var length = 256
-        while length < wanted + 160 { length *= 2 }
+        while length < wanted + 176 { length *= 2 }
         mask = length - 1
         ring = SampleMemory(count: length + MovingLine.slack)
     }
@@ -41,7 +41,7 @@ struct MovingLine: ~Copyable, Sendable {
 
     /// Returns the nearest delay that can be read; the shortest for one that is no number.
     @_noLocks @_noAllocation
-    func clamp(_ delay: Double) -> Double {
+    private func clamp(_ delay: Double) -> Double {
         delay > MovingLine.shortest ? (delay < limit ? delay : limit) : MovingLine.shortest
     }
 
@@ -51,10 +51,22 @@ struct MovingLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func write(_ samples: borrowing SampleMemory, count: Int) {
         precondition(count >= 0 && count <= MovingLine.block && count <= samples.count)
+        unsafe write(samples.base, count)
+    }
+
+    /// Writes samples, as above.
+    @_noLocks @_noAllocation
+    mutating func write(_ samples: borrowing Samples, from first: Int, count: Int) {
+        precondition(count >= 0 && count <= MovingLine.block && first >= 0 && first <= samples.count &- count)
+        unsafe write(samples.base + first, count)
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func write(_ source: UnsafePointer<Float>, _ count: Int) {
         let room = mask &+ 1 &- position
         let before = count < room ? count : room
-        unsafe (ring.base + position).copySamples(from: samples.base, count: before)
-        if count > before { unsafe ring.base.copySamples(from: samples.base + before, count: count &- before) }
+        unsafe (ring.base + position).copySamples(from: source, count: before)
+        if count > before { unsafe ring.base.copySamples(from: source + before, count: count &- before) }
         if count > before || position < MovingLine.slack {
             unsafe (ring.base + (mask &+ 1)).copySamples(from: ring.base, count: MovingLine.slack)
         }
@@ -63,28 +75,26 @@ struct MovingLine: ~Copyable, Sendable {
         unsafe kernel_fetch(ring.base + ((position &+ MovingLine.block) & mask), true)
     }
 
-    /// Reads a part of a block of 64 frames, of which the last `count` were written last: what was heard so much before each.
+    /// Reads a part of a block, of which the last `count` frames were written last: what was heard so much before each.
     ///
     /// - Parameters:
-    ///   - delay: The delay at the block's first frame; held to what can be read, as the other is.
-    ///   - end: The delay at the first frame of the next block.
+    ///   - delay: The delay; held to what can be read, and to that it falls by at most 10 frames in a frame.
     ///   - phase: The frames of the block before the first that is read.
-    ///   - count: The number of frames.
+    ///   - count: The number of frames, at most 64.
     ///   - output: Receives them.
     ///   - start: The place of the first in there.
     @_noLocks @_noAllocation
-    func read(
-        from delay: Double, to end: Double, phase: Int, count: Int, into output: inout SampleMemory, at start: Int
-    ) {
-        precondition(count >= 0 && phase >= 0 && phase <= MovingLine.block &- count)
+    func read(_ delay: DelayCourse, phase: Int, count: Int, into output: inout SampleMemory, at start: Int) {
+        precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
         precondition(start >= 0 && start <= output.count &- count)
-        let first = clamp(delay)
-        let steady = (clamp(end) - first) / Double(MovingLine.block)
-        let step = steady > -10 ? steady : -10
-        unsafe kernel_fetch(
-            ring.base + ((position &- count &- phase &+ MovingLine.block &- Int(first)) & mask), false)
+        let most = 10 * Double(Course.frames)
+        let before = clamp(delay.before)
+        let (now, next) = (max(clamp(delay.now), before - most), clamp(delay.next))
+        let held = DelayCourse(before, now, max(next, now - most))
+        // What the next part needs is on its way meanwhile, as above.
+        unsafe kernel_fetch(ring.base + ((position &- Int(now)) & mask), false)
         unsafe kernel_wander(
-            ring.base, Int64(mask), Int64(position &- count &- phase), first, step, Int64(phase),
+            ring.base, Int64(mask), Int64(position &- count &- phase), held.from, held.step, held.bend, Int64(phase),
             output.base + start, count)
     }
 }

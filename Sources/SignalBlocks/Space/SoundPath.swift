@@ -1,9 +1,9 @@
 /// The time that the sound of a moving source is under way: the sound that is heard now set out when the source was elsewhere.
 ///
-/// Every 64 frames the path notes when the sound that sets out will arrive. The sound that arrives now set out between two such
+/// Every 128 frames the path notes when the sound that sets out will arrive. The sound that arrives now set out between two such
 /// notes; so the pitch is that of Doppler's formula for a source that moves, also while the motion changes.
 package struct SoundPath: ~Copyable, Sendable {
-    /// For each block the frame at which its sound arrives, less 64 frames for each block.
+    /// For each block the frame at which its sound arrives, less 128 frames for each block.
     private let ways: AlignedMemory<Double>
     /// For each block the speed at which the listener came nearer, as a part of the speed of sound.
     private let approaches: AlignedMemory<Double>
@@ -13,7 +13,7 @@ package struct SoundPath: ~Copyable, Sendable {
     /// The last block whose sound has arrived.
     private var arrived = 0
 
-    private static var length: Double { @_noLocks @_noAllocation get { 64 } }
+    private static var length: Double { @_noLocks @_noAllocation get { Double(Course.frames) } }
 
     /// Creates the path of a source that stands at no distance. On the control side: it allocates.
     ///
@@ -68,7 +68,7 @@ package struct SoundPath: ~Copyable, Sendable {
         if arrived == block { return 0 }
         let age = SoundPath.length * Double(block &- arrived)
         let before = met(arrived, age), after = met(arrived &+ 1, age - SoundPath.length)
-        // Arrivals before now: of the one `age - before`, of the other `age - 64 - after`.
+        // Arrivals before now: of the one `age - before`, of the other `age - 128 - after`.
         let span = SoundPath.length + after - before
         let share = span > 1e-9 ? (age - before) / span : 1
         return age - SoundPath.length * (share > 0 ? (share < 1 ? share : 1) : 0)

@@ -1,9 +1,9 @@
 internal import CKernels
 
-/// The sound of a source on its way to a listener, in blocks of 64 frames that may come in parts: a delay line from which it is
-/// heard at one place or at two ears, and what the head and the things on the way do to it.
+/// The sound of a source on its way to a listener, in blocks of 128 frames that come in parts of at most 64: a delay line from
+/// which it is heard at one place or at two ears, and what the head and the things on the way do to it.
 ///
-/// All numbers go in straight lines from that of the beginning of a block to that of the next.
+/// In a block all numbers follow a ``Course``.
 package struct SpatialSignal: ~Copyable, Sendable {
     /// A part of a block.
     package struct Part: Sendable, BitwiseCopyable {
@@ -34,6 +34,7 @@ package struct SpatialSignal: ~Copyable, Sendable {
     /// The most channels of a source that pass through, and the frames by which they are late.
     private static var channels: Int { @_noLocks @_noAllocation get { 64 } }
     private static var late: Int { @_noLocks @_noAllocation get { 8 } }
+    /// The most frames of a part.
     private static var block: Int { @_noLocks @_noAllocation get { MovingLine.block } }
 
     private var line: MovingLine
@@ -105,14 +106,13 @@ package struct SpatialSignal: ~Copyable, Sendable {
         }
     }
 
-    /// Begins a part with a share of a channel of the source that goes from one to the other, or adds it.
+    /// Begins a part with a share of a channel of the source that moves, or adds it.
     @_noLocks @_noAllocation
-    package mutating func take(_ samples: borrowing Samples, from a: Float, to b: Float, begins: Bool, _ part: Part) {
+    package mutating func take(_ samples: borrowing Samples, share: Course, begins: Bool, _ part: Part) {
         precondition(part.first >= 0 && part.first <= samples.count &- part.count && part.count <= mono.count)
         if begins { begin(part) }
         unsafe kernel_lay(
-            mono.base, samples.base + part.first, a, (b - a) * (1 / Float(SpatialSignal.block)),
-            Int32(truncatingIfNeeded: part.phase), part.count)
+            mono.base, samples.base + part.first, share.kernel, Int32(truncatingIfNeeded: part.phase), part.count)
     }
 
     /// Fades the source in.
@@ -132,30 +132,36 @@ package struct SpatialSignal: ~Copyable, Sendable {
 
     /// Makes what is sent to a reverb.
     @_noLocks @_noAllocation
-    package mutating func makeSend(opening a: Float, to b: Float, _ part: Part) {
-        soften(from: a, to: b, memory: 1, part)
-    }
+    package mutating func makeSend(opening: Course, _ part: Part) { soften(opening, memory: 1, part) }
 
     /// Lets the source into the line.
     @_noLocks @_noAllocation
-    package mutating func write(opening a: Float, to b: Float, _ part: Part) {
-        soften(from: a, to: b, memory: 0, part)
+    package mutating func write(opening: Course, _ part: Part) {
+        soften(opening, memory: 0, part)
         line.write(mono, count: part.count)
+    }
+
+    /// Lets a source that is as it is into the line, without a stop on the way.
+    @_noLocks @_noAllocation
+    package mutating func write(_ samples: borrowing Samples, _ part: Part) {
+        precondition(part.first >= 0 && part.count >= 0 && part.first <= samples.count &- part.count)
+        line.write(samples, from: part.first, count: part.count)
+        if part.count > 0 { memories[0] = samples[part.first &+ part.count &- 1] }
     }
 
     /// One pole that opens and closes: on the source itself, or from it to the send.
     @_noLocks @_noAllocation
-    private mutating func soften(from a: Float, to b: Float, memory: Int, _ part: Part) {
+    private mutating func soften(_ opening: Course, memory: Int, _ part: Part) {
         precondition(part.count >= 0 && part.count <= SpatialSignal.block)
         let target = unsafe memory == 0 ? mono.base : sent.base
-        if a == 1 && b == 1 {
+        if opening.isAlways(1) {
             if memory == 1 { for i in 0..<part.count { sent[i] = mono[i] } }
             if part.count > 0 { memories[memory] = mono[part.count &- 1] }
             return
         }
         unsafe kernel_soften(
-            mono.base, target, a, (b - a) * (1 / Float(SpatialSignal.block)), memories.base + memory,
-            Int32(truncatingIfNeeded: part.phase), part.count)
+            mono.base, target, opening.kernel, memories.base + memory, Int32(truncatingIfNeeded: part.phase),
+            part.count)
     }
 
     // MARK: The listener
@@ -170,32 +176,27 @@ package struct SpatialSignal: ~Copyable, Sendable {
 
     /// Hears the sound at an ear: 0 (left, or the only one) or 1.
     @_noLocks @_noAllocation
-    package mutating func hear(ear: Int, from a: Double, to b: Double, _ part: Part) {
-        line.read(
-            from: a, to: b, phase: part.phase, count: part.count, into: &heard, at: ear &* SpatialSignal.block)
+    package mutating func hear(ear: Int, _ delay: DelayCourse, _ part: Part) {
+        line.read(delay, phase: part.phase, count: part.count, into: &heard, at: ear &* SpatialSignal.block)
     }
 
     /// Fades what is heard at an ear from what it was before a jump.
     @_noLocks @_noAllocation
-    package mutating func fade(ear: Int, from a: Double, to b: Double, _ jump: Jump, _ part: Part) {
-        line.read(
-            from: jump.delay + a, to: jump.delay + b, phase: part.phase, count: part.count, into: &fading, at: 0)
+    package mutating func fade(ear: Int, _ late: DelayCourse, _ jump: Jump, _ part: Part) {
+        let delay = DelayCourse(jump.delay, jump.delay, jump.delay) + late
+        line.read(delay, phase: part.phase, count: part.count, into: &fading, at: 0)
         unsafe kernel_pass_over(
             heard.base + ear &* SpatialSignal.block, fading.base, jump.passed, jump.step,
             Int32(truncatingIfNeeded: part.phase), true, part.count)
     }
 
-    /// Puts the shadow of a sphere on both ears: their numbers of ``SphericalHead/Ear``, left and right.
+    /// Puts the shadow of a sphere on an ear: the course of both numbers of ``SphericalHead/Ear``.
     @_noLocks @_noAllocation
-    package mutating func shade(from a: SIMD4<Float>, to b: SIMD4<Float>, _ part: Part) {
-        for ear in 0..<2 {
-            let (first, second) = (2 &* ear, 2 &* ear &+ 1)
-            let scale = 1 / Float(SpatialSignal.block)
-            unsafe kernel_shadow(
-                heard.base + ear &* SpatialSignal.block, pole, a[first], (b[first] - a[first]) * scale, a[second],
-                (b[second] - a[second]) * scale, shadow.base + 32 &* ear, Int32(truncatingIfNeeded: part.phase),
-                part.count)
-        }
+    package mutating func shade(ear: Int, first: Course, second: Course, _ part: Part) {
+        precondition(ear >= 0 && ear < 2 && part.count >= 0 && part.count <= SpatialSignal.block)
+        unsafe kernel_shadow(
+            heard.base + ear &* SpatialSignal.block, pole, first.kernel, second.kernel, shadow.base + 32 &* ear,
+            Int32(truncatingIfNeeded: part.phase), part.count)
     }
 
     /// Forgets the sound that passes the sphere.
@@ -208,30 +209,27 @@ package struct SpatialSignal: ~Copyable, Sendable {
         ears.filter(&heard, at: ear &* SpatialSignal.block, ear: ear, count: part.count, phase: part.phase)
     }
 
-    /// Adds what is heard at an ear, with a level that goes from one to the other.
+    /// Adds what is heard at an ear, with a level.
     @_noLocks @_noAllocation
-    package mutating func add(
-        ear: Int, level a: Float, to b: Float, _ part: Part, to output: inout MutableSpan<Float>
-    ) {
-        unsafe lay(heard.base + ear &* SpatialSignal.block, a, b, part, &output)
+    package mutating func add(ear: Int, level: Course, _ part: Part, to output: inout MutableSpan<Float>) {
+        unsafe lay(heard.base + ear &* SpatialSignal.block, level, part, &output)
     }
 
     /// Adds what is sent to a reverb.
     @_noLocks @_noAllocation
-    package mutating func addSend(level a: Float, to b: Float, _ part: Part, to output: inout MutableSpan<Float>) {
-        unsafe lay(sent.base, a, b, part, &output)
+    package mutating func addSend(level: Course, _ part: Part, to output: inout MutableSpan<Float>) {
+        unsafe lay(sent.base, level, part, &output)
     }
 
     @_noLocks @_noAllocation
     private func lay(
-        _ samples: UnsafePointer<Float>, _ a: Float, _ b: Float, _ part: Part, _ output: inout MutableSpan<Float>
+        _ samples: UnsafePointer<Float>, _ level: Course, _ part: Part, _ output: inout MutableSpan<Float>
     ) {
         precondition(part.count >= 0 && part.count <= SpatialSignal.block)
         precondition(part.first >= 0 && part.first <= output.count &- part.count)
         guard let target = unsafe output.address() else { return }
         unsafe kernel_lay(
-            target + part.first, samples, a, (b - a) * (1 / Float(SpatialSignal.block)),
-            Int32(truncatingIfNeeded: part.phase), part.count)
+            target + part.first, samples, level.kernel, Int32(truncatingIfNeeded: part.phase), part.count)
     }
 
     // MARK: What passes through

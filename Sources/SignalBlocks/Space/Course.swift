@@ -1,0 +1,47 @@
+internal import CKernels
+
+/// The course of a number over a block of 128 frames: a parabola.
+///
+/// A block has three numbers that were aimed at: that of the block before, its own, and the next one. The course begins in the
+/// middle between the first two and ends in the middle between the last two, in the direction of each pair. So the courses of all
+/// blocks make one line without a corner (a quadratic spline): corners in a level or a delay are heard as a crackle.
+package struct Course: Sendable, BitwiseCopyable {
+    let kernel: kernel_course
+
+    /// The frames of a block.
+    package static var frames: Int { @_noLocks @_noAllocation get { 128 } }
+
+    /// Creates the course between three numbers.
+    @_noLocks @_noAllocation
+    package init(_ before: Float, _ now: Float, _ next: Float) {
+        kernel = kernel_course(
+            from: 0.5 * (before + now), step: (now - before) * 0x1p-7, bend: (before - 2 * now + next) * 0x1p-15)
+    }
+
+    /// Indicates whether the number is the same at all frames.
+    @_noLocks @_noAllocation
+    func isAlways(_ value: Float) -> Bool { kernel.from == value && kernel.step == 0 && kernel.bend == 0 }
+}
+
+/// The course of a delay in frames over a block, like ``Course``.
+package struct DelayCourse: Sendable, BitwiseCopyable {
+    var before: Double
+    var now: Double
+    var next: Double
+
+    /// Creates the course between three delays.
+    @_noLocks @_noAllocation
+    package init(_ before: Double, _ now: Double, _ next: Double) {
+        (self.before, self.now, self.next) = (before, now, next)
+    }
+
+    /// Returns the course that is later everywhere by another.
+    @_noLocks @_noAllocation
+    package static func + (one: DelayCourse, other: DelayCourse) -> DelayCourse {
+        DelayCourse(one.before + other.before, one.now + other.now, one.next + other.next)
+    }
+
+    var from: Double { @_noLocks @_noAllocation get { 0.5 * (before + now) } }
+    var step: Double { @_noLocks @_noAllocation get { (now - before) * 0x1p-7 } }
+    var bend: Double { @_noLocks @_noAllocation get { (before - 2 * now + next) * 0x1p-15 } }
+}
