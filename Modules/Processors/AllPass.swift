@@ -10,7 +10,7 @@ public final class AllPass: Effect {
     public let frequency: Parameter
     /// The speed with which the phase turns around that frequency: 0.1…20.
     public let q: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())

@@ -11,7 +11,7 @@ public final class Bandpass: Effect {
     public let center: Parameter
     /// The width of the band between its points at -3 dB: 1/12…10 octaves (100…12,000 cents).
     public let octaves: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())

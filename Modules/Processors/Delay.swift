@@ -25,7 +25,7 @@ public final class Delay: Effect {
     /// The cut-off of the low-pass filter in the loop, 6 dB an octave, in hertz: 10…half of the sample rate, where it is
     /// open. The first echo has not passed it.
     public let cutoff: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free; the echoes are forgotten) to echoes alone (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free; the echoes are forgotten) to echoes alone (1).
     public let mix: Parameter
     /// The longest time there is memory for, in seconds.
     public let maximumTime: Double

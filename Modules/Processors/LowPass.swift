@@ -9,7 +9,7 @@ public final class LowPass: Effect {
     public let cutoff: Parameter
     /// The level at the cut-off in decibels, -20…40. 0 is a slight hump (Q = 1), -3 the flattest.
     public let resonance: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())

@@ -10,7 +10,7 @@ public final class LowShelf: Effect {
     public let cutoff: Parameter
     /// The gain of the shelf, -40…40 dB. At 0 nothing changes, bit for bit.
     public let gain: Parameter
-    /// The mix, from the sound as it was (0, bit for bit and for free) to the filtered one (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free) to the filtered one (1).
     public let mix: Parameter
 
     private let filter = RenderState(GlidingFilter())

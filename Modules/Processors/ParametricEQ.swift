@@ -10,7 +10,7 @@ public import RenderCore
 public final class ParametricEQ: Effect {
     /// The bands, in the order in which they work.
     public let bands: OwnedArray<Band>
-    /// The mix, from the sound as it was (0, bit for bit and for free) to the shaped one (1).
+    /// The mix, from the unchanged sound (0, bit for bit and for free) to the shaped one (1).
     public let mix: Parameter
 
     private let filter: RenderState<GlidingFilter>

@@ -42,7 +42,7 @@ public final class Environment: Generator {
 
     private struct Control {
         var hrtf: HRTF?
-        /// The sources by their strips, of which the mixer has the list: those that have left stay until the next one comes, so
+        /// The sources by their strips, which the mixer lists: those that have left stay until the next one comes, so
         /// that a transaction that throws gives them back. Each has the version of the control in which it came.
         var known: [ObjectIdentifier: (source: SpatialSource, version: Int)] = [:]
         var version = 0

@@ -102,7 +102,7 @@ struct SpatialState: ~Copyable, Sendable {
             let count = rest < room ? rest : room
             if phase == 0 && silence > Int(signal.limit) &+ 4_096 && !isFresh { forgetSound() }
             if silence >= 1 << 30 {
-                // Nothing is on its way. When it sounds again it is where it then is.
+                // No sound is under way. The source goes on moving.
                 if phase == 0 { motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate) }
                 done &+= count
                 continue
@@ -284,7 +284,7 @@ struct SpatialState: ~Copyable, Sendable {
         }
     }
 
-    /// Hears the sound at an ear, which is so much later than the middle of the head.
+    /// Hears the sound at an ear, which it reaches later than the middle of the head.
     @_noLocks @_noAllocation
     private mutating func hear(_ late: DelayCourse, ear: Int, _ part: SpatialSignal.Part) {
         signal.hear(ear: ear, DelayCourse(before.delay, now.delay, next.delay) + late, part)

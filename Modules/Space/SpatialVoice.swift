@@ -1,7 +1,6 @@
 internal import RenderCore
 
-/// A source's sound on its way to the listener: runs the generator and pushes the channels of the environment, and behind them
-/// one for the reverb.
+/// Runs a source's generator, and pushes the environment's channels and one for the reverb.
 final class SpatialVoice: Generator {
     let generator: any Module
     private let handle: ModuleHandle

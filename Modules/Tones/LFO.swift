@@ -27,7 +27,7 @@ public final class LFO: Generator {
     /// The time that a jump takes, so that a parameter that it moves does not click: a quarter of a turn at most.
     public let rounding: Duration
 
-    /// Indicates whether a turn of so many ``beats`` begins where the beats do, turn 0 at beat 0, wherever the position
+    /// Indicates whether a turn of ``beats`` beats begins where the beats do, turn 0 at beat 0, wherever the position
     /// of the tempo goes; else it begins with the LFO, and only its length is that of the beats.
     public let followsBeats: Bool
 
@@ -55,7 +55,7 @@ public final class LFO: Generator {
     ///   - rate: Turns in a second, 0…1000.
     ///   - period: The exact time of a turn, instead of a rate.
     ///   - beats: The time of a turn in beats, instead of both.
-    ///   - followsBeats: `true` if a turn of so many beats begins where the beats do.
+    ///   - followsBeats: `true` if a turn of `beats` beats begins where the beats do.
     ///   - depth: -1…1: what the wave is multiplied by.
     ///   - phase: In turns, -1…1: where it begins.
     ///   - rounding: The time that a jump takes.

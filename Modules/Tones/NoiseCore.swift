@@ -45,7 +45,7 @@ public struct NoiseCore: Sendable, BitwiseCopyable {
         filters = SIMD8(repeating: 0)
     }
 
-    /// Goes on as if so many frames had been made; pink noise has to settle then (1/4 s).
+    /// Continues as if `frames` frames had been made; pink noise has to settle then (1/4 s).
     @_noLocks @_noAllocation
     public mutating func seek(to frame: UInt64) { self.frame = frame }
 

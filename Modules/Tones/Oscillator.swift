@@ -7,7 +7,7 @@ public import RenderCore
 ///
 /// The harmonics of a sine lie below -120 dB. Of the other waves every harmonic up to 20 kHz is within 0.1 dB of the
 /// ideal (0.4535 of the sample rate, if that is less), and frequencies that fold back lie below -90 dB of the
-/// fundamental, from the lowest tones up to 10 kHz: the figures are in <doc:Tones>. The waves are free of DC.
+/// fundamental, from the lowest tones up to 10 kHz: the figures are in <doc:OscillatorsAndNoise>. The waves are free of DC.
 ///
 /// A wave runs from -1 to 1 times the level (a narrow pulse, without its DC, up to nearly 2), and a little beyond at its
 /// edges: a band-limited step swings over by 9 % of its height. The phase is an integer, 2^64 to the turn: it never

@@ -134,7 +134,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     ///   - time: The time at which the bend begins.
     @discardableResult
     public func bend(_ voice: VoiceID?, by semitones: Float, at time: RenderTime = .immediately) -> Bool {
-        // An infinite distance would stay one for ever: no number leads back from it.
+        // An infinite distance would stay infinite: no number leads back from it.
         send(.bend, voice, semitones.isNaN ? .nan : max(-384, min(semitones, 384)), at: time)
     }
 

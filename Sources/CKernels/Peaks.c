@@ -48,7 +48,7 @@ INLINE void halves_by_many(const float *weights, const float *behind, float *hal
     }
 }
 
-// Some times eight frames at once, of which two blocks are used again in the next round.
+// Some times eight frames at once; the next round uses two of the blocks again.
 INLINE void few_halves(const float *weights, const float *behind, float *halves, const size_t blocks) {
     f8 sums[4] = {{0}, {0}, {0}, {0}};
     for (size_t r = 0; r < half_step; r++) {

@@ -2,7 +2,7 @@
 
 // A feedback delay network, up to 64 frames at a time, and the lines before it. The rings of these lines have a length that is
 // a power of two, and behind it room for 64 samples more, which repeat the first: a piece of up to 64 is never cut. (Lines of a
-// network have eight more, since they are written eight frames at a time, of which the last may be none yet.) A ring that
+// network have eight more, since they are written eight frames at a time, and the last of these may not exist yet.) A ring that
 // was emptied is not cleared: what is older than `age` frames counts as zero.
 
 enum { piece = 64, lane_count = 8 };

@@ -97,7 +97,7 @@ struct mapping {
     const char *name;
 };
 
-// What a mapping is to the render thread.
+// The ways in which the render thread uses a mapping.
 enum kind { OTHER, HEAP, CODE };
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
@@ -213,7 +213,7 @@ static void lock_range(uintptr_t start, size_t bytes, struct crender_locks *resu
         result->locked += piece;
 }
 
-// The longest mapping that is searched. A sanitizer reserves terabytes, of which a search would take seconds.
+// The longest mapping that is searched. A sanitizer reserves terabytes; a search of those would take seconds.
 static const size_t longest_mapping = (size_t)1 << 36;
 
 // Locks those parts of a mapping that are in memory. The rest of it, such as most of a thread's stack, would count too.
@@ -267,7 +267,7 @@ static void lock_kind(enum kind kind, struct mappings maps, struct code code, st
 struct crender_locks crender_lock_memory(bool runs_servers) {
     struct crender_locks result = {0};
     int saved = errno;
-    // What the program has given back before it began to play would be locked with the rest.
+    // Memory that the program freed before would be locked with the rest.
     malloc_trim(0);
     struct mappings maps = read_mappings();
     struct code code = {program_path(maps), runs_servers};

@@ -8,7 +8,7 @@ internal import Synchronization
     // Unchecked because the core is made for two threads, and the writer is used under its lock.
     private let core: UnsafeMutablePointer<TakeCore>
     private let writer: Lock<Writer>
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     package let path: String
     /// Frames per second.
     package let sampleRate: Double

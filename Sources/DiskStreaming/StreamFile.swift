@@ -5,7 +5,7 @@ internal import RenderCore
 ///
 /// It stays open between one stream and the next, so that starting again costs a seek.
 package final class StreamFile: Sendable {
-    /// The file as it was named.
+    /// The path of the file, as the program gave it.
     package let path: String
     /// Frames per second.
     package let sampleRate: Double

@@ -10,15 +10,15 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
     package let lower, upper: Int64
     /// The first frame of the first pass.
     package let start: Int64
-    /// The number of times that the region is heard; `.max` for ever.
+    /// The number of times that the region is heard; `.max` without end.
     package let passes: Int64
     /// The ratio of the renderer's rate to the file's, reduced.
     package let up, down: Int64
     /// Frames of the stream; `.max` if it never ends.
     package let end: Int64
 
-    /// Creates the geometry of the frames `lower..<upper` of a file, from `start` on, `passes` times, so many times as
-    /// fast.
+    /// Creates the geometry of the frames `lower..<upper` of a file, from `start` on, `passes` times, at
+    /// `tempo` times the speed.
     package init(
         lower: Int64, upper: Int64, start: Int64, passes: Int64, fileRate: Double, outputRate: Double,
         tempo: Double = 1

@@ -11,7 +11,7 @@ struct RecurringTaps: ~Copyable, Sendable {
     private static var longestRow: Int { @_noLocks @_noAllocation get { 256 } }
     /// Frames for which a step has to stay.
     private static var trialBegin: Int { @_noLocks @_noAllocation get { 4_096 } }
-    /// The trial ends when so many more places are new than recur.
+    /// The trial ends when this many more places are new than recur.
     private static var trialLength: Int { @_noLocks @_noAllocation get { 320 } }
 
     private let width: Int
@@ -23,7 +23,7 @@ struct RecurringTaps: ~Copyable, Sendable {
     private var stayed = 0
     private var credit = 0
 
-    /// Rows of so many taps.
+    /// Makes rows of `width` taps.
     init(width: Int) {
         self.width = width
         taps = AlignedMemory(count: width <= Self.longestRow ? Int(Self.rowCount) * width : 0)

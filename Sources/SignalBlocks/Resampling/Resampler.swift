@@ -72,8 +72,7 @@ public struct Resampler: ~Copyable, Sendable {
         ResamplerTables.designs(for: steps).map(ResamplerTable.halfLength).max() ?? 0
     }
 
-    /// Returns the number of output frames that cover the look-ahead at a step: with so much latency no input is needed
-    /// before its time.
+    /// Returns the number of output frames that cover the look-ahead at a step: with this latency it needs no input early.
     @_noLocks @_noAllocation
     public func latency(at step: Double) -> Int {
         Self.frames(covering: lookAhead, at: Step(step).length(0, in: steps))

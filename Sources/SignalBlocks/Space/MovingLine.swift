@@ -71,11 +71,12 @@ struct MovingLine: ~Copyable, Sendable {
             unsafe (ring.base + (mask &+ 1)).copySamples(from: ring.base, count: MovingLine.slack)
         }
         position = (position &+ count) & mask
-        // The ring of one source is large, and that of many no cache holds: what the next block needs is on its way meanwhile.
+        // No cache holds the rings of many sources, so this fetches the next block's samples now.
         unsafe kernel_fetch(ring.base + ((position &+ MovingLine.block) & mask), true)
     }
 
-    /// Reads a part of a block, of which the last `count` frames were written last: what was heard so much before each.
+    /// Reads a part of a block, whose last `count` frames were written last: for each frame the sample that was written as
+    /// long before it as the delay says.
     ///
     /// - Parameters:
     ///   - delay: The delay; held to what can be read, and to that it falls by at most 10 frames in a frame.

@@ -27,7 +27,7 @@ package struct SoundPath: ~Copyable, Sendable {
         mask = count - 1
     }
 
-    /// Forgets the motion of the source: it has stood for ever where it is, or has gone away evenly, and the listener has come
+    /// Forgets the motion of the source: it has always stood where it is, or has gone away evenly, and the listener has come
     /// nearer.
     ///
     /// - Parameters:
@@ -74,7 +74,7 @@ package struct SoundPath: ~Copyable, Sendable {
         return age - SoundPath.length * (share > 0 ? (share < 1 ? share : 1) : 0)
     }
 
-    /// Returns the frames that the sound of a block needs to where the listener is after so many.
+    /// Returns the frames that a block's sound needs to reach the listener at `age`.
     @_noLocks @_noAllocation
     private func met(_ block: Int, _ age: Double) -> Double {
         unsafe ways.base[block & mask] - approaches.base[block & mask] * age

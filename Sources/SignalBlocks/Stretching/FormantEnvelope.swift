@@ -51,7 +51,7 @@ struct FormantEnvelope: ~Copyable, Sendable {
     private mutating func measureGains(from first: Int, to end: Int, step: Float) {
         let last = Float(bins &- 1) / (step > 1 ? step : 1)
         for bin in first..<end {
-            // Above the highest frequency of which the old place is still there the gain stays.
+            // Above the highest frequency whose old place exists, the gain stays.
             let here = Float(bin) < last ? Float(bin) : last
             let old = here * step
             let whole = Int(old) < bins &- 2 ? Int(old) : bins &- 2

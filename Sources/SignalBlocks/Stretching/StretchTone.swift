@@ -32,7 +32,7 @@ struct StretchTone: Sendable, BitwiseCopyable {
         // A tone between the first bins, or above them all, has no place of its own.
         if place < 2 || place == StretchTone.reach || !(loudest < 1e30) { return }
         bin = place
-        // Each time from what is left without the mirror as it was found before.
+        // Each round begins with the rest that the mirror of the last round leaves.
         for _ in 0..<2 {
             let here = unsafe rest(planes, stride, place)
             let low = unsafe rest(planes, stride, place &- 1), high = unsafe rest(planes, stride, place &+ 1)
