@@ -8,8 +8,7 @@ internal import CRender
 @usableFromInline
 @safe package struct AlignedMemory<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     @usableFromInline package let base: UnsafeMutablePointer<Element>
-    /// The number of elements.
-    @usableFromInline package let count: Int
+    private let count: Int
 
     /// Creates room for `count` elements, all bits zero, from a multiple of 64 bytes on (16, if it has no more bytes).
     package init(count: Int) {

@@ -10,7 +10,7 @@
     // It has one owner, this value; Swift's exclusivity covers the memory that is reached through it.
     @usableFromInline package let memory: AlignedMemory<Element>
     /// The number of elements.
-    @inlinable public var count: Int { @_noLocks @_noAllocation get { memory.count } }
+    public let count: Int
 
     /// Creates memory for `count` elements, aligned to cache lines.
     ///
@@ -19,6 +19,7 @@
         demand(count >= 0, "RenderMemory: a count of \(count); it must be 0 or more")
         memory = AlignedMemory(count: count)
         unsafe memory.base.initialize(repeating: element, count: count)
+        self.count = count
     }
 
     /// All elements.
