@@ -21,7 +21,7 @@ import Testing
         var taken: [Taken] = []
         for round in 0..<20_000 {
             if taken.isEmpty || (taken.count < 2_000 && Bool.random(using: &random)) {
-                let bytes = Int.random(in: 1...512, using: &random) >> Int.random(in: 0...6, using: &random) | 1
+                let bytes = Int.random(in: 1...512 >> Int.random(in: 0...6, using: &random), using: &random)
                 guard let memory = unsafe SmallMemory.take(bytes) else {
                     Issue.record("there is no memory of \(bytes) bytes")
                     return
