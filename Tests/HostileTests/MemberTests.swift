@@ -281,8 +281,9 @@ import Testing
                 renderer.configure(sampleRate: 96_000)
             })
         #expect(await driver.stop())
-        let now = render(renderer, frames: 2)[0]
-        #expect(now[1] == now[0] + 1)
+        // From 1 on again: behind 16,777,216 frames, which a fast machine renders here, a Float has no odd numbers.
+        try renderer.messages.send { context in context.reset(counter) }
+        #expect(render(renderer, frames: 2)[0] == [1, 2])
     }
 
     @Test("A module in two renderers is silent in the second, with its members")
