@@ -153,7 +153,9 @@ def judge(case, found, static=False):
     right: all that blocks or may block is reported for the case's function, on its lines. worse: in a worse tier.
     hidden: not visible because the standard library is static.
     """
-    serious = [finding for finding in found if finding.tier in TIERS[:2]]
+    # A page that the machine reads back from the disk is no doing of a case, unless its case is about page faults.
+    serious = [finding for finding in found if finding.tier in TIERS[:2] and
+               (finding.call != "page fault" or case.call == "page fault")]
     text = "; ".join(sorted({
         f"{finding.tier}: {finding.call} in {finding.function[:60] or '?'} {finding.file}:{finding.line}"
         for finding in serious or found}))
