@@ -19,7 +19,7 @@ enum Trial {
         }
     }
 
-    /// The place in the user's files at which a trial has trapped, by the picture of the stack that Swift prints.
+    /// The place in the user's files at which a trial has trapped, by the trace of calls that Swift prints.
     private static func place(_ output: String, _ sources: LoopSources) -> String? {
         for line in output.split(separator: "\n") {
             for file in sources.files {
@@ -50,7 +50,7 @@ enum Trial {
     /// Tries a version, in the process that was made for it.
     static func run(_ arguments: [String]) -> Never {
         guard arguments.count >= 3, let rate = Double(arguments[1]), let channels = Int(arguments[2]) else { exit(2) }
-        // A trap needs no core and no picture of the stack.
+        // A trap needs no core file and no trace of calls.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe setrlimit(__rlimit_resource_t(4), &none)
         // A version that takes all memory ends here, before the kernel looks for something to end. 2 is RLIMIT_DATA.

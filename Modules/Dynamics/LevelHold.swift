@@ -31,7 +31,7 @@ struct LevelHold: ~Copyable, Sendable {
     /// - Parameter seconds: The longest time.
     init(lanes: Int, seconds: Double, sampleRate: Double) {
         rate = sampleRate
-        // 16 up to 96 kHz.
+        // 16 below 96 kHz, 32 from there on, and so forth.
         var frames = 16
         while Double(frames) * 6_000 <= sampleRate && frames < 4_096 { frames *= 2 }
         blockFrames = frames

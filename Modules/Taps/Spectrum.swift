@@ -75,7 +75,7 @@ extension Spectrum {
         case hann
         /// Nothing of a sine is above -92 dB beyond four bins (Harris 1978, four terms). The best for most.
         case blackmanHarris
-        /// Wide, and flat: the bins themselves show levels within 0.01 dB, wherever the sine lies.
+        /// Wide, and flat: the bins themselves show levels within 0.02 dB, wherever the sine lies.
         case flatTop
 
         /// Half the width of a sine's peak, in bins.

@@ -132,7 +132,7 @@ public final class FileOutput: Sendable {
 
     /// Renders until a condition is true, and writes it.
     ///
-    ///     try await output.run(until: { player.state == .stopped }, tail: Silence())
+    ///     try await output.run(until: { renderer.sampleTime >= 480_000 }, tail: Silence())
     ///
     /// - Parameters:
     ///   - isDone: Asked before each cycle, on the thread that renders.

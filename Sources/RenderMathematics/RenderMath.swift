@@ -1,7 +1,7 @@
 /// Mathematics that a `process` may call: sine to power, oscillator phases, decibels, notes.
 ///
 /// The compiler refuses calls into the C library where nothing may lock or allocate, so these are written out here.
-/// All are `@inlinable`, free of tables and of global state, and carry `@_noLocks @_noAllocation`.
+/// All are `@inlinable`, free of global state, and carry `@_noLocks @_noAllocation`.
 ///
 ///     let gain = RenderMath.amplitude(decibels: -6)
 ///     output.store(RenderMath.tanh(input.vector8(at: frame) * drive), at: frame)

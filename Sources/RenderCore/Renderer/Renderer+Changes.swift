@@ -8,8 +8,8 @@ extension Renderer {
     ///         high.gain.value = 1
     ///     }
     ///
-    /// The changes are staged while `body` runs and shown to the render thread together; control code sees the new
-    /// values at once. The function may be called from any thread, nested (the outermost call counts), and with or
+    /// The changes are staged while `body` runs and shown to the render thread together; other control threads see the new
+    /// values when it ends. The function may be called from any thread, nested (the outermost call counts), and with or
     /// without the renderer running.
     ///
     /// - Parameters:
