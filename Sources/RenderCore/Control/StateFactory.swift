@@ -20,7 +20,10 @@ internal import SignalBlocks
     /// reads no line more than it has to.
     static func allocate<Value: ~Copyable>(_ type: Value.Type) -> UnsafeMutablePointer<Value> {
         let size = MemoryLayout<Value>.stride
-        if isSmall(type), let memory = unsafe SmallMemory.take(size) {
+        if isSmall(type) {
+            guard let memory = unsafe SmallMemory.take(size) else {
+                fatalError("Memory for a state of \(size) bytes: the system has none left")
+            }
             return unsafe memory.bindMemory(to: Value.self, capacity: 1)
         }
         let alignment = max(size > 16 ? 64 : 16, MemoryLayout<Value>.alignment)
