@@ -70,6 +70,37 @@ INLINE void weigh_pair_body(
 KERNEL(void, weigh_pair, (const float *taps, size_t groups, const float *left, const float *right, float *pair),
     taps, groups, left, right, pair)
 
+// Two frames at once: a sum waits for itself from group to group, and four of them fill that time.
+
+INLINE f4 halves(f8 sum) {
+    return __builtin_shufflevector(sum, sum, 0, 1, 2, 3) + __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
+}
+
+INLINE void weigh_pairs_body(
+    const float *taps, const float *next, size_t groups, const float *left, const float *right, size_t distance,
+    float *pairs
+) {
+    f8 a = {0}, b = {0}, c = {0}, d = {0};
+    for (size_t group = 0; group < groups; group++, left += 8, right += 8) {
+        f8 first = load8(taps + 8 * group), second = load8(next + 8 * group);
+        a += first * load8(left);
+        b += first * load8(right);
+        c += second * load8(left + distance);
+        d += second * load8(right + distance);
+    }
+    // Each is added up as `total` does.
+    f4 e = halves(a), f = halves(b), g = halves(c), h = halves(d);
+    f4 ef = __builtin_shufflevector(e, f, 0, 1, 4, 5) + __builtin_shufflevector(e, f, 2, 3, 6, 7);
+    f4 gh = __builtin_shufflevector(g, h, 0, 1, 4, 5) + __builtin_shufflevector(g, h, 2, 3, 6, 7);
+    f4 all = __builtin_shufflevector(ef, gh, 0, 2, 4, 6) + __builtin_shufflevector(ef, gh, 1, 3, 5, 7);
+    __builtin_memcpy(pairs, &all, sizeof all);
+}
+
+KERNEL(void, weigh_pairs,
+    (const float *taps, const float *next, size_t groups, const float *left, const float *right, size_t distance,
+        float *pairs),
+    taps, next, groups, left, right, distance, pairs)
+
 // MARK: - Sounds in memory
 
 // The place of a frame of a sound: a row of coefficients, a place in its part, and the first sample that is weighed.

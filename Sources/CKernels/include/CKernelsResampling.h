@@ -23,6 +23,15 @@ REALTIME_SAFE void kernel_weigh_pair(
     const float *_Nonnull taps, size_t groups, const float *_Nonnull left, const float *_Nonnull right,
     float *_Nonnull pair);
 
+/// Two frames of two channels with the taps of each: the same arithmetic, so the same bits.
+///
+/// @param next The taps of the second frame.
+/// @param distance The number of input frames from the first frame's samples to those of the second.
+/// @param pairs Receives left and right of the first frame, then of the second.
+REALTIME_SAFE void kernel_weigh_pairs(
+    const float *_Nonnull taps, const float *_Nonnull next, size_t groups, const float *_Nonnull left,
+    const float *_Nonnull right, size_t distance, float *_Nonnull pairs);
+
 /// The filter that reads a sound in memory at another pitch: see `PitchFilter`.
 struct kernel_pitch_filter {
     /// 2 to the power of `partBits` parts of a frame, each with `groups` times 32 coefficients.

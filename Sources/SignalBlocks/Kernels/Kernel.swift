@@ -206,6 +206,27 @@
         #endif
     }
 
+    /// Computes two frames of two channels: left and right of the first, then of the second.
+    @_noLocks @_noAllocation @inline(__always)
+    static func weigh(
+        _ taps: UnsafePointer<Float>, _ next: UnsafePointer<Float>, _ groups: Int, _ left: UnsafePointer<Float>,
+        _ right: UnsafePointer<Float>, _ distance: Int
+    ) -> SIMD4<Float> {
+        #if arch(x86_64)
+            var pairs = SIMD4<Float>(repeating: 0)
+            unsafe withUnsafeMutableBytes(of: &pairs) { bytes in
+                if let room = unsafe bytes.baseAddress?.assumingMemoryBound(to: Float.self) {
+                    unsafe kernel_weigh_pairs(taps, next, groups, left, right, distance, room)
+                }
+            }
+            return pairs
+        #else
+            return unsafe SIMD4(
+                ResamplerKernel.sum(taps, groups, left), ResamplerKernel.sum(taps, groups, right),
+                ResamplerKernel.sum(next, groups, left + distance), ResamplerKernel.sum(next, groups, right + distance))
+        #endif
+    }
+
     /// Returns up to eight frames of a sound at another pitch. On every processor this is C.
     @_noLocks @_noAllocation @inline(__always)
     static func read(

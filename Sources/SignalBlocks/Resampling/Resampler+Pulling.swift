@@ -28,6 +28,9 @@ extension Resampler {
         var place = tables.place(of: length)
         if step.glide.isFlat { recurring.stay(at: length, frames: frames) } else { recurring.leave() }
         var done = 0
+        if recurring.areInUse && place.next == 0 && channelCount == 2 && outputCount >= 2 && tables.count > 0 {
+            done = unsafe pullPairs(frames, distance, place.index, outputs, offset)
+        }
         while done < frames && position.whole &+ lookAhead < filled {
             if !step.glide.isFlat {
                 length = step.length(first &+ done, in: steps)
@@ -64,6 +67,62 @@ extension Resampler {
         return done
     }
 
+    /// Gives out frames of two channels whose taps are kept, two frames at a time, as long as there are two. The others follow one
+    /// by one.
+    @_noLocks @_noAllocation
+    private mutating func pullPairs(
+        _ frames: Int, _ distance: Distance, _ index: Int, _ outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+        _ offset: Int
+    ) -> Int {
+        let table = tables.view(index)
+        let groups = table.halfLength &>> 2
+        let (one, two) = unsafe (line.pointers[0], line.pointers[1])
+        let (left, right) = unsafe (outputs[0] + offset, outputs[1] + offset)
+        var done = 0
+        while done &+ 1 < frames {
+            var second = position
+            second += distance
+            guard second.whole &+ lookAhead < filled else { break }
+            let taps = unsafe keptTaps(table, index, position.fraction)
+            let next = unsafe keptTaps(table, index, second.fraction)
+            // Both may want the same row, of which the second has taken it.
+            if unsafe taps == next { break }
+            let start = position.whole &- table.halfLength &+ 1
+            let apart = second.whole &- position.whole
+            let pairs = unsafe Kernel.weigh(taps, next, groups, one + start, two + start, apart)
+            unsafe (left[done], right[done]) = (pairs[0], pairs[1])
+            unsafe (left[done &+ 1], right[done &+ 1]) = (pairs[2], pairs[3])
+            second += distance
+            position = second
+            done &+= 2
+        }
+        return done
+    }
+
+    /// Returns the taps of a frame from those that are kept.
+    @_noLocks @_noAllocation @inline(__always)
+    private mutating func keptTaps(
+        _ table: ResamplerTables.View, _ index: Int, _ fraction: UInt64
+    ) -> UnsafeMutablePointer<Float> {
+        let bits = UInt64(table.partBits)
+        let place = (UInt64(truncatingIfNeeded: index) &<< 56) | (fraction &>> (32 &- bits))
+        let kept = unsafe recurring.row(at: fraction, place: place)
+        if unsafe !kept.areThere {
+            let (row, x) = unsafe coefficients(table, fraction)
+            unsafe Kernel.taps(row, table.halfLength &>> 2, x, into: kept.taps)
+        }
+        return unsafe kept.taps
+    }
+
+    /// Returns the coefficients for the part of a frame in which a fraction lies, and its place in that part: -1…1, to 24 bits.
+    @_noLocks @_noAllocation @inline(__always)
+    private func coefficients(_ table: ResamplerTables.View, _ fraction: UInt64) -> (UnsafePointer<Float>, Float) {
+        let bits = UInt64(table.partBits)
+        let part = Int(truncatingIfNeeded: fraction &>> (64 &- bits))
+        let rest = Int32(truncatingIfNeeded: (fraction &<< bits) &>> 32) ^ .min
+        return unsafe (table.coefficients + part &* (table.halfLength &>> 2) &* 32, Float(rest) * 0x1p-31)
+    }
+
     /// Filters the frame at the position by one table, with a gain: writes it, or adds it to that of another table.
     @_noLocks @_noAllocation @inline(__always)
     private mutating func filter(
@@ -72,21 +131,13 @@ extension Resampler {
     ) {
         let table = tables.view(index)
         let groups = table.halfLength &>> 2
-        let bits = UInt64(table.partBits)
-        let part = Int(truncatingIfNeeded: position.fraction &>> (64 &- bits))
-        // The place of the frame in its part: -1…1, to 24 bits.
-        let rest = Int32(truncatingIfNeeded: (position.fraction &<< bits) &>> 32) ^ .min
-        let x = Float(rest) * 0x1p-31
-        let row = unsafe table.coefficients + part &* groups &* 32
         let start = position.whole &- table.halfLength &+ 1
         let count = channelCount < outputCount ? channelCount : outputCount
-        var taps = unsafe self.row.base
         let areTapsKept = recurring.areInUse
+        let (row, x) = unsafe coefficients(table, position.fraction)
+        var taps = unsafe self.row.base
         if areTapsKept {
-            let place = (UInt64(truncatingIfNeeded: index) &<< 56) | (position.fraction &>> (32 &- bits))
-            let kept = unsafe recurring.row(at: position.fraction, place: place)
-            unsafe taps = kept.taps
-            if unsafe !kept.areThere { unsafe Kernel.taps(row, groups, x, into: taps) }
+            unsafe taps = keptTaps(table, index, position.fraction)
         } else if count > 2 {
             unsafe Kernel.taps(row, groups, x, into: taps)
         }
