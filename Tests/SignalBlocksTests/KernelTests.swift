@@ -155,7 +155,8 @@ import Testing
                 for (index, number) in KernelTests.noise(32 * groups, seed: 30).enumerated() {
                     table.base[index] = number
                 }
-                let left = KernelTests.noise(8 * groups, seed: 31), right = KernelTests.noise(8 * groups, seed: 32)
+                let length = 8 * groups + 3
+                let left = KernelTests.noise(length, seed: 31), right = KernelTests.noise(length, seed: 32)
                 for place: Float in [-1, -0.3, 0.71] {
                     let one = Kernel.resample(table.base, groups, place, left)
                     #expect(one == ResamplerKernel.frame(table.base, groups, place, left))
@@ -170,6 +171,13 @@ import Testing
                     )
                     #expect(Kernel.weigh(taps.base, groups, right) == second)
                     #expect(Kernel.weigh(taps.base, groups, left, right) == (first, second))
+                    // Two frames, of which the second has other taps and is three input frames further.
+                    let (third, fourth) = (
+                        ResamplerKernel.sum(table.base, groups, Array(left[3...])),
+                        ResamplerKernel.sum(table.base, groups, Array(right[3...]))
+                    )
+                    let pairs = Kernel.weigh(taps.base, table.base, groups, left, right, 3)
+                    #expect(pairs == SIMD4(first, second, third, fourth))
                 }
             }
         }

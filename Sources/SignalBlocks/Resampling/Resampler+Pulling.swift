@@ -79,7 +79,7 @@ extension Resampler {
         let (one, two) = unsafe (line.pointers[0], line.pointers[1])
         let (left, right) = unsafe (outputs[0] + offset, outputs[1] + offset)
         var done = 0
-        while done &+ 1 < frames {
+        while done &+ 1 < frames && recurring.areInUse {
             var second = position
             second += distance
             guard second.whole &+ lookAhead < filled else { break }
