@@ -49,8 +49,6 @@ extension FilePlayer {
         var stretch = StreamStretch()
         var lastStretch = Int64.min
         var isStretchPending = false
-        /// Indicates whether the disk thread makes the stream of a change, without the lock.
-        var isStretchBeingMade = false
         /// The stream of the last start.
         var startStream = 0
 

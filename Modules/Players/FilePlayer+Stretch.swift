@@ -88,7 +88,6 @@ extension FilePlayer {
                 return restretch(&control)
             }
             control.isStretchPending = false
-            control.isStretchBeingMade = true
             control.lastStretch = HostClock.now
             plan = (control, current.file, current.id, playhead.load())
             return nil
@@ -96,7 +95,6 @@ extension FilePlayer {
         let stream = plan.map { streamThatGoesOn($0.file, from: $0.now, $0.control) }
         if let next = control.withLock({ control -> Int64? in
             guard let plan, let stream else { return nil }
-            control.isStretchBeingMade = false
             // A command that came in between may have made other streams, from the settings of that moment.
             guard control.region == plan.control.region, control.loops == plan.control.loops,
                 control.sampleRate == plan.control.sampleRate, control.prepared == nil, pendingSeek(control) == nil,
@@ -110,9 +108,6 @@ extension FilePlayer {
         }
         if let sought { seek(to: sought) }
     }
-
-    /// Indicates whether a change of the tempo or the pitch is on its way to the render thread, for tests.
-    package var isStretchOnItsWay: Bool { control.withLock { $0.isStretchPending || $0.isStretchBeingMade } }
 
     /// The frames that the render thread finds in the stream that is heard, for tests; of what is left, if that is less.
     package var framesAhead: Int { control.withLock { Int(heard($0)?.ahead ?? 0) } }
