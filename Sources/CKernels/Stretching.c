@@ -203,10 +203,10 @@ INLINE void stretch_make_up_body(
         float now = total8(power), was = total8(powerBefore), whole = total8(weight);
         float loss = whole > 0 ? (1 - total8(alike) / whole) * slowness : 0;
         // Where the level changes, the louder block is heard almost alone, and loses nothing.
-        loss *= 2 * __builtin_sqrtf(now) * __builtin_sqrtf(was) / (now + was + 1e-30f);
+        loss *= 2 * __builtin_elementwise_sqrt(now) * __builtin_elementwise_sqrt(was) / (now + was + 1e-30f);
         // A comparison with a value that is not a number is false.
         loss = loss > 0 ? (loss < 1 ? loss : 1) : 0;
-        gains[g] = 1 / __builtin_sqrtf(1 - 0.47f * loss);
+        gains[g] = 1 / __builtin_elementwise_sqrt(1 - 0.47f * loss);
     }
     gains[groups] = 1;
 }
