@@ -75,10 +75,27 @@ struct StretchedTests {
         #expect(high >= 60 && low >= 38, "\(high) and \(low) dB")
     }
 
+    @Test("In the blocks of TimePitch, which are the same for all pitches, a chord stays one at lower pitches too")
+    func shortBlocks() {
+        let notes = [261.63, 329.63, 392.0, 493.88, 587.33]
+        for (cents, least) in [(-300.0, 41.0), (-700, 42), (-1_200, 35)] {
+            var engine = TimeStretch(sampleRate: rate, channels: 1)
+            let settings = TimeStretch.Settings(rate: 1, cents: cents)
+            let out = engine.stretched(AudioBlock([chord(notes, frames: 96_000)]), settings, frames: 96_000).array(0)
+            let found = purity(Array(out[12_000..<84_000]), notes.map { $0 * exp2(cents / 1_200) })
+            #expect(found >= least, "\(found) dB")
+        }
+    }
+
+    private func chord(_ notes: [Double], frames: Int) -> [Float] {
+        var samples = [Float](repeating: 0, count: frames)
+        for note in notes { for (i, x) in sine(note, frames: frames).enumerated() { samples[i] += 0.4 * x } }
+        return samples
+    }
+
     private func pure(_ notes: [Double], _ change: Change) -> Double {
-        var samples = [Float](repeating: 0, count: 72_000)
-        for note in notes { for (i, x) in sine(note, frames: 72_000).enumerated() { samples[i] += 0.4 * x } }
-        let out = AudioBlock([samples]).stretched(rate: change.rate, cents: change.cents, sampleRate: rate).array(0)
+        let block = AudioBlock([chord(notes, frames: 72_000)])
+        let out = block.stretched(rate: change.rate, cents: change.cents, sampleRate: rate).array(0)
         let middle = Array(out[10_000..<(out.count - 8_000)])
         return purity(middle, notes.map { $0 * change.ratio })
     }
