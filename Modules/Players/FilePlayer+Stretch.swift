@@ -109,6 +109,9 @@ extension FilePlayer {
         if let sought { seek(to: sought) }
     }
 
+    /// The frames that the render thread finds in the stream that is heard, for tests; of what is left, if that is less.
+    package var framesAhead: Int { control.withLock { Int(heard($0)?.ahead ?? 0) } }
+
     /// Puts other streams in the place of those that are heard, or will be. Returns a frame to seek to instead.
     private func restretch(_ control: inout Control) -> Int64? {
         control.isStretchPending = false

@@ -68,14 +68,15 @@ INLINE f8 angle8(f8 re, f8 im) {
 
 INLINE void stretch_turns_body(float *sums, const float *turns, float excess, size_t stride, size_t count) {
     float *lowRe = sums + stride, *lowIm = sums + 2 * stride, *hopRe = sums + 3 * stride, *hopIm = sums + 4 * stride;
+    float *weights = sums + 5 * stride;
     for (size_t i = 0; i < count; i += 8) {
         // A block's middle is where its window is highest: there the phases of neighbours are alike, while those of a
         // transform that begins at the block's first sample are half a turn apart.
         f8 angle = angle8(-load8(lowRe + i), -load8(lowIm + i));
         // A bin that seems to be at an end of the window is a lobe beside a sine's, and turns as the sine does.
-        f8 share = (0.485f - magnitude8(angle)) * 8.0f;
+        f8 share = (0.4f - magnitude8(angle)) * 4.0f;
         share = choose8(share > 1.0f, spread8(1), choose8(share > 0.0f, share, spread8(0)));
-        f8 there = (0.5f - magnitude8(angle) * (1.0f + excess)) * 8.0f;
+        f8 there = (0.5f - magnitude8(angle) * (1.0f + excess)) * 4.0f;
         share *= choose8(there > 1.0f, spread8(1), choose8(there > 0.0f, there, spread8(0)));
         f8 turn = angle * share * excess;
         turn -= (turn + 12582912.0f) - 12582912.0f;
@@ -98,7 +99,9 @@ INLINE void stretch_turns_body(float *sums, const float *turns, float excess, si
         f8 power = nowRe * nowRe + nowIm * nowIm;
         // Of what is zero, too large or not a number the turn stays.
         i8 isGood = (power > 1e-30f) & (power < 1e30f);
-        f8 scale = 1.0f / __builtin_elementwise_sqrt(choose8(isGood, power, spread8(1)));
+        f8 weight = __builtin_elementwise_sqrt(choose8(isGood, power, spread8(1)));
+        store8(weights + i, choose8(isGood, weight, spread8(0)));
+        f8 scale = 1.0f / weight;
         store8(hopRe + i, choose8(isGood, nowRe * scale, wasRe));
         store8(hopIm + i, choose8(isGood, nowIm * scale, wasIm));
     }
@@ -179,17 +182,53 @@ void kernel_stretch_lock(
     heads[levels + 1] = top;
 }
 
-INLINE void stretch_turn_body(const float *spectrum, const float *turns, float *turned, size_t stride, size_t count) {
+enum { group = 32 };
+
+static inline float total8(f8 v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
+
+INLINE void stretch_make_up_body(
+    const float *sums, const float *before, const float *turns, float slowness, float *gains, size_t stride, size_t count
+) {
+    const float *hopRe = sums + 3 * stride, *hopIm = sums + 4 * stride, *weights = sums + 5 * stride;
+    size_t groups = count / group;
+    for (size_t g = 0; g < groups; g++) {
+        f8 power = spread8(0), powerBefore = power, weight = power, alike = power;
+        for (size_t i = g * group; i < (g + 1) * group; i += 8) {
+            f8 w = load8(weights + i);
+            power += load8(sums + i);
+            powerBefore += load8(before + i);
+            weight += w;
+            alike += w * (load8(turns + i) * load8(hopRe + i) + load8(turns + stride + i) * load8(hopIm + i));
+        }
+        float now = total8(power), was = total8(powerBefore), whole = total8(weight);
+        float loss = whole > 0 ? (1 - total8(alike) / whole) * slowness : 0;
+        // Where the level changes, the louder block is heard almost alone, and loses nothing.
+        loss *= 2 * __builtin_elementwise_sqrt(now) * __builtin_elementwise_sqrt(was) / (now + was + 1e-30f);
+        // A comparison with a value that is not a number is false.
+        loss = loss > 0 ? (loss < 1 ? loss : 1) : 0;
+        gains[g] = 1 / __builtin_elementwise_sqrt(1 - 0.47f * loss);
+    }
+    gains[groups] = 1;
+}
+
+KERNEL(void, stretch_make_up,
+    (const float *sums, const float *before, const float *turns, float slowness, float *gains, size_t stride, size_t count),
+    sums, before, turns, slowness, gains, stride, count)
+
+INLINE void stretch_turn_body(
+    const float *spectrum, const float *turns, const float *gains, float *turned, size_t stride, size_t count
+) {
     for (size_t i = 0; i < count; i += 8) {
-        f8 re = load8(spectrum + i), im = load8(spectrum + stride + i);
-        f8 turnRe = load8(turns + i), turnIm = load8(turns + stride + i);
+        f8 re = load8(spectrum + i), im = load8(spectrum + stride + i), gain = spread8(gains[i / group]);
+        f8 turnRe = load8(turns + i) * gain, turnIm = load8(turns + stride + i) * gain;
         store8(turned + i, re * turnRe - im * turnIm);
         store8(turned + stride + i, re * turnIm + im * turnRe);
     }
 }
 
-KERNEL(void, stretch_turn, (const float *spectrum, const float *turns, float *turned, size_t stride, size_t count), spectrum,
-    turns, turned, stride, count)
+KERNEL(void, stretch_turn,
+    (const float *spectrum, const float *turns, const float *gains, float *turned, size_t stride, size_t count),
+    spectrum, turns, gains, turned, stride, count)
 
 INLINE void stretch_gain_body(float *turned, const float *gains, size_t stride, size_t count) {
     for (size_t i = 0; i < count; i += 8) {

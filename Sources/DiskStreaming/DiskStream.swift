@@ -176,7 +176,7 @@ extension DiskStream {
     package static var stretchCapacity: Int? { StretchLoad.capacity }
 
     /// Frames in the ring, or about to be, beyond the one that is wanted.
-    private var ahead: Int64 {
+    package var ahead: Int64 {
         unsafe core.pointee.written.load(ordering: .relaxed) &- core.pointee.wanted.load(ordering: .relaxed)
     }
 

@@ -58,7 +58,7 @@ struct PitchShiftTests {
                 let result = try shifted(PitchShift(mode, cents: Float(cents)), sine(frequency, frames: 40_000))
                 let new = frequency * exp2(cents / 1_200) / 48_000
                 let fit = SineFit(result[16_000...], frequency: new, from: 0)
-                #expect(fit.signalToNoise >= (mode == .fast ? 50 : 80))
+                #expect(fit.signalToNoise >= (mode == .fast ? 50 : 90))
                 let first = SineFit(result[16_000..<28_000], frequency: new, from: 0)
                 let second = SineFit(result[28_000..<40_000], frequency: new, from: 12_000)
                 let turn = second.turns - first.turns

@@ -58,8 +58,8 @@ struct TimePitchTests {
             result += render(outer, frames: 6_000)[0]
         }
         result += render(outer, frames: 16_000)[0]
-        // At most 500 Hz · 2^(600 / 1200), and a level that rises by a quarter where blocks of two pitches meet.
-        let limit = Float(pow(2 * Double.pi * 707 / 48_000, 2) * 0.5 * 1.25)
+        // At most 500 Hz · 2^(600 / 1200), and a level that rises by a third where blocks of two pitches meet.
+        let limit = Float(pow(2 * Double.pi * 707 / 48_000, 2) * 0.5 * 4 / 3)
         for n in (machine.latency(at: 48_000) + 200)..<(result.count - 1) {
             #expect(abs(result[n - 1] - 2 * result[n] + result[n + 1]) < limit)
         }

@@ -27,6 +27,7 @@ REALTIME_SAFE void kernel_stretch_products(
 /// Makes turns, which are complex numbers of magnitude 1, out of the products: those by which bins turn along time, in the
 /// place of their products, and those by which they turn against their lower neighbour.
 ///
+/// @param sums The products, and a sixth plane, which receives the magnitude of the products along time.
 /// @param turns The turn of each bin in the block before: two planes.
 /// @param excess By how much longer the output's time is than the input's: 0 where both are alike.
 REALTIME_SAFE void kernel_stretch_turns(
@@ -44,9 +45,22 @@ REALTIME_SAFE void kernel_stretch_lock(
     const float *_Nonnull before, const float *_Nonnull sums, float *_Nonnull turns, int32_t *_Nonnull links,
     int32_t *_Nonnull heads, size_t stride, size_t count, bool isFirst, size_t most);
 
-/// Turns the bins of a spectrum: two planes times two planes.
+/// Computes the gains that make up for what blocks lose where they overlap: of each group of 32 bins, by how far its bins
+/// turn as they would go on along time. The gain of what is left behind the groups is 1.
+///
+/// @param sums The planes behind ``kernel_stretch_turns``.
+/// @param before The power of each bin in the block before.
+/// @param turns The turn of each bin.
+/// @param slowness The output's time over the input's, if that is above 1, else 1.
+/// @param gains Receives a gain for each group, and one more.
+REALTIME_SAFE void kernel_stretch_make_up(
+    const float *_Nonnull sums, const float *_Nonnull before, const float *_Nonnull turns, float slowness,
+    float *_Nonnull gains, size_t stride, size_t count);
+
+/// Turns the bins of a spectrum: two planes times two planes, and times the gain of each 32 bins.
 REALTIME_SAFE void kernel_stretch_turn(
-    const float *_Nonnull spectrum, const float *_Nonnull turns, float *_Nonnull turned, size_t stride, size_t count);
+    const float *_Nonnull spectrum, const float *_Nonnull turns, const float *_Nonnull gains, float *_Nonnull turned,
+    size_t stride, size_t count);
 
 /// Multiplies both planes of turns with a gain of each bin.
 REALTIME_SAFE void kernel_stretch_gain(

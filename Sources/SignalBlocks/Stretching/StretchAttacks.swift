@@ -175,9 +175,10 @@ struct StretchAttacks: ~Copyable, Sendable {
         return nil
     }
 
-    /// Indicates whether a bin is much louder than it was before the attack.
+    /// Indicates whether a bin is much louder than it was before the attack: by 12 dB. Softer ones are not part of it, such as the
+    /// harmonics of a vowel into which a consonant falls.
     @_noLocks @_noAllocation
-    func isNew(_ power: Float, _ bin: Int, _ row: Int) -> Bool { power > 4 * before[row &* bins &+ bin] + 1e-30 }
+    func isNew(_ power: Float, _ bin: Int, _ row: Int) -> Bool { power > 16 * before[row &* bins &+ bin] + 1e-30 }
 }
 
 /// An attack. Not a private type: where another module owns a stretcher, the compiler would not find it.

@@ -22,6 +22,8 @@ struct StretchSpectra: ~Copyable, Sendable {
     private var sums: SampleMemory
     private var turns: SampleMemory
     private var powerBefore: SampleMemory
+    /// A gain for each 32 bins.
+    private var gains: SampleMemory
     /// Of each channel, the low tone of this block.
     private let tones: AlignedMemory<StretchTone>
     private let links: AlignedMemory<Int32>
@@ -63,11 +65,12 @@ struct StretchSpectra: ~Copyable, Sendable {
         fft = RealFFT(size: size)
         var shape = SampleMemory(count: size)
         var back = SampleMemory(count: size)
-        // The way back has Hann's window to the power of 1.3: the narrower it is, the less the bands of a voice smear.
+        // Hann's window to the power of 1.2 has lower lobes than his own, in which close tones would disturb each other. The way
+        // back has the power of 1.3: the narrower it is, the less the bands of a voice smear.
         var weights: [(in: Double, out: Double)] = []
         for i in 0..<size {
             let weight = 0.5 - 0.5 * RenderMath.cos(2 * Double.pi * Double(i) / Double(size))
-            weights.append((weight, RenderMath.pow(weight, 1.3)))
+            weights.append((RenderMath.pow(weight, StretchTone.power), RenderMath.pow(weight, 1.3)))
         }
         for i in 0..<size {
             // Four of them add up to one.
@@ -84,9 +87,10 @@ struct StretchSpectra: ~Copyable, Sendable {
         blocks = SampleMemory(count: 2 * channels * size)
         spectra = SampleMemory(count: 2 * channels * (2 * stride + StretchSpectra.margin) + StretchSpectra.margin)
         scratch = SampleMemory(count: 2 * stride + 2 * StretchSpectra.margin)
-        sums = SampleMemory(count: 5 * stride + 16)
+        sums = SampleMemory(count: 6 * stride + 16)
         turns = SampleMemory(count: 2 * stride + 16)
         powerBefore = SampleMemory(count: stride)
+        gains = SampleMemory(count: bins / 32 + 1)
         tones = AlignedMemory(count: channels)
         links = AlignedMemory(count: 2 * bins)
         heads = AlignedMemory(count: 1_026)
@@ -115,6 +119,7 @@ struct StretchSpectra: ~Copyable, Sendable {
             turns[bin] = 1
             turns[stride &+ bin] = 0
         }
+        for group in 0...bins / 32 { gains[group] = 1 }
     }
 
     @_noLocks @_noAllocation
@@ -291,7 +296,10 @@ struct StretchSpectra: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func turn(_ number: Int) {
         if number > lastTurn { return envelope.measure(sums, step: step, part: number &- lastTurn &- 1) }
-        if number == lastTurn { return remember() }
+        if number == lastTurn {
+            if !isInPhase { makeUp() }
+            return remember()
+        }
         // Four steps and two, which have equal shares of the bins.
         let (step, steps) = number < 4 ? (number, 4) : (number &- 4, 2)
         let share = bins / steps / 8 &* 8
@@ -323,6 +331,14 @@ struct StretchSpectra: ~Copyable, Sendable {
         }
     }
 
+    /// Computes the gains for what blocks lose where they overlap and their bins turn otherwise than along time.
+    @_noLocks @_noAllocation
+    private mutating func makeUp() {
+        let slowness = advance > 0 && advance < hop ? Float(hop) / Float(advance) : 1
+        unsafe kernel_stretch_make_up(
+            sums.base, powerBefore.base, turns.base, slowness, gains.base, stride, bins)
+    }
+
     /// Keeps what the next block needs of this one.
     @_noLocks @_noAllocation
     private mutating func remember() {
@@ -349,9 +365,11 @@ struct StretchSpectra: ~Copyable, Sendable {
                 from: turned, stride: stride, into: blocks.base + 2 &* channel &* size, step: part &- 1)
             return
         }
-        unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, turned, stride, bins)
+        unsafe kernel_stretch_turn(planes(channel, isNow: true), turns.base, gains.base, turned, stride, bins)
         let tone = unsafe tones.base[channel]
-        unsafe tone.putBack(into: turned, stride: stride, turns[tone.bin], turns[stride &+ tone.bin])
+        let gain = gains[tone.bin / 32]
+        unsafe tone.putBack(
+            into: turned, stride: stride, turns[tone.bin] * gain, turns[stride &+ tone.bin] * gain)
         if step != 1 { unsafe kernel_stretch_gain(turned, envelope.gains.base, stride, bins) }
     }
 

@@ -9,15 +9,18 @@ struct StretchTone: Sendable, BitwiseCopyable {
     private var im: Float = 0
     /// In bins.
     private var frequency: Float = 2
-    /// Half of the sine of half a turn for each bin of the frequency, over π.
+    /// The part of the mirror's level that is the same in all bins.
     private var height: Float = 0
 
+    /// The power of Hann's window with which a block is taken apart. The transform of that window at a distance of d bins is
+    /// Γ(2p + 1) / (4^p Γ(1 + p + d) Γ(1 + p - d)).
+    static var power: Double { @_noLocks @_noAllocation get { 1.2 } }
     private static var reach: Int { @_noLocks @_noAllocation get { 12 } }
 
     @_noLocks @_noAllocation
     init() {}
 
-    /// Takes the mirror of the loudest low tone out of a spectrum under a window of Hann.
+    /// Takes the mirror of the loudest low tone out of a spectrum under Hann's window to its ``power``.
     ///
     /// - Parameters:
     ///   - planes: The real parts of the spectrum, of more than 24 bins.
@@ -39,14 +42,15 @@ struct StretchTone: Sendable, BitwiseCopyable {
             let (lowPower, highPower) = (low.re * low.re + low.im * low.im, high.re * high.re + high.im * high.im)
             let side = highPower > lowPower ? highPower : lowPower
             let share = RenderMath.pow(side / (here.re * here.re + here.im * here.im + 1e-30), 0.5)
-            let part = share < 1 ? (2 * share - 1) / (share + 1) : 0.5
-            // Half of this is the window's transform at the tone's distance from its bin.
-            let angle = RenderMath.sin(turns: part / 2) / (Float.pi * part)
-            let window = 0.5 * (part < 1e-3 && part > -1e-3 ? 1 : angle) / (1 - part * part)
+            let found = (2.2 * share - 1.2) / (share + 1)
+            let part: Float = found < 0.5 ? (found > 0 ? found : 0) : 0.5
+            // The window's transform at the tone's distance from its bin, to 2e-5.
+            let square = part * part
+            let window = (0.05995572 * square - 0.2663427) * square + 0.46527532
             let scale = (place & 1 == 0 ? 1 : -1) / window
             (re, im) = (here.re * scale, here.im * scale)
             frequency = Float(place) + (highPower > lowPower ? part : -part)
-            height = RenderMath.sin(turns: frequency / 2) * (0.5 / Float.pi)
+            height = RenderMath.sin(turns: (frequency - 1.2) / 2) * 0.17979193
         }
         for bin in 0..<2 &* StretchTone.reach {
             let left = unsafe rest(planes, stride, bin)
@@ -76,7 +80,10 @@ struct StretchTone: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation
     private func mirror(_ bin: Int) -> Float {
         let distance = Float(bin) + frequency
-        return height / (distance * (1 - distance * distance))
+        let square = distance * distance
+        // 1 and the terms behind it are the quotient of two gamma functions, Γ(d - 0.2) / Γ(d + 1.2), times d^1.4.
+        let quotient = 1 + (0.05594902 + 0.00045324 / square) / square
+        return height * quotient / (RenderMath.pow(distance, 1.4) * (square - 1.44))
     }
 
     @_noLocks @_noAllocation

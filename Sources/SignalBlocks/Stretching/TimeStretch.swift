@@ -25,7 +25,8 @@
 /// and the bins of each are turned so that it continues the block before. From the loudest bin to the softest, a bin turns
 /// as it goes on along time, or as its louder neighbour does, with the distance from the block's middle stretched (Průša
 /// and Holighaus 2017, "Phase vocoder done right"): the first keeps tones, the second clicks. At an attack, all that it
-/// makes louder is moved as one to the attack's place, so that it keeps its shape. All channels turn alike.
+/// makes louder is moved as one to the attack's place, so that it keeps its shape. All channels turn alike. Groups of bins that
+/// do not go on along time, as those of noise, get the gain that makes up for what their overlapping blocks lose.
 public struct TimeStretch: ~Copyable, Sendable {
     /// The number of channels.
     public let channelCount: Int
