@@ -189,7 +189,7 @@ struct MixerStrip: ~Copyable, Sendable {
     mutating func mix(_ context: inout RenderContext, into channels: Int, othersHaveSolo: Bool, mixer: UInt64) {
         guard takesTurn(in: mixer, context) else { return }
         // Also while it is silent, so that it does not begin with an old glide.
-        let (volume, pan) = (volume.glide(context), pan.glide(context))
+        let (volume, pan) = (volume.glide(context), hasPan ? pan.glide(context) : Glide(0))
         let isPresent = presence.isOn(context)
         let isHeard = isHeard(context, othersHaveSolo)
         if isNew && isAligned && !hasMoved { delay.reset(context) }

@@ -38,6 +38,8 @@ public final class Environment: Generator {
     private let head: SharedState<HeadCell>
     private let numbers: ListenerNumbers
     private let motion: SharedState<ListenerMotion>
+    /// The versions of the listener's motion and of the head, as sources look at them.
+    private let versions = SharedWords()
     private let control: Lock<Control>
 
     private struct Control {
@@ -105,7 +107,7 @@ public final class Environment: Generator {
             control.version += 1
             control.known[ObjectIdentifier(source.strip)] = (source, control.version)
         }
-        source.voice.enter(motion, layout, sends: hasReverb, head, fadesIn: fadesIn)
+        source.voice.enter(motion, layout, sends: hasReverb, head, versions, fadesIn: fadesIn)
         mixer.append(source.strip, fadesIn: fadesIn)
         return source
     }
@@ -196,9 +198,14 @@ public final class Environment: Generator {
     public func process(_ context: inout RenderContext) {
         let channels = layout.channels
         let settings = numbers.read(context)
+        var (motionVersion, headVersion) = (0, 0)
         motion.with(&context) { motion, context in
             motion.take(settings, at: context.sampleTime, sampleRate: context.sampleRate)
+            motionVersion = motion.version
         }
+        head.with(&context) { cell, _ in headVersion = cell.version }
+        versions[0] = UInt64(truncatingIfNeeded: motionVersion)
+        versions[1] = UInt64(truncatingIfNeeded: headVersion)
         if !hasReverb {
             guard case .ran = mixerHandle.run(&context) else { return context.push(channels: channels) }
             return

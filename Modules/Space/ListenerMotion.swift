@@ -71,8 +71,6 @@ struct ListenerMotion: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation
     init() {}
 
-    /// The velocity in metres per second.
-    var velocity: SIMD4<Double> { @_noLocks @_noAllocation get { settings.velocity } }
     /// The speed of sound in metres per second.
     var speedOfSound: Double { @_noLocks @_noAllocation get { settings.speedOfSound } }
 
@@ -95,7 +93,7 @@ struct ListenerMotion: Sendable, BitwiseCopyable {
         let isPushed =
             next.velocity.x != old.velocity.x || next.velocity.y != old.velocity.y || next.velocity.z != old.velocity.z
         if isSet || isPushed || frame < start {
-            base = isSet ? next.place : place(at: frame, sampleRate: sampleRate)
+            base = isSet ? next.place : walk.place(at: frame, sampleRate: sampleRate)
             start = frame
         }
         if isFresh || next.angles.x != old.angles.x || next.angles.y != old.angles.y || next.angles.z != old.angles.z {
@@ -116,10 +114,27 @@ struct ListenerMotion: Sendable, BitwiseCopyable {
         return before.x == after.x && before.y == after.y && before.z == after.z
     }
 
-    /// Returns the place at a frame of the sample clock.
-    @_noLocks @_noAllocation
-    func place(at frame: Int64, sampleRate: Double) -> SIMD4<Double> {
-        let frames = frame > start ? frame &- start : 0
-        return base + settings.velocity * (Double(frames) / sampleRate)
+    /// The way that the listener goes.
+    var walk: Walk {
+        @_noLocks @_noAllocation get { Walk(base: base, velocity: settings.velocity, start: start) }
+    }
+
+    /// A place at a frame of the sample clock, from where the listener goes on by a velocity.
+    struct Walk: Sendable, BitwiseCopyable {
+        fileprivate var base: SIMD4<Double>
+        fileprivate(set) var velocity: SIMD4<Double>
+        fileprivate var start: Int64
+
+        @_noLocks @_noAllocation
+        init(base: SIMD4<Double>, velocity: SIMD4<Double>, start: Int64) {
+            (self.base, self.velocity, self.start) = (base, velocity, start)
+        }
+
+        /// Returns the place at a frame of the sample clock.
+        @_noLocks @_noAllocation
+        func place(at frame: Int64, sampleRate: Double) -> SIMD4<Double> {
+            let frames = frame > start ? frame &- start : 0
+            return base + velocity * (Double(frames) / sampleRate)
+        }
     }
 }

@@ -10,17 +10,31 @@ struct Surroundings: ~Copyable, Sendable {
     /// The number of times that the source has come into an environment, and whether it fades in.
     let entry: Int
     let fadesIn: Bool
+    /// The environment's: the version of the listener's motion, and that of the head.
+    private let around: SharedWords
 
     init(
         _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
-        _ head: borrowing SharedState<HeadCell>, _ source: borrowing SourceNumbers, entry: Int, fadesIn: Bool
+        _ head: borrowing SharedState<HeadCell>, _ source: borrowing SourceNumbers, _ around: borrowing SharedWords,
+        entry: Int, fadesIn: Bool
     ) {
         (self.entry, self.fadesIn) = (entry, fadesIn)
+        self.around = SharedWords(sharing: around)
         self.listener = SharedState(sharing: listener)
         self.layout = layout
         self.sends = sends
         self.head = SharedState(sharing: head)
         self.source = SourceNumbers(sharing: source)
+    }
+
+    /// The numbers of all that may change: of the source's place in the environment, of the listener, of the head, and of the source's
+    /// own settings.
+    var versions: SIMD4<Int> {
+        @_noLocks @_noAllocation get {
+            // Before all that they stand for is read.
+            let own = Int(truncatingIfNeeded: source.changes.value)
+            return SIMD4(entry, Int(truncatingIfNeeded: around[0]), Int(truncatingIfNeeded: around[1]), own)
+        }
     }
 }
 
@@ -55,20 +69,25 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
     private(set) var ways = SIMD4<Float>(repeating: 0)
     /// The number of the rendering, its taps, and 1 for a source that goes with the listener.
     private(set) var rendering = SIMD4<Float>(repeating: 0)
-    /// The environment's number for the source, the version of the listener's motion, and that of the head.
-    private var around = SIMD4<Int>(repeating: -1)
+    /// What ``Surroundings/versions`` were.
+    private var versions = SIMD4<Int>(repeating: -1)
 
     @_noLocks @_noAllocation
     init() {}
 
+    /// Returns whether nothing has been set since the numbers were read.
+    @_noLocks @_noAllocation
+    func isOf(_ versions: SIMD4<Int>) -> Bool {
+        let mine = self.versions
+        return versions.x == mine.x && versions.y == mine.y && versions.z == mine.z && versions.w == mine.w
+    }
+
     /// Reads the numbers. Returns `true` if one has changed.
     @_noLocks @_noAllocation
-    mutating func read(_ room: borrowing Surroundings, _ context: inout RenderContext) -> Bool {
-        let before = around
-        around.x = room.entry
-        room.listener.with(&context) { listener, _ in around.y = listener.version }
-        room.head.with(&context) { cell, _ in around.z = cell.version }
-        let hasOthers = around.x != before.x || around.y != before.y || around.z != before.z
+    mutating func read(_ room: borrowing Surroundings, _ context: borrowing RenderContext) -> Bool {
+        let (old, new) = (versions, room.versions)
+        versions = new
+        let hasOthers = new.x != old.x || new.y != old.y || new.z != old.z
         return read(room.source, context) || hasOthers
     }
 

@@ -4,9 +4,15 @@ internal import RenderCore
 ///
 /// A program sets a place and a velocity; the place goes on by the velocity. A change leaves a difference between what was heard
 /// and what is set, which decays as a critically damped spring does: to 1 % in 33 ms.
-struct SpatialMotion: Sendable, BitwiseCopyable {
+struct SpatialMotion: ~Copyable, Sendable {
     /// The settings of the source.
     private(set) var settings = SpatialSettings()
+    /// What of the settings each block needs, beside what it changes.
+    private var walk = ListenerMotion().walk
+    private(set) var turn = SpatialTurn()
+    /// The frames that the sound needs for a metre at a rate of 1, and the part of the speed of sound that a metre per second is:
+    /// both times Doppler's factor.
+    private(set) var slowness = 1 / 343.0
     /// The places that the source and the listener have reached.
     private var base = SIMD4<Double>(repeating: 0)
     private var listener = SIMD4<Double>(repeating: 0)
@@ -47,7 +53,7 @@ struct SpatialMotion: Sendable, BitwiseCopyable {
         if isFresh { return }
         let (rate, seconds) = (200.0, frames / sampleRate)
         base += settings.velocity * seconds
-        listener = settings.motion.place(at: frame, sampleRate: sampleRate)
+        listener = walk.place(at: frame, sampleRate: sampleRate)
         if isAtRest { return }
         if seconds != decaySeconds { (decay, decaySeconds) = (RenderMath.exp(-rate * seconds), seconds) }
         // The spring, exactly: x = (x + (v + r x) t) e^(-r t).
@@ -66,23 +72,20 @@ struct SpatialMotion: Sendable, BitwiseCopyable {
     mutating func take(_ new: SpatialSettings, at frame: Int64, sampleRate: Double) {
         if isFresh {
             (base, isFresh) = (new.place, false)
-            settings = new
-            listener = settings.motion.place(at: frame, sampleRate: sampleRate)
+            adopt(new)
+            listener = walk.place(at: frame, sampleRate: sampleRate)
             return
         }
-        if settings.soundsAs(new) {
-            settings = new
-            return
-        }
-        let before = SpatialSettings.heard(base, by: listener, settings.motion.turn)
+        if settings.soundsAs(new) { return adopt(new) }
+        let before = SpatialSettings.heard(base, by: listener, turn)
         let levelsBefore = SpatialSettings.levels(
             ways: settings.ways, cone: settings.cone, coneLevel: settings.coneLevel, way: listener - base,
             distance: before.w)
         let (old, next) = (settings.place, new.place)
         if next.x != old.x || next.y != old.y || next.z != old.z { base = next }
-        settings = new
-        listener = settings.motion.place(at: frame, sampleRate: sampleRate)
-        let after = SpatialSettings.heard(base, by: listener, settings.motion.turn)
+        adopt(new)
+        listener = walk.place(at: frame, sampleRate: sampleRate)
+        let after = SpatialSettings.heard(base, by: listener, turn)
         let levels = SpatialSettings.levels(
             ways: settings.ways, cone: settings.cone, coneLevel: settings.coneLevel, way: listener - base,
             distance: after.w)
@@ -90,12 +93,19 @@ struct SpatialMotion: Sendable, BitwiseCopyable {
         isAtRest = false
     }
 
+    @_noLocks @_noAllocation
+    private mutating func adopt(_ new: SpatialSettings) {
+        settings = new
+        (walk, turn) = (new.motion.walk, new.motion.turn)
+        slowness = new.doppler / new.motion.speedOfSound
+    }
+
     /// Computes what is heard now.
     @_noLocks @_noAllocation
     mutating func hear() {
-        let place = SpatialSettings.heard(base, by: listener, settings.motion.turn)
+        let place = SpatialSettings.heard(base, by: listener, turn)
         distance = place.w
-        let velocity = settings.motion.velocity
+        let velocity = walk.velocity
         (approach, recession) = (0, 0)
         if distance > 0.2 {
             recession = SpatialTurn.product(settings.velocity - velocity, base - listener) / distance

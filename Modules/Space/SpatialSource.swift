@@ -191,6 +191,8 @@ struct SourceNumbers: ~Copyable, Sendable {
     let occlusion, obstruction, send, doppler, airAbsorption: Parameter
     let model, kind, taps: Parameter
     let relative: Switch
+    /// The number of times that one of them was set.
+    let changes: ChangeCount
 
     /// Creates references to the same numbers.
     init(sharing other: borrowing SourceNumbers) {
@@ -217,6 +219,7 @@ struct SourceNumbers: ~Copyable, Sendable {
         kind = Parameter(sharing: other.kind)
         taps = Parameter(sharing: other.taps)
         relative = Switch(sharing: other.relative)
+        changes = ChangeCount(sharing: other.changes)
     }
 
     init(_ rendering: SpatialRendering, _ position: SpatialPoint) {
@@ -247,5 +250,33 @@ struct SourceNumbers: ~Copyable, Sendable {
         kind = number(numbers.kind, 0...4)
         taps = number(numbers.taps, 8...256)
         relative = Switch()
+        changes = ChangeCount()
+        countChanges()
+    }
+
+    private func countChanges() {
+        x.join(changes)
+        y.join(changes)
+        z.join(changes)
+        velocityX.join(changes)
+        velocityY.join(changes)
+        velocityZ.join(changes)
+        yaw.join(changes)
+        pitch.join(changes)
+        coneInner.join(changes)
+        coneOuter.join(changes)
+        coneLevel.join(changes)
+        minimumDistance.join(changes)
+        maximumDistance.join(changes)
+        rollOff.join(changes)
+        occlusion.join(changes)
+        obstruction.join(changes)
+        send.join(changes)
+        doppler.join(changes)
+        airAbsorption.join(changes)
+        model.join(changes)
+        kind.join(changes)
+        taps.join(changes)
+        relative.join(changes)
     }
 }

@@ -103,14 +103,14 @@ extension SpatialState {
     /// velocities, or falls at more than 0.9 of it, it fades from one delay to the other.
     @_noLocks @_noAllocation
     private mutating func aimDelay(_ heard: Double, _ isFresh: Bool, _ hasSlept: Bool, phase: Double) {
-        let perMetre = motion.settings.doppler * sampleRate / motion.settings.motion.speedOfSound
-        let room = signal.limit - SpatialSignal.shortest - 0.004 * sampleRate
+        let perMetre = motion.slowness * sampleRate
+        let room = self.limit - SpatialSignal.shortest - 0.004 * sampleRate
         let limit = room > 0 ? room : 0
         // After a jump the delay stands where the spring will come to rest.
         if abs(heard - motion.distance) < 0.01 { hasJumped = false }
         let there = SpatialState.round(motion.distance) * perMetre
         let reached = hasJumped ? there : SpatialState.round(heard) * perMetre
-        let toward = motion.approach * motion.settings.doppler / motion.settings.motion.speedOfSound
+        let toward = motion.approach * motion.slowness
         let drift = motion.recession * perMetre * Double(SpatialState.block) / sampleRate
         let steady = drift > -0.9 * Double(SpatialState.block) ? drift : 0
         let most = 0.5 * Double(SpatialState.block)
@@ -168,7 +168,7 @@ extension SpatialState {
     @_noLocks @_noAllocation
     private mutating func aimField() {
         let field = SpatialTurn(yaw: motion.settings.cone.x, pitch: motion.settings.cone.y, roll: 0)
-        let head = motion.settings.motion.turn
+        let head = motion.turn
         next.ahead = SIMD4<Float>(head.local(field.forward))
         next.left = SIMD4<Float>(head.local(-field.right))
         next.up = SIMD4<Float>(head.local(field.up))

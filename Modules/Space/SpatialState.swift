@@ -6,8 +6,6 @@ internal import RenderCore
 /// `Course`): so the lengths of the slices change nothing.
 struct SpatialState: ~Copyable, Sendable {
     static var block: Int { @_noLocks @_noAllocation get { Course.frames } }
-    /// The most frames that are computed in one go.
-    private static var part: Int { @_noLocks @_noAllocation get { 64 } }
     /// The blocks in which a jump, or a change of the rendering, fades.
     static var fadeBlocks: Int { @_noLocks @_noAllocation get { 8 } }
     /// The blocks in which something that is aimed at changes, so that it is heard to change in ``fadeBlocks``: its course begins
@@ -15,11 +13,14 @@ struct SpatialState: ~Copyable, Sendable {
     static var changeBlocks: Int { @_noLocks @_noAllocation get { fadeBlocks &- 1 } }
 
     let sampleRate: Double
+    /// The longest delay in frames. (The signal knows it too, and would be copied to be asked.)
+    let limit: Double
     var signal: SpatialSignal
     var motion = SpatialMotion()
     /// The settings that were read last, and whether one has changed since the way was computed.
     private var settings = SpatialSettings()
     private(set) var glance = SpatialGlance()
+    private var courses = SpatialCourses()
     private var hasChanged = true
     /// The way at the block before, at this one, and at the next.
     var before = SpatialAim()
@@ -44,6 +45,7 @@ struct SpatialState: ~Copyable, Sendable {
     /// The last time that the source has come into an environment, and the frames of its fade that have gone.
     private var entry = 0
     private var faded = Int.max
+    private let fade: Int
     /// The frame behind the last one.
     private var end: Int64 = 0
     /// Indicates whether the environment has a reverb.
@@ -54,25 +56,26 @@ struct SpatialState: ~Copyable, Sendable {
     init(sampleRate: Double, longest: Int) {
         self.sampleRate = sampleRate
         signal = SpatialSignal(sampleRate: sampleRate, longest: longest)
+        limit = signal.limit
         path = SoundPath(longest: Double(longest))
         rings = SpeakerRings()
+        fade = Int(0.005 * sampleRate) + 1
     }
 
     @_noLocks @_noAllocation
     mutating func reset() {
-        signal.reset()
-        hasChanged = true
-        (jumpLeft, isFresh, hasJumped, isAsleep) = (0, true, false, false)
+        forgetSound()
         motion = SpatialMotion()
-        silence = 1 << 30
     }
 
     /// Forgets the sound, as after a long silence, but not the way that the source has gone.
     @_noLocks @_noAllocation
     private mutating func forgetSound() {
-        let gone = motion
-        reset()
-        motion = gone
+        signal.reset()
+        hasChanged = true
+        (jumpLeft, isFresh, hasJumped, isAsleep) = (0, true, false, false)
+        courses = SpatialCourses()
+        silence = 1 << 30
     }
 
     /// Takes settings, of which one has changed.
@@ -81,12 +84,16 @@ struct SpatialState: ~Copyable, Sendable {
         (settings, self.glance, hasChanged) = (new, glance, true)
     }
 
-    /// Renders a slice: the source is below the top, if it has sounded, and the top is silent.
+    /// Keeps what was read, where that is the same as before.
+    @_noLocks @_noAllocation
+    mutating func keep(_ glance: SpatialGlance) { self.glance = glance }
+
+    /// Renders a slice: the source is below the top, if it has sounded, and all samples of the top are written.
     @_noLocks @_noAllocation
     mutating func process(_ context: inout RenderContext, hasInput: Bool) {
         let frames = context.frameCount
         if hasInput { silence = 0 }
-        if context.sampleTime &- end > Int64(signal.limit) &+ 4_096 && !isFresh { forgetSound() }
+        if context.sampleTime &- end > Int64(limit) &+ 4_096 && !isFresh { forgetSound() }
         end = context.sampleTime &+ Int64(frames)
         if entry != settings.entry {
             entry = settings.entry
@@ -94,32 +101,38 @@ struct SpatialState: ~Copyable, Sendable {
         }
         let layout = settings.layout
         sends = settings.sends
+        let inputs = hasInput ? context.channelCount(at: 1) : 0
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
-            let room = SpatialState.part &- phase & (SpatialState.part &- 1)
+            let room = SpatialState.block &- phase
             let rest = frames &- done
             let count = rest < room ? rest : room
-            if phase == 0 && silence > Int(signal.limit) &+ 4_096 && !isFresh { forgetSound() }
+            if phase == 0 && silence > Int(limit) &+ 4_096 && !isFresh { forgetSound() }
             if silence >= 1 << 30 {
                 // No sound is under way. The source goes on moving.
                 if phase == 0 { motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate) }
+                var top = context.top
+                SpatialState.clear(&top, from: done, count: count)
                 done &+= count
                 continue
             }
             if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
-            take(context, hasInput: hasInput, part)
-            if hasInput && isRendered(3) { passThrough(&context, layout, part) }
-            if hasInput && isRendered(4) { passField(&context, layout, part) }
+            take(&context, inputs, part)
+            let isSimple = courses.kind != nil && layout.isStereo
+            if !isSimple {
+                var top = context.top
+                SpatialState.clear(&top, from: done, count: count)
+                if hasInput && isRendered(3) { passThrough(&context, layout, part) }
+                if hasInput && isRendered(4) { passField(&context, layout, part) }
+            }
             if hasInput {
-                for channel in 0..<context.channelCount(at: 1) {
-                    signal.keep(context.samples(channel, at: 1), channel: channel, part)
-                }
+                for channel in 0..<inputs { signal.keep(context.samples(channel, at: 1), channel: channel, part) }
             } else {
                 signal.forgetThrough()
             }
-            add(&context, layout, part)
+            if isSimple { play(&context, part) } else { add(&context, layout, part) }
             done &+= count
             if !hasInput { silence &+= count }
         }
@@ -135,6 +148,7 @@ struct SpatialState: ~Copyable, Sendable {
         if hasChanged || motion.isFresh { motion.take(settings, at: frame, sampleRate: sampleRate) }
         hasChanged = false
         aim(at: frame)
+        courses.take(&before, &now, &next, limit: limit, jumps: jumpLeft > 0)
     }
 
     /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due.
@@ -158,14 +172,23 @@ struct SpatialState: ~Copyable, Sendable {
         @_noLocks @_noAllocation get { sends && (before.send > 0 || now.send > 0 || next.send > 0) }
     }
 
+    @_noLocks @_noAllocation
+    private static func clear(_ buffer: inout AudioBuffer, from first: Int, count: Int) {
+        for channel in 0..<buffer.channelCount { clear(&buffer, channel: channel, from: first, count: count) }
+    }
+
+    @_noLocks @_noAllocation
+    private static func clear(_ buffer: inout AudioBuffer, channel: Int, from first: Int, count: Int) {
+        var output = buffer[channel]
+        for i in first..<(first &+ count) { output[i] = 0 }
+    }
+
     /// Writes a part of the source into the line, and that of the send.
     @_noLocks @_noAllocation
-    private mutating func take(_ context: borrowing RenderContext, hasInput: Bool, _ part: SpatialSignal.Part) {
-        let isOpen = before.opening == 1 && now.opening == 1 && next.opening == 1
-        if hasInput {
-            let channels = context.channelCount(at: 1)
-            let fade = Int(0.005 * sampleRate) &+ 1
-            if channels == 1 && isOpen && faded >= fade && !isSent {
+    private mutating func take(_ context: inout RenderContext, _ channels: Int, _ part: SpatialSignal.Part) {
+        let isSent = sends && courses.isSent
+        if channels > 0 {
+            if channels == 1 && courses.isOpen && faded >= fade && !isSent {
                 return signal.write(context.samples(0, at: 1), part)
             }
             let share = 1 / Float(Int32(truncatingIfNeeded: channels))
@@ -236,6 +259,34 @@ struct SpatialState: ~Copyable, Sendable {
         }
     }
 
+    /// Plays the sound where one rendering has all of it: in two channels, and the send in a third.
+    @_noLocks @_noAllocation
+    private mutating func play(_ context: inout RenderContext, _ part: SpatialSignal.Part) {
+        var top = context.top
+        if courses.kind == 0 {
+            signal.play(courses.left, courses.leftLevel, courses.rightLevel, part, in: &top)
+        } else {
+            if courses.kind == 1 {
+                signal.hear(ear: 0, courses.left, part)
+                signal.shade(ear: 0, first: courses.leftEar.first, second: courses.leftEar.second, part)
+                signal.hear(ear: 1, courses.right, part)
+                signal.shade(ear: 1, first: courses.rightEar.first, second: courses.rightEar.second, part)
+            } else {
+                signal.hearFiltered(ear: 0, courses.left, part)
+                signal.hearFiltered(ear: 1, courses.right, part)
+            }
+            for ear in 0..<2 {
+                var output = top[ear]
+                signal.play(ear: ear, level: courses.leftLevel, part, to: &output)
+            }
+        }
+        if !sends { return }
+        SpatialState.clear(&top, channel: 2, from: part.first, count: part.count)
+        if !courses.isSent { return }
+        var output = top[2]
+        signal.addSend(level: Course(before.send, now.send, next.send), part, to: &output)
+    }
+
     /// Adds the sound as it is heard, and the send.
     @_noLocks @_noAllocation
     private mutating func add(_ context: inout RenderContext, _ layout: SpatialLayout, _ part: SpatialSignal.Part) {
@@ -287,7 +338,8 @@ struct SpatialState: ~Copyable, Sendable {
     /// Hears the sound at an ear, which it reaches later than the middle of the head.
     @_noLocks @_noAllocation
     private mutating func hear(_ late: DelayCourse, ear: Int, _ part: SpatialSignal.Part) {
-        signal.hear(ear: ear, DelayCourse(before.delay, now.delay, next.delay) + late, part)
+        let delay = (DelayCourse(before.delay, now.delay, next.delay) + late).held(to: limit)
+        signal.hear(ear: ear, delay, part)
         if jumpLeft == 0 { return }
         let scale = 1 / Float(SpatialState.fadeBlocks &* SpatialState.block)
         let passed = (SpatialState.fadeBlocks &- jumpLeft) &* SpatialState.block

@@ -26,8 +26,8 @@ final class SpatialVoice: Generator {
         self.range = range
         surroundings = ManagedValue(
             Surroundings(
-                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadCell()), self.numbers, entry: 0,
-                fadesIn: false))
+                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadCell()), self.numbers,
+                SharedWords(), entry: 0, fadesIn: false))
         state = RenderState(SpatialState(sampleRate: 48_000, longest: 8))
     }
 
@@ -36,14 +36,14 @@ final class SpatialVoice: Generator {
     /// Enters an environment.
     func enter(
         _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
-        _ head: borrowing SharedState<HeadCell>, fadesIn: Bool
+        _ head: borrowing SharedState<HeadCell>, _ around: borrowing SharedWords, fadesIn: Bool
     ) {
         let entry = entries.withLock { entries in
             entries += 1
             return entries
         }
         surroundings.set(
-            Surroundings(listener, layout, sends: sends, head, numbers, entry: entry, fadesIn: fadesIn))
+            Surroundings(listener, layout, sends: sends, head, numbers, around, entry: entry, fadesIn: fadesIn))
     }
 
     func latency(at sampleRate: Double) -> Int { latencyOfArrangement(at: sampleRate) }
@@ -56,19 +56,20 @@ final class SpatialVoice: Generator {
 
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
-        var (glance, hasChanged, channels) = (SpatialGlance(), false, 2)
-        state.with(&context) { state, _ in glance = state.glance }
-        surroundings.with(&context) { room, context in
+        var (versions, channels) = (SIMD4<Int>(repeating: 0), 2)
+        surroundings.with(&context) { room, _ in
             channels = room.layout.channels &+ (room.sends ? 1 : 0)
-            hasChanged = glance.read(room, &context)
+            versions = room.versions
         }
-        if hasChanged { take(glance, &context) }
+        var isAsBefore = false
+        state.with(&context) { state, _ in isAsBefore = state.glance.isOf(versions) }
+        if !isAsBefore { look(&context) }
         var hasInput = false
         switch handle.run(&context, waits: true) {
         case .ran: hasInput = true
         case .inactive, .unknown, .elsewhere: hasInput = false
         }
-        context.push(channels: channels)
+        context.pushUninitialized(channels: channels)
         let isHeard = hasInput
         state.with(&context) { state, context in state.process(&context, hasInput: isHeard) }
         if hasInput {
@@ -77,12 +78,18 @@ final class SpatialVoice: Generator {
         }
     }
 
-    /// Takes settings of which one has changed.
+    /// Reads what was set.
     @_noLocks @_noAllocation
-    @inline(never) private func take(_ glance: SpatialGlance, _ context: inout RenderContext) {
-        var settings = SpatialSettings()
-        surroundings.with(&context) { room, context in settings.take(glance, room, &context) }
-        state.with(&context) { state, _ in state.take(settings, glance) }
+    @inline(never) private func look(_ context: inout RenderContext) {
+        var (glance, settings, hasChanged) = (SpatialGlance(), SpatialSettings(), false)
+        state.with(&context) { state, _ in glance = state.glance }
+        surroundings.with(&context) { room, context in
+            hasChanged = glance.read(room, context)
+            if hasChanged { settings.take(glance, room, &context) }
+        }
+        state.with(&context) { state, _ in
+            if hasChanged { state.take(settings, glance) } else { state.keep(glance) }
+        }
     }
 
     @_noLocks @_noAllocation

@@ -58,6 +58,7 @@ typedef float f16 __attribute__((vector_size(64)));
 typedef double d2 __attribute__((vector_size(16)));
 typedef double d4 __attribute__((vector_size(32)));
 typedef double d8 __attribute__((vector_size(64)));
+typedef int32_t i4 __attribute__((vector_size(16)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 typedef int32_t i16 __attribute__((vector_size(64)));
 typedef int64_t l8 __attribute__((vector_size(64)));

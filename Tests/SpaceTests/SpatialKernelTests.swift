@@ -13,6 +13,7 @@ import Testing
         var random = SplitMix(state: 5)
         let noise: [Float] = (0..<4_096).map { _ in Float(random.next() >> 40) / Float(1 << 23) - 1 }
         var (result, shadow): ([Float], [Float]) = ([], [Float](repeating: 0, count: 32))
+        var same = true
         let ring = noise[..<1_024] + noise[..<32]
         let ways = [
             (100.25, 0.0, 0.0), (100.25, 0.01, 0), (400.5, -0.031, 1e-4), (300.1, 0.06, -1e-3), (200, 0.49, 2e-3),
@@ -30,23 +31,63 @@ import Testing
                         ring.baseAddress!, 1_023, 1_000, delay, step, bend, Int64(done), &samples, part)
                 }
                 result += samples[..<part]
+                var other = filtered
+                let (left, right) = (
+                    kernel_course(from: 0.3, step: 0.002, bend: -1e-5),
+                    kernel_course(from: 0.9, step: -0.001, bend: 1e-6)
+                )
+                unsafe ring.withUnsafeBufferPointer { ring in
+                    unsafe kernel_wander_to_two(
+                        ring.baseAddress!, 1_023, 1_000, delay, step, bend, Int64(done), &filtered, left, &other, right,
+                        part)
+                }
+                result += filtered[..<part] + other[..<part]
+                unsafe kernel_put(&other, samples, left, first, part)
+                // What was heard at one level is the same by itself.
+                same = same && other[..<part] == filtered[..<part]
                 unsafe kernel_shadow(
                     &samples, -0.6, kernel_course(from: 0.5, step: 0.01, bend: 1e-5),
                     kernel_course(from: 0.1, step: -0.003, bend: 2e-5), &shadow, first, part)
                 result += samples[..<part]
                 unsafe noise.withUnsafeBufferPointer { noise in
-                    unsafe kernel_fade_filters(
-                        noise.baseAddress! + 500 + done, noise.baseAddress! + 700, noise.baseAddress! + 900,
-                        noise.baseAddress! + 1_100, 72, true, first, &filtered, part)
+                    for (fades, bends) in [(true, true), (true, false), (false, false)] {
+                        unsafe kernel_fade_filters(
+                            noise.baseAddress! + 500 + done, fades ? noise.baseAddress! + 700 : nil,
+                            noise.baseAddress! + 900, bends ? noise.baseAddress! + 1_100 : nil, 72, first, &filtered,
+                            part)
+                        result += filtered[..<part]
+                    }
                     unsafe kernel_lay(
                         &sum, noise.baseAddress! + done, kernel_course(from: 0.5, step: 0.01, bend: -1e-5), first, part)
                     unsafe kernel_pass_over(&sum, noise.baseAddress! + 300 + done, 0, 1 / 64, first, true, part)
                 }
-                result += filtered[..<part] + sum[..<part]
+                result += sum[..<part]
                 done += part
             }
         }
+        #expect(same)
+        result.append(contentsOf: rings(noise, parts))
         return result.map(\.bitPattern)
+    }
+
+    /// A ring that samples were written into, across its end; and what is left of a bend.
+    private static func rings(_ noise: [Float], _ parts: [Int]) -> [Float] {
+        var ring = [Float](repeating: 0, count: 256 + 32)
+        var (position, plain) = (230, [Float](repeating: 0, count: 256))
+        for (index, part) in parts.enumerated() {
+            unsafe noise.withUnsafeBufferPointer { noise in
+                unsafe kernel_write_ring(&ring, 255, Int64(position), noise.baseAddress! + 100 * index, part)
+            }
+            for i in 0..<part { plain[(position + i) & 255] = noise[100 * index + i] }
+            position = (position + part) & 255
+        }
+        #expect(Array(ring[..<256]) == plain && Array(ring[256...]) == Array(plain[..<32]))
+        let silence = [Float](repeating: 0, count: 72)
+        var (begin, end, bend) = (silence, silence, silence)
+        let filters = (0..<3).map { Array(noise[(200 * $0)..<(200 * $0 + 72)]) }
+        let sum = unsafe kernel_bend(filters[0], filters[1], filters[2], &begin, &end, &bend, 72)
+        #expect(abs(sum - bend.reduce(0) { $0 + abs($1) }) < 1e-4)
+        return ring + begin + end + bend + [sum]
     }
 
     @Test("All forms of the kernels give the same bits", arguments: [[64], [1, 15, 16, 17, 15], [7, 57], [33, 31]])

@@ -67,7 +67,7 @@ public import Synchronization
             if let transaction = Transaction.current {
                 unsafe transaction.stage(ParameterChange(ParameterHandle(cell: cell), value))
             } else {
-                unsafe cell.pointee.publish(details.pointee.request(value))
+                unsafe ParameterHandle(cell: cell).publish(details.pointee.request(value))
             }
         }
     }

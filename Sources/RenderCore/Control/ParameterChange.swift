@@ -24,7 +24,7 @@
     override func stamp() { word = unsafe parameter.details.pointee.request(value) }
 
     override func show() {
-        unsafe parameter.cell.pointee.publish(word ?? parameter.details.pointee.request(value))
+        unsafe parameter.publish(word ?? parameter.details.pointee.request(value))
     }
 
     override func letGo(_ end: End) { parameter.release() }

@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// The parts of a parameter besides its cell: its glide, its settings, and the value that control code has asked for.
 /// They are on the heap, so that a transaction can hold on to them.
-@safe struct ParameterDetails: ~Copyable, Sendable {
+@safe struct ParameterDetails: ~Copyable, @unchecked Sendable {
+    // Unchecked because of the address of a count, which is set before another thread has the parameter.
     // The glide, written by the render thread when a new value is first seen.
     /// The frame at which it began; `.min` at rest, `.max` before the first slice (then a value is taken, not glided to).
     let glideStart = Atomic<Int64>(.max)
@@ -17,6 +18,8 @@ internal import Synchronization
     let requested: Atomic<UInt64>
     /// The number of times that a value was no number and was ignored.
     let ignored = Atomic<Int>(0)
+    /// The count of the parameter's changes, if there is one.
+    var changes: UnsafeMutablePointer<ChangeCount.Cell>?
     /// The parameter itself, and the transactions that will still write to it.
     let holders = Atomic<Int>(1)
 
@@ -40,6 +43,8 @@ internal import Synchronization
         glideSeconds = settings.glide.duration.seconds
         self.settings = settings
     }
+
+    deinit { if let changes = unsafe changes { unsafe ChangeCount.release(changes) } }
 
     /// Stores a new value with the next version, and returns both.
     @_noLocks @_noAllocation
@@ -71,6 +76,19 @@ internal import Synchronization
         unsafe details.initialize(to: ParameterDetails(settings))
         unsafe cell = ParameterCells.make(
             settings.initialValue.bitPattern, rateFactor: settings.limit?.factor ?? .infinity, details)
+    }
+
+    /// Shows a value to the render thread, unless a newer one is shown already. Any thread.
+    @_noLocks @_noAllocation
+    func publish(_ word: UInt64) {
+        unsafe cell.pointee.publish(word)
+        if let changes = unsafe details.pointee.changes { unsafe ChangeCount.add(to: changes) }
+    }
+
+    func count(in count: borrowing ChangeCount) {
+        let old = unsafe details.pointee.changes
+        unsafe details.pointee.changes = count.reference
+        if let old = unsafe old { unsafe ChangeCount.release(old) }
     }
 
     func retain() { unsafe details.pointee.holders.wrappingAdd(1, ordering: .relaxed) }

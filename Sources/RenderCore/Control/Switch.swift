@@ -8,7 +8,7 @@
 ///
 /// In the list of a module's parameters a switch is 0 or 1.
 public struct Switch: ~Copyable, Sendable {
-    private let position: Parameter
+    @usableFromInline let position: Parameter
 
     /// Creates a switch.
     ///
@@ -31,11 +31,16 @@ public struct Switch: ~Copyable, Sendable {
 
     /// Returns whether the switch is on. On the render thread.
     @_noLocks @_noAllocation
-    public func isOn(_ context: borrowing RenderContext) -> Bool { position.current(context) >= 0.5 }
+    @inlinable @inline(__always) public func isOn(_ context: borrowing RenderContext) -> Bool {
+        position.current(context) >= 0.5
+    }
 
     /// Returns how far the switch is on over the frames of this slice: 0 to 1, with the glide that it was made with.
     @_noLocks @_noAllocation
     public func glide(_ context: borrowing RenderContext) -> Glide { position.glide(context) }
+
+    /// Has the switch's changes counted, as ``Parameter/join(_:)`` does.
+    package func join(_ count: borrowing ChangeCount) { position.join(count) }
 
     /// Returns a reference to the switch with a name, for ``Module/parameters``.
     public borrowing func named(_ name: String) -> ParameterReference { position.named(name) }

@@ -246,6 +246,16 @@ extension RenderContext {
     /// Adds the top to the buffer below, whose channels count, and pops it.
     @_noLocks @_noAllocation
     package mutating func addTopToNext() {
+        if depth &- floor >= 2 && depth <= entryCount && !mode.has(.dry) {
+            let (top, sum) = unsafe (entries + (depth &- 1), entries + (depth &- 2))
+            // Nearly always both have two channels of the stack's own.
+            if unsafe top.pointee.shape == StackEntry.stereoOwn | place && sum.pointee.shape == top.pointee.shape {
+                depth &-= 1
+                let (channels, sums) = unsafe (top.pointee.channels, sum.pointee.channels)
+                unsafe Kernel.add(channels[1] + offset, to: sums[1] + offset, frameCount)
+                return unsafe Kernel.add(top.pointee.first + offset, to: sum.pointee.first + offset, frameCount)
+            }
+        }
         guard require(2, for: .mix) else { return }
         if mode.has(.dry) { joinPaths(2) }
         addEntry(0, to: 1, gain: 1)

@@ -22,7 +22,7 @@ extension RenderContext {
     ///   - channel: From 0 to ``channelCount(at:)``.
     ///   - index: The index of the buffer, from the top, which is 0.
     @_noLocks @_noAllocation @_lifetime(borrow self)
-    @inlinable public func samples(_ channel: Int, at index: Int = 0) -> Samples {
+    @inlinable @inline(__always) public func samples(_ channel: Int, at index: Int = 0) -> Samples {
         let memory =
             if let entry = unsafe realEntry(index), unsafe channel >= 0 && channel < entry.pointee.channelCount {
                 unsafe entry.pointee.channels[channel] + offset
@@ -58,7 +58,7 @@ extension RenderContext {
     ///
     /// - Parameter index: From the top, which is 0.
     @_noLocks @_noAllocation
-    @inlinable public func channelCount(at index: Int = 0) -> Int {
+    @inlinable @inline(__always) public func channelCount(at index: Int = 0) -> Int {
         let position = depth &- 1 &- index
         guard index >= 0 && position >= floor else { return 0 }
         return unsafe position < entryCount ? entries[position].channelCount : 1

@@ -81,7 +81,7 @@ extension RenderContext {
 
     /// Returns whether a module has to be run; one that may not run counts as active, and ``run(_:)`` says why not.
     func isActive<M: Module>(_ module: M, _ identity: UnsafeRawPointer) -> Bool {
-        let record = unsafe CycleMemory.find(identity, in: core)
+        let record = unsafe isNext(identity) ? cursor : CycleMemory.find(identity, in: core)
         guard unsafe record.pointee.key.load(ordering: .acquiring) != 0,
             unsafe CycleMemory.begin(.question, record, in: core)
         else { return true }
@@ -326,7 +326,7 @@ extension RenderContext {
     /// It is not offered as a newcomer: those belong to the render loop for good, and members come and go.
     mutating func knows<M: Module>(_ module: M) -> Bool {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())
-        if unsafe core.pointee.details(of: cursor).pointee.identity == identity || isDryRun { return true }
+        if unsafe isNext(identity) || isDryRun { return true }
         if unsafe core.pointee.isModule(CycleMemory.find(identity, in: core)) { return true }
         unsafe core.pointee.newcomers._withUnsafeGuaranteedRef { $0.missMember() }
         return false
@@ -334,7 +334,13 @@ extension RenderContext {
 
     /// Returns whether a module in the table is this renderer's at this moment.
     func holds(_ identity: UnsafeRawPointer) -> Bool {
-        unsafe isDryRun || CycleMemory.find(identity, in: core).pointee.key.load(ordering: .acquiring) != 0
+        unsafe isNext(identity) || isDryRun
+            || CycleMemory.find(identity, in: core).pointee.key.load(ordering: .acquiring) != 0
+    }
+
+    /// Returns whether a module is the one that is expected next, and this renderer's: as it nearly always is.
+    @inline(__always) private func isNext(_ identity: UnsafeRawPointer) -> Bool {
+        unsafe cursor.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: identity)
     }
 
     /// Shows a dry run the modules inside of a module, and finds out whether it has the effect that it declares.

@@ -41,6 +41,19 @@ package struct DelayCourse: Sendable, BitwiseCopyable {
         DelayCourse(one.before + other.before, one.now + other.now, one.next + other.next)
     }
 
+    /// Returns a course that a line can be read at: between the shortest delay and a limit, and falling by at most 10 frames in a frame.
+    /// The shortest stands for one that is no number.
+    @_noLocks @_noAllocation
+    package func held(to limit: Double) -> DelayCourse {
+        func clamp(_ delay: Double) -> Double {
+            delay > MovingLine.shortest ? (delay < limit ? delay : limit) : MovingLine.shortest
+        }
+        let most = 10 * Double(Course.frames)
+        let before = clamp(self.before)
+        let (now, next) = (max(clamp(self.now), before - most), clamp(self.next))
+        return DelayCourse(before, now, max(next, now - most))
+    }
+
     var from: Double { @_noLocks @_noAllocation get { 0.5 * (before + now) } }
     var step: Double { @_noLocks @_noAllocation get { (now - before) * 0x1p-7 } }
     var bend: Double { @_noLocks @_noAllocation get { (before - 2 * now + next) * 0x1p-15 } }

@@ -8,7 +8,6 @@ package struct EarFilters: ~Copyable, Sendable {
     private var course: SampleMemory
     /// The samples at each ear, behind those before.
     private var past: SampleMemory
-    private var output: SampleMemory
     private var place = SphereMesh.Place(corners: SIMD4(repeating: -1), shares: SIMD4(repeating: 0))
     private var share: Float = -1
     /// The pairs of the block before, of this one and of the next; and the taps of each pair.
@@ -18,6 +17,8 @@ package struct EarFilters: ~Copyable, Sendable {
     /// The taps that the filters have, the longest of the three.
     private var used = 0
     private var isMoving = false
+    /// Indicates for each ear whether the filters bend so much that it is heard where the next block begins.
+    private var bends = SIMD2<Float>(repeating: 0)
     /// The share of each eight taps, and the taps that are wanted: they come and go in 8 blocks.
     private var window = SIMD32<Float>(repeating: 0)
     private var wanted = 0
@@ -25,6 +26,8 @@ package struct EarFilters: ~Copyable, Sendable {
     /// The samples before the present ones that are kept: as many as the filters need.
     private var kept = 0
 
+    /// The sum of a bend's taps beneath which it is left out: where two blocks join, that changes a sample by less than 4e-7 in a frame.
+    private static var leastBend: Float { @_noLocks @_noAllocation get { 2e-5 } }
     private static var longest: Int { @_noLocks @_noAllocation get { HeadTable.longest } }
     private static var row: Int { @_noLocks @_noAllocation get { HeadTable.longest + 2 * MovingLine.block } }
 
@@ -33,7 +36,6 @@ package struct EarFilters: ~Copyable, Sendable {
         taps = SampleMemory(count: 6 * EarFilters.longest)
         course = SampleMemory(count: 6 * EarFilters.longest)
         past = SampleMemory(count: 2 * EarFilters.row)
-        output = SampleMemory(count: 2 * MovingLine.block)
     }
 
     /// Forgets the sound and the direction.
@@ -72,7 +74,7 @@ package struct EarFilters: ~Copyable, Sendable {
         if !isMoving { return }
         for ear in 0..<2 {
             let start = 3 &* ear &* EarFilters.longest
-            unsafe kernel_bend(
+            bends[ear] = unsafe kernel_bend(
                 filter(before, ear), filter(now, ear), filter(next, ear), course.base + start,
                 course.base + start + EarFilters.longest, course.base + start + 2 &* EarFilters.longest, used)
         }
@@ -106,7 +108,7 @@ package struct EarFilters: ~Copyable, Sendable {
     }
 
     @_noLocks @_noAllocation
-    private func filter(_ pair: Int, _ ear: Int) -> UnsafeMutablePointer<Float> {
+    @inline(__always) private func filter(_ pair: Int, _ ear: Int) -> UnsafeMutablePointer<Float> {
         unsafe taps.base + (2 &* pair &+ ear) &* EarFilters.longest
     }
 
@@ -141,7 +143,7 @@ package struct EarFilters: ~Copyable, Sendable {
     }
 
     @_noLocks @_noAllocation
-    private func isAt(_ new: SphereMesh.Place) -> Bool {
+    @inline(__always) private func isAt(_ new: SphereMesh.Place) -> Bool {
         place.corners.x == new.corners.x && place.corners.y == new.corners.y && place.corners.z == new.corners.z
             && place.shares.x == new.shares.x && place.shares.y == new.shares.y && place.shares.z == new.shares.z
     }
@@ -151,24 +153,30 @@ package struct EarFilters: ~Copyable, Sendable {
         (0..<Int(counts[next])).map { taps[(2 * next + ear) * EarFilters.longest + $0] }
     }
 
-    /// Filters a part of a block in place.
-    ///
-    /// - Precondition: There are `count` samples from `start` on, at most 64, and 128 less the phase.
+    /// Returns the place where the samples at an ear are to be written before they are filtered: at most 128.
     @_noLocks @_noAllocation
-    mutating func filter(_ samples: inout SampleMemory, at start: Int, ear: Int, count: Int, phase: Int) {
-        precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
-        precondition(start >= 0 && start <= samples.count &- count && ear >= 0 && ear < 2)
-        let behind = EarFilters.longest &- 1
-        let row = unsafe past.base + ear &* EarFilters.row
-        unsafe (row + behind).copySamples(from: samples.base + start, count: count)
+    @inline(__always) func entrance(ear: Int) -> UnsafeMutablePointer<Float> {
+        precondition(ear >= 0 && ear < 2)
+        return unsafe past.base + ear &* EarFilters.row + (EarFilters.longest &- 1)
+    }
+
+    /// Filters a part of a block, whose samples are in the ear's entrance.
+    ///
+    /// - Precondition: There are `count` samples, at most 128 less the phase; the output has room for 128.
+    @_noLocks @_noAllocation
+    mutating func filter(ear: Int, count: Int, phase: Int, into output: UnsafeMutablePointer<Float>) {
+        precondition(count >= 0 && phase >= 0 && phase <= Course.frames &- count)
+        let entrance = unsafe self.entrance(ear: ear)
         if used > 0 {
             let begin = unsafe course.base + 3 &* ear &* EarFilters.longest
             let end = unsafe isMoving ? begin + EarFilters.longest : filter(next, ear)
             unsafe kernel_fade_filters(
-                row + behind, begin, end, begin + 2 &* EarFilters.longest, used, isMoving,
-                Int32(truncatingIfNeeded: phase), output.base, count)
-            unsafe (samples.base + start).copySamples(from: output.base, count: count)
+                entrance, isMoving ? begin : nil, end,
+                bends[ear] > EarFilters.leastBend ? begin + 2 &* EarFilters.longest : nil, used,
+                Int32(truncatingIfNeeded: phase), output, count)
+        } else {
+            unsafe output.copySamples(from: entrance, count: count)
         }
-        for i in (behind &- kept)..<behind { unsafe row[i] = row[count &+ i] }
+        unsafe kernel_slide(entrance - kept, count, kept)
     }
 }

@@ -84,11 +84,13 @@ package struct HeadTable: ~Copyable, Sendable {
 
     /// Returns the measured directions around a direction: right, up and back.
     @_noLocks @_noAllocation
-    package func place(x: Float, y: Float, z: Float) -> SphereMesh.Place { mesh.place(x: x, y: y, z: z) }
+    @inline(__always) package func place(x: Float, y: Float, z: Float) -> SphereMesh.Place {
+        mesh.place(x: x, y: y, z: z)
+    }
 
     /// Returns how much later the right ear hears a sound, in frames.
     @_noLocks @_noAllocation
-    package func delay(_ place: SphereMesh.Place) -> Float {
+    @inline(__always) package func delay(_ place: SphereMesh.Place) -> Float {
         let corners = place.corners
         return place.shares.x * delays[Int(corners.x)] + place.shares.y * delays[Int(corners.y)]
             + place.shares.z * delays[Int(corners.z)]
@@ -98,7 +100,7 @@ package struct HeadTable: ~Copyable, Sendable {
     ///
     /// - Precondition: The taps are a multiple of 8 and at most ``longest``, and there is room.
     @_noLocks @_noAllocation
-    func blend(
+    @inline(__always) func blend(
         _ place: SphereMesh.Place, ear: Int, taps: Int, by share: Float, adds: Bool, into filter: inout SampleMemory,
         at start: Int
     ) {

@@ -8,7 +8,7 @@ struct MovingLine: ~Copyable, Sendable {
     let limit: Double
 
     /// The most frames of one write, and of one read.
-    static var block: Int { @_noLocks @_noAllocation get { 64 } }
+    static var block: Int { @_noLocks @_noAllocation get { Course.frames } }
     /// The shortest delay: the frames after the place that the interpolation needs, and some for a step that goes on.
     static var shortest: Double { @_noLocks @_noAllocation get { 8 } }
     /// The samples that stand a second time behind the ring.
@@ -26,7 +26,7 @@ struct MovingLine: ~Copyable, Sendable {
         let wanted = min(max(frames, 8), 1 << 24)
         limit = Double(wanted)
         var length = 256
-        while length < wanted + 176 { length *= 2 }
+        while length < wanted + 240 { length *= 2 }
         mask = length - 1
         ring = SampleMemory(count: length + MovingLine.slack)
     }
@@ -39,15 +39,9 @@ struct MovingLine: ~Copyable, Sendable {
         position = 0
     }
 
-    /// Returns the nearest delay that can be read; the shortest for one that is no number.
-    @_noLocks @_noAllocation
-    private func clamp(_ delay: Double) -> Double {
-        delay > MovingLine.shortest ? (delay < limit ? delay : limit) : MovingLine.shortest
-    }
-
     /// Writes samples.
     ///
-    /// - Precondition: There are so many, and at most 64.
+    /// - Precondition: There are so many, and at most 128.
     @_noLocks @_noAllocation
     mutating func write(_ samples: borrowing SampleMemory, count: Int) {
         precondition(count >= 0 && count <= MovingLine.block && count <= samples.count)
@@ -63,39 +57,45 @@ struct MovingLine: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private mutating func write(_ source: UnsafePointer<Float>, _ count: Int) {
-        let room = mask &+ 1 &- position
-        let before = count < room ? count : room
-        unsafe (ring.base + position).copySamples(from: source, count: before)
-        if count > before { unsafe ring.base.copySamples(from: source + before, count: count &- before) }
-        if count > before || position < MovingLine.slack {
-            unsafe (ring.base + (mask &+ 1)).copySamples(from: ring.base, count: MovingLine.slack)
-        }
+        unsafe kernel_write_ring(ring.base, Int64(mask), Int64(position), source, count)
         position = (position &+ count) & mask
         // No cache holds the rings of many sources, so this fetches the next block's samples now.
-        unsafe kernel_fetch(ring.base + ((position &+ MovingLine.block) & mask), true)
+        unsafe kernel_fetch(ring.base + ((position &+ count) & mask), true)
     }
 
     /// Reads a part of a block, whose last `count` frames were written last: for each frame the sample that was written as
     /// long before it as the delay says.
     ///
     /// - Parameters:
-    ///   - delay: The delay; held to what can be read, and to that it falls by at most 10 frames in a frame.
+    ///   - delay: The delay: a course that is ``DelayCourse/held(to:)`` the line's.
     ///   - phase: The frames of the block before the first that is read.
-    ///   - count: The number of frames, at most 64.
-    ///   - output: Receives them.
-    ///   - start: The place of the first in there.
+    ///   - count: The number of frames, at most 128.
+    ///   - output: Receives them: there is room for so many.
     @_noLocks @_noAllocation
-    func read(_ delay: DelayCourse, phase: Int, count: Int, into output: inout SampleMemory, at start: Int) {
-        precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
-        precondition(start >= 0 && start <= output.count &- count)
-        let most = 10 * Double(Course.frames)
-        let before = clamp(delay.before)
-        let (now, next) = (max(clamp(delay.now), before - most), clamp(delay.next))
-        let held = DelayCourse(before, now, max(next, now - most))
-        // What the next part needs is on its way meanwhile, as above.
-        unsafe kernel_fetch(ring.base + ((position &- Int(now)) & mask), false)
+    @inline(__always) func read(_ delay: DelayCourse, phase: Int, count: Int, into output: UnsafeMutablePointer<Float>)
+    {
+        fetch(delay, phase: phase, count: count)
         unsafe kernel_wander(
-            ring.base, Int64(mask), Int64(position &- count &- phase), held.from, held.step, held.bend, Int64(phase),
-            output.base + start, count)
+            ring.base, Int64(mask), Int64(position &- count &- phase), delay.from, delay.step, delay.bend, Int64(phase),
+            output, count)
+    }
+
+    /// Reads a part of a block in the same way, and writes it at two levels.
+    @_noLocks @_noAllocation
+    @inline(__always) func read(
+        _ delay: DelayCourse, phase: Int, count: Int, to left: UnsafeMutablePointer<Float>, _ leftLevel: Course,
+        _ right: UnsafeMutablePointer<Float>, _ rightLevel: Course
+    ) {
+        fetch(delay, phase: phase, count: count)
+        unsafe kernel_wander_to_two(
+            ring.base, Int64(mask), Int64(position &- count &- phase), delay.from, delay.step, delay.bend, Int64(phase),
+            left, leftLevel.kernel, right, rightLevel.kernel, count)
+    }
+
+    /// Fetches what the next part needs, as above.
+    @_noLocks @_noAllocation
+    @inline(__always) private func fetch(_ delay: DelayCourse, phase: Int, count: Int) {
+        precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
+        unsafe kernel_fetch(ring.base + ((position &- Int(delay.now)) & mask), false)
     }
 }

@@ -3,10 +3,9 @@
 /// Every 128 frames the path notes when the sound that sets out will arrive. The sound that arrives now set out between two such
 /// notes; so the pitch is that of Doppler's formula for a source that moves, also while the motion changes.
 package struct SoundPath: ~Copyable, Sendable {
-    /// For each block the frame at which its sound arrives, less 128 frames for each block.
-    private let ways: AlignedMemory<Double>
-    /// For each block the speed at which the listener came nearer, as a part of the speed of sound.
-    private let approaches: AlignedMemory<Double>
+    /// For each block the frame at which its sound arrives, less 128 frames for each block; and the speed at which the listener came
+    /// nearer, as a part of the speed of sound.
+    private let notes: AlignedMemory<SIMD2<Double>>
     private let mask: Int
     private let longest: Double
     private var block = 0
@@ -22,8 +21,7 @@ package struct SoundPath: ~Copyable, Sendable {
         self.longest = longest
         var count = 16
         while Double(count) * SoundPath.length < longest + 1_024 { count *= 2 }
-        ways = AlignedMemory(count: count)
-        approaches = AlignedMemory(count: count)
+        notes = AlignedMemory(count: count)
         mask = count - 1
     }
 
@@ -41,8 +39,8 @@ package struct SoundPath: ~Copyable, Sendable {
         for age in 0...mask {
             let place = (block &- age) & mask
             let then = way - change * Double(age &+ 1)
-            unsafe ways.base[place] = recession == nil ? then : (then > 0 ? (then < longest ? then : longest) : 0)
-            unsafe approaches.base[place] = approach
+            let held = recession == nil ? then : (then > 0 ? (then < longest ? then : longest) : 0)
+            unsafe notes.base[place] = SIMD2(held, approach)
         }
         arrived = block &- mask &+ 1
     }
@@ -56,8 +54,7 @@ package struct SoundPath: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func advance(_ way: Double, approach: Double) -> Double {
         block &+= 1
-        unsafe ways.base[block & mask] = way
-        unsafe approaches.base[block & mask] = approach > -0.9 ? (approach < 0.9 ? approach : 0.9) : -0.9
+        unsafe notes.base[block & mask] = SIMD2(way, approach > -0.9 ? (approach < 0.9 ? approach : 0.9) : -0.9)
         if arrived < block &- mask &+ 1 { arrived = block &- mask &+ 1 }
         // The blocks between the one and now, in frames before now.
         while arrived < block {
@@ -77,6 +74,7 @@ package struct SoundPath: ~Copyable, Sendable {
     /// Returns the frames that a block's sound needs to reach the listener at `age`.
     @_noLocks @_noAllocation
     private func met(_ block: Int, _ age: Double) -> Double {
-        unsafe ways.base[block & mask] - approaches.base[block & mask] * age
+        let note = unsafe notes.base[block & mask]
+        return note.x - note.y * age
     }
 }

@@ -1,6 +1,6 @@
 internal import CKernels
 
-/// The sound of a source on its way to a listener, in blocks of 128 frames that come in parts of at most 64: a delay line from
+/// The sound of a source on its way to a listener, in blocks of 128 frames that may come in parts: a delay line from
 /// which it is heard at one place or at two ears, and what the head and the things on the way do to it.
 ///
 /// In a block all numbers follow a ``Course``.
@@ -175,16 +175,41 @@ package struct SpatialSignal: ~Copyable, Sendable {
     }
 
     /// Hears the sound at an ear: 0 (left, or the only one) or 1.
+    ///
+    /// - Parameter delay: It is ``DelayCourse/held(to:)`` the ``limit``, as below.
     @_noLocks @_noAllocation
     package mutating func hear(ear: Int, _ delay: DelayCourse, _ part: Part) {
-        line.read(delay, phase: part.phase, count: part.count, into: &heard, at: ear &* SpatialSignal.block)
+        precondition(ear >= 0 && ear < 2)
+        unsafe line.read(
+            delay, phase: part.phase, count: part.count, into: heard.base + ear &* SpatialSignal.block)
+    }
+
+    /// Hears the sound at an ear of a measured head, as ``hear(ear:_:_:)`` and ``filter(ear:_:)`` do.
+    @_noLocks @_noAllocation
+    package mutating func hearFiltered(ear: Int, _ delay: DelayCourse, _ part: Part) {
+        unsafe line.read(delay, phase: part.phase, count: part.count, into: ears.entrance(ear: ear))
+        unsafe ears.filter(
+            ear: ear, count: part.count, phase: part.phase, into: heard.base + ear &* SpatialSignal.block)
+    }
+
+    /// Hears the sound at one place and writes it to two channels, at levels.
+    ///
+    /// - Precondition: Both have room for the part, at most 128 frames.
+    @_noLocks @_noAllocation
+    package mutating func play(
+        _ delay: DelayCourse, to left: UnsafeMutablePointer<Float>, _ leftLevel: Course,
+        _ right: UnsafeMutablePointer<Float>, _ rightLevel: Course, _ part: Part
+    ) {
+        unsafe line.read(
+            delay, phase: part.phase, count: part.count, to: left + part.first, leftLevel, right + part.first,
+            rightLevel)
     }
 
     /// Fades what is heard at an ear from what it was before a jump.
     @_noLocks @_noAllocation
     package mutating func fade(ear: Int, _ late: DelayCourse, _ jump: Jump, _ part: Part) {
         let delay = DelayCourse(jump.delay, jump.delay, jump.delay) + late
-        line.read(delay, phase: part.phase, count: part.count, into: &fading, at: 0)
+        unsafe line.read(delay.held(to: line.limit), phase: part.phase, count: part.count, into: fading.base)
         unsafe kernel_pass_over(
             heard.base + ear &* SpatialSignal.block, fading.base, jump.passed, jump.step,
             Int32(truncatingIfNeeded: part.phase), true, part.count)
@@ -206,13 +231,26 @@ package struct SpatialSignal: ~Copyable, Sendable {
     /// Filters what is heard at an ear as a head does.
     @_noLocks @_noAllocation
     package mutating func filter(ear: Int, _ part: Part) {
-        ears.filter(&heard, at: ear &* SpatialSignal.block, ear: ear, count: part.count, phase: part.phase)
+        let samples = unsafe heard.base + ear &* SpatialSignal.block
+        unsafe ears.entrance(ear: ear).copySamples(from: samples, count: part.count)
+        unsafe ears.filter(ear: ear, count: part.count, phase: part.phase, into: samples)
     }
 
     /// Adds what is heard at an ear, with a level.
     @_noLocks @_noAllocation
     package mutating func add(ear: Int, level: Course, _ part: Part, to output: inout MutableSpan<Float>) {
         unsafe lay(heard.base + ear &* SpatialSignal.block, level, part, &output)
+    }
+
+    /// Writes what is heard at an ear, with a level.
+    @_noLocks @_noAllocation
+    package mutating func play(ear: Int, level: Course, _ part: Part, to output: inout MutableSpan<Float>) {
+        precondition(ear >= 0 && ear < 2 && part.count >= 0 && part.count <= SpatialSignal.block)
+        precondition(part.first >= 0 && part.first <= output.count &- part.count)
+        guard let target = unsafe output.address() else { return }
+        unsafe kernel_put(
+            target + part.first, heard.base + ear &* SpatialSignal.block, level.kernel,
+            Int32(truncatingIfNeeded: part.phase), part.count)
     }
 
     /// Adds what is sent to a reverb.
@@ -261,8 +299,8 @@ package struct SpatialSignal: ~Copyable, Sendable {
         let source = unsafe samples.base + part.first
         isKept = true
         if count >= late {
-            unsafe (through.base + row).copySamples(from: source + (count &- late), count: late)
-            return
+            let last = unsafe UnsafeRawPointer(source + (count &- late)).loadUnaligned(as: SIMD8<Float>.self)
+            return unsafe UnsafeMutableRawPointer(through.base + row).storeBytes(of: last, as: SIMD8<Float>.self)
         }
         let short = count
         for i in 0..<(late &- short) { through[row &+ i] = through[row &+ i &+ short] }

@@ -1,0 +1,59 @@
+internal import Synchronization
+
+/// The number of times that any of some parameters was set: a module that reads many of them looks at this one first.
+///
+/// A parameter that was set is counted after it shows its new value. So a module that finds another number than before, and then
+/// reads the parameters, misses nothing: a value that is not counted yet comes with the next slice at the latest.
+@safe package struct ChangeCount: ~Copyable, @unchecked Sendable {
+    // Unchecked because behind the pointer is nothing but atomics.
+    private let cell: UnsafeMutablePointer<Cell>
+
+    /// The memory of a count.
+    struct Cell: ~Copyable {
+        fileprivate let count = Atomic<UInt64>(0)
+        fileprivate let holders = Atomic<Int>(1)
+
+        fileprivate init() {}
+    }
+
+    /// Creates a count of 0.
+    package init() {
+        unsafe cell = .allocate(capacity: 1)
+        unsafe cell.initialize(to: Cell())
+    }
+
+    /// Creates another reference to the same count.
+    package init(sharing other: borrowing ChangeCount) {
+        unsafe cell = ChangeCount.retain(other.cell)
+    }
+
+    deinit { unsafe ChangeCount.release(cell) }
+
+    /// Returns the count. On the render thread.
+    package var value: UInt64 { @_noLocks @_noAllocation get { unsafe cell.pointee.count.load(ordering: .acquiring) } }
+
+    /// Returns another reference to the memory.
+    var reference: UnsafeMutablePointer<Cell> { unsafe ChangeCount.retain(cell) }
+
+    private static func retain(_ cell: UnsafeMutablePointer<Cell>) -> UnsafeMutablePointer<Cell> {
+        unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed)
+        return unsafe cell
+    }
+
+    static func release(_ cell: UnsafeMutablePointer<Cell>) {
+        if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            unsafe cell.deinitialize(count: 1)
+            unsafe cell.deallocate()
+        }
+    }
+
+    @_noLocks @_noAllocation
+    static func add(to cell: UnsafeMutablePointer<Cell>) {
+        unsafe cell.pointee.count.wrappingAdd(1, ordering: .releasing)
+    }
+}
+
+extension Parameter {
+    /// Has the parameter's changes counted from now on: before the render thread reads it, and once.
+    package func join(_ count: borrowing ChangeCount) { unsafe ParameterHandle(cell: cell).count(in: count) }
+}
