@@ -106,7 +106,7 @@ struct Lead: LaneVoice {
     private var (envelope, opening) = (EnvelopeLanes(), EnvelopeLanes())
     private var filter = StateVariableLanes()
     private var vibrato = LFOLanes()
-    private var (open, bend) = (Lanes.zero, Lanes.one)
+    private var (open, sway) = (Lanes.zero, Lanes.one)
     private var gains = StereoLanes(pan: .zero)
 
     @inline(__always) @_noLocks @_noAllocation
@@ -114,7 +114,7 @@ struct Lead: LaneVoice {
         let cutoff = notes[.cutoff] * RenderMath.exp2(notes[.sweep] * open + 2 * notes.pressure)
         filter.tune(turns: cutoff / notes.sampleRate, q: Lanes(repeating: 2))
         let wave = vibrato.next(.sine, turns: notes.turns(hertz: Lanes(repeating: 5)))
-        bend = RenderMath.exp2(notes[.vibrato] * wave / 12)
+        sway = RenderMath.exp2(notes[.vibrato] * wave / 12)
         gains = StereoLanes(pan: notes[.pan])
     }
 
@@ -124,7 +124,7 @@ struct Lead: LaneVoice {
         let level = envelope.next(notes.gate, times, notes.sampleRate)
         let fast = EnvelopeLanes.Times(attack: 0.005, decay: 0.15, sustain: 0, release: 0.1)
         open = opening.next(notes.gate, fast, notes.sampleRate)
-        let turns = notes.turns * bend
+        let turns = notes.turns * sway
         let saws = first.saw(0.997 * turns) + second.saw(1.003 * turns)
         return gains * (0.1 * notes.velocity * level * filter.next(saws).low)
     }
