@@ -1,9 +1,10 @@
+internal import Foundation
 public import RenderStack
 internal import Synchronization
 
 /// The events that an output has reported, in order: a reader gets all events that were reported before.
 public final class Events: Sendable {
-    private let events = Mutex<[OutputEvent]>([])
+    private let events = Guarded<[OutputEvent]>([])
     private let executor = CatchingUp()
     private let subscription = Mutex<Subscription?>(nil)
 
@@ -25,7 +26,7 @@ public final class Events: Sendable {
 
 /// Runs what waits in the background, and at once for who cannot wait until the machine comes round to it.
 private final class CatchingUp: TaskExecutor {
-    private let waiting = Mutex<[UnownedJob]>([])
+    private let waiting = Guarded<[UnownedJob]>([])
     private let turn = Mutex(())
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -41,5 +42,21 @@ private final class CatchingUp: TaskExecutor {
                 unsafe job.runSynchronously(on: asUnownedTaskExecutor())
             }
         }
+    }
+}
+
+/// A value behind a lock that ThreadSanitizer sees: it does not see a `Mutex`, which is a bare futex. RenderStack's own lock has
+/// a place in the order of locks, and a job may come from a thread that holds one.
+private final class Guarded<Value>: @unchecked Sendable {
+    // Unchecked because `value` is reached only with the lock held.
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&value)
     }
 }
