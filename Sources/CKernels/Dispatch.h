@@ -103,6 +103,16 @@ INLINE d4 load4d(const double *p) {
 
 INLINE void store4d(double *p, d4 v) { __builtin_memcpy(p, &v, sizeof v); }
 
+// The sum of eight lanes: of the halves, then of every second lane.
+INLINE f4 halves(f8 v) {
+    return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+
+INLINE float total(f8 v) {
+    f4 four = halves(v);
+    return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
 INLINE d4 low4(f8 v) { return __builtin_convertvector(__builtin_shufflevector(v, v, 0, 1, 2, 3), d4); }
 INLINE d4 high4(f8 v) { return __builtin_convertvector(__builtin_shufflevector(v, v, 4, 5, 6, 7), d4); }
 

@@ -7,11 +7,6 @@ INLINE f8 taps_at(const float *row, f8 x) {
     return ((load8(row + 24) * x + load8(row + 16)) * x + load8(row + 8)) * x + load8(row);
 }
 
-INLINE float total(f8 sum) {
-    f4 four = __builtin_shufflevector(sum, sum, 0, 1, 2, 3) + __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
-    return (four[0] + four[2]) + (four[1] + four[3]);
-}
-
 INLINE float resample_body(const float *table, size_t groups, float place, const float *samples) {
     f8 x = spread8(place), sum = {0};
     for (size_t group = 0; group < groups; group++)
@@ -71,10 +66,6 @@ KERNEL(void, weigh_pair, (const float *taps, size_t groups, const float *left, c
     taps, groups, left, right, pair)
 
 // Two frames at once: a sum waits for itself from group to group, and four of them fill that time.
-
-INLINE f4 halves(f8 sum) {
-    return __builtin_shufflevector(sum, sum, 0, 1, 2, 3) + __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
-}
 
 INLINE void weigh_pairs_body(
     const float *taps, const float *next, size_t groups, const float *left, const float *right, size_t distance,

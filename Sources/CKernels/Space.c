@@ -293,10 +293,14 @@ void kernel_slide(float *samples, size_t by, size_t count) { __builtin_memmove(s
 
 // A level that goes along a parabola: onto a sum, or as it is.
 
+INLINE float level_at(struct kernel_course level, int32_t place) {
+    float frame = (float)place;
+    return level.from + frame * (level.step + frame * level.bend);
+}
+
 INLINE void lay_body(float *sum, const float *samples, struct kernel_course level, int32_t first, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        float frame = (float)(first + (int32_t)i);
-        sum[i] += samples[i] * (level.from + frame * (level.step + frame * level.bend));
+        sum[i] += samples[i] * level_at(level, first + (int32_t)i);
     }
 }
 
@@ -306,8 +310,7 @@ WIDE_KERNEL(void, lay,
 
 INLINE void put_body(float *output, const float *samples, struct kernel_course level, int32_t first, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        float frame = (float)(first + (int32_t)i);
-        output[i] = samples[i] * (level.from + frame * (level.step + frame * level.bend));
+        output[i] = samples[i] * level_at(level, first + (int32_t)i);
     }
 }
 
@@ -385,8 +388,7 @@ void kernel_soften(
 ) {
     float a = *memory;
     for (size_t i = 0; i < count; i++) {
-        float frame = (float)(first + (int32_t)i);
-        a += (opening.from + frame * (opening.step + frame * opening.bend)) * (samples[i] - a);
+        a += level_at(opening, first + (int32_t)i) * (samples[i] - a);
         output[i] = a;
     }
     *memory = a;

@@ -184,8 +184,6 @@ void kernel_stretch_lock(
 
 enum { group = 32 };
 
-static inline float total8(f8 v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
-
 INLINE void stretch_make_up_body(
     const float *sums, const float *before, const float *turns, float slowness, float *gains, size_t stride, size_t count
 ) {
@@ -200,8 +198,8 @@ INLINE void stretch_make_up_body(
             weight += w;
             alike += w * (load8(turns + i) * load8(hopRe + i) + load8(turns + stride + i) * load8(hopIm + i));
         }
-        float now = total8(power), was = total8(powerBefore), whole = total8(weight);
-        float loss = whole > 0 ? (1 - total8(alike) / whole) * slowness : 0;
+        float now = total(power), was = total(powerBefore), whole = total(weight);
+        float loss = whole > 0 ? (1 - total(alike) / whole) * slowness : 0;
         // Where the level changes, the louder block is heard almost alone, and loses nothing.
         loss *= 2 * __builtin_elementwise_sqrt(now) * __builtin_elementwise_sqrt(was) / (now + was + 1e-30f);
         // A comparison with a value that is not a number is false.

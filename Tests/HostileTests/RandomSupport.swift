@@ -1,5 +1,5 @@
-import Foundation
 import RenderStack
+import TestSupport
 
 /// Random numbers from a seed, so that a run can be made again (as far as threads can be).
 struct Dice: RandomNumberGenerator, Sendable {
@@ -43,22 +43,6 @@ struct Dice: RandomNumberGenerator, Sendable {
     mutating func pick<Element>(_ elements: [Element]) -> Element? {
         elements.isEmpty ? nil : elements[below(elements.count)]
     }
-}
-
-/// A value behind a lock that ThreadSanitizer knows.
-final class Guarded<Value>: @unchecked Sendable {
-    private let lock = NSLock()
-    private var value: Value
-    init(_ value: Value) { self.value = value }
-
-    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-        lock.lock()
-        defer { lock.unlock() }
-        return body(&value)
-    }
-
-    /// The present value.
-    var now: Value { withLock { $0 } }
 }
 
 /// Everything that was made, without keeping it.

@@ -1,4 +1,3 @@
-internal import Foundation
 public import RenderStack
 internal import Synchronization
 
@@ -42,21 +41,5 @@ private final class CatchingUp: TaskExecutor {
                 unsafe job.runSynchronously(on: asUnownedTaskExecutor())
             }
         }
-    }
-}
-
-/// A value behind a lock that ThreadSanitizer sees: it does not see a `Mutex`, which is a bare futex. RenderStack's own lock has
-/// a place in the order of locks, and a job may come from a thread that holds one.
-private final class Guarded<Value>: @unchecked Sendable {
-    // Unchecked because `value` is reached only with the lock held.
-    private let lock = NSLock()
-    private var value: Value
-
-    init(_ value: Value) { self.value = value }
-
-    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-        lock.lock()
-        defer { lock.unlock() }
-        return body(&value)
     }
 }
