@@ -124,8 +124,28 @@ static bool blocked(int32_t tid, uint64_t *sp, uint64_t *pc) {
     return *sp != 0;
 }
 
+// How long the thread has had a processor in the cycle that began at `start`, in nanoseconds, as far as it was looked at. A
+// thread that other programs keep from a processor does not hang. Where the whole machine stood still, its time can count as
+// the thread's: so one look adds half of the shortest hang at most.
+static uint64_t has_worked(struct rtw_watched *watched, uint64_t start) {
+    struct timespec time = {0};
+    clockid_t clock = (clockid_t)(~(uint32_t)watched->tid << 3 | 6);   // the processor time of that thread: see clock_getcpuclockid(3)
+    if (rtw_system2(SYS_clock_gettime, clock, &time) != 0) return ~0ull;
+    uint64_t before = watched->processor_time;
+    watched->processor_time = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    if (watched->worked_start != start) {
+        watched->worked_start = start;
+        watched->worked = 0;
+    } else {
+        uint64_t more = watched->processor_time - before;
+        watched->worked += more < SHORTEST / 2 ? more : SHORTEST / 2;
+    }
+    return watched->worked;
+}
+
 static void look_at(struct rtw_watched *watched, uint64_t now) {
     uint64_t start = atomic_load(&watched->start), cycle = atomic_load(&watched->cycle);
+    uint64_t worked = start ? has_worked(watched, start) : 0;
     uint64_t period = atomic_load(&watched->period), limit, begun;
     if (!period) period = rtw_channel->threads[watched->index].found_by == FOUND_BY_MARKS ? NO_DEADLINE : UNKNOWN;
     if (__builtin_mul_overflow(period, rtw_options.hang, &limit)) return;
@@ -141,6 +161,8 @@ static void look_at(struct rtw_watched *watched, uint64_t now) {
     }
     uint64_t sp = 0, pc = 0, cfa = atomic_load(&watched->call_cfa), place = atomic_load(&watched->call_pc);
     bool waits = blocked(watched->tid, &sp, &pc);
+    // Its first look at the cycle came a little after its begin.
+    if (!waits && worked < limit - limit / 4) return;
     uint16_t name = (uint16_t)atomic_load(&watched->call_symbol);
     // A call that was called and not jumped to is known to run until it is taken back; else it must be above the stack
     // pointer, its return address in place.

@@ -1,11 +1,12 @@
 // An "audio thread" with faults of several kinds, for the command's tests. Arguments: cycles, microseconds a cycle has,
 // and words: allocate, print, lock, wake, clock, late, stall, hang, raw, inline, deep, fault, unmarked, crash, forever, deaf,
-// fork, clean, stuck, abort, handled, sealed, permitted, status=N.
+// fork, clean, stuck, abort, handled, sealed, permitted, starved, status=N.
 #define _GNU_SOURCE
 #include "../../rtwatch.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static volatile int *volatile nowhere = (volatile int *)8;
 static volatile float sink;
 static volatile char fresh[40 << 16];   // pages that have not been touched
+static volatile int rival_works;
 
 static int has(const char *word) {
     for (int i = 3; i < arguments_count; i++)
@@ -91,6 +93,8 @@ __attribute__((noinline)) static void render(int cycle) {
     if (has("permitted")) rtwatch_permitted_begin();
     if (has("hang") && cycle == 20) spin(3000000000l);
     if (has("permitted")) rtwatch_permitted_end();
+    // The rival thread has this processor meanwhile.
+    if (has("starved") && cycle == 20) for (rival_works = 1; rival_works;) sink += 1;
     if (has("inline")) inline_call();
     if (has("wake")) pthread_cond_signal(&condition);
     if (has("clock")) clock_gettime(CLOCK_MONOTONIC, &(struct timespec){0});
@@ -111,9 +115,29 @@ static void seal(void) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) exit(99);
 }
 
+// Keeps the audio thread from its processor for a second, in one of its cycles.
+static void *rival(void *argument) {
+    while (!rival_works) usleep(1000);
+    spin(1000000000l);
+    rival_works = 0;
+    return argument;
+}
+
+static void starve(void) {
+    cpu_set_t here;
+    pthread_t thread;
+    sched_getaffinity(0, sizeof here, &here);
+    for (int i = CPU_SETSIZE, seen = 0; i--;)
+        if (CPU_ISSET(i, &here) && seen++) CPU_CLR(i, &here);
+    if (sched_setaffinity(0, sizeof here, &here)) exit(97);
+    if (pthread_create(&thread, NULL, rival, NULL) || pthread_detach(thread)) exit(97);
+    if (sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0})) exit(97);
+}
+
 static void *audio(void *argument) {
     struct timespec pause = {0, period * 1000};
     (void)argument;
+    if (has("starved")) starve();
     pthread_setname_np(pthread_self(), "audio");
     if (has("sealed")) seal();
     for (int cycle = 0; (cycle < count || has("forever")) && !ended; cycle++) {
