@@ -62,6 +62,9 @@ extension BufferPlayer {
     /// The number of streams, for tests.
     package var streamCount: Int { control.withLock { $0.allStreams.count } }
 
+    /// The frames that the render thread finds in each stream at least, for tests; without a stream it wants none.
+    package var framesAhead: Int64 { control.withLock { $0.streams.values.map(\.ahead).min() ?? .max } }
+
     /// Sounds that are made ready ahead: so many seconds of them, and so many at least and at most.
     private static var secondsAhead: Double { 1 }
     private static var fewest: Int { 4 }

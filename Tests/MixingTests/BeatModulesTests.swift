@@ -33,7 +33,7 @@ private func peaks(_ samples: [Float], near frames: [Int]) -> [Int] {
 struct BeatsInsideTests {
     @Test("Behind a RateConverter a click is heard on the outer beat", arguments: [44_100.0, 96_000, 48_000])
     func converted(rate: Double) throws {
-        for cycles in [[512], [7], [3, 500, 1, 64, 2_000, 17]] {
+        for cycles in [[3, 500, 1, 64, 2_000, 17], [512], [7]].prefix(extent(3, inDebug: 1)) {
             let outer = try renderer(RateConverter(try renderer(Clicks()), sampleRate: rate))
             try outer.transaction(at: .sample(40_000)) { outer.tempo.beatsPerMinute = 100 }
             let sound = render(outer, frames: 160_000, cycles: cycles)[0]

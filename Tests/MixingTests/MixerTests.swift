@@ -347,7 +347,7 @@ import Testing
         let driver = Task.detached {
             while !Task.isCancelled { _ = render(renderer, frames: 512, cycles: [64]) }
         }
-        for turn in 0..<2000 {
+        for turn in 0..<extent(2000, inDebug: 500) {
             let source = MixerSource(Counted(alive))
             mixers[turn % 2].append(source)
             if turn % 3 == 0 { mixers[1 - turn % 2].append(source) }

@@ -219,6 +219,8 @@ import Testing
         player.play()
         var (steepest, last): (Float, Float) = (0, 0)
         for cycle in 0..<60 {
+            // The test turns the clock: a cycle begins when its frames are there.
+            #expect(await becomesTrue { player.framesAhead >= 960 })
             if cycle % 2 == 1 { player.rate = 1 + 0.01 * Double(cycle) }
             renderer.render(into: &block, from: 0, frames: 480, hostTime: HostClock.now, isOffline: false)
             for i in 0..<480 {

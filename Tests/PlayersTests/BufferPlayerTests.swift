@@ -54,7 +54,8 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
             let renderer = try playing(player)
             player.schedule(sound(1, length), .loops)
             player.play()
-            let expected = (0..<1500).map { values(1, length)[$0 % length] }
+            let round = values(1, length)
+            let expected = (0..<1500).map { round[$0 % length] }
             #expect(render(renderer, frames: 1500, cycles: cycles)[0] == expected, "a loop of \(length)")
         }
     }

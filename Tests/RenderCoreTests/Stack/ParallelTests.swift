@@ -65,7 +65,7 @@ import Testing
         "Branches in parallel give the samples of branches in a row, bit for bit, in all cycles, live and offline",
         arguments: [[7], [64], [100], [512], [4096], [10_000], [3, 500, 1, 64, 2000, 17]], [false, true])
     func same(cycles: [Int], isOffline: Bool) throws {
-        let frames = extent(2_500, inDebug: 1_000)
+        let frames = extent(2_500, inDebug: 400)
         let expected = render(try serial(4), frames: frames, cycles: cycles, isOffline: isOffline)
         #expect(expected[0].contains { abs($0) > 0.01 })
         for workers in [0, 2] {

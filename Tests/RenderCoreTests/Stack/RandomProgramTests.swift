@@ -6,7 +6,7 @@ import Testing
 /// Random programs against the naive model. `RENDERSTACK_SOAK=1` makes them a hundred times as many, and
 /// `RENDERSTACK_SEED=…` repeats the one that a failure names.
 @Suite struct RandomProgramTests {
-    private static let seeds = extent(150, inDebug: 40)
+    private static let seeds = extent(150, inDebug: 20)
     private static let slices = 100
     private static let operationsPerSlice = 20
 
