@@ -76,6 +76,7 @@ INLINE void lay_out_input(const struct kernel_ratio *ratio, const float *restric
 }
 
 /// @param width How many rows of taps at once, of each channel: as many as the processor has room for.
+/// @param channels One or two, whose samples meet the same taps.
 INLINE void resample_fixed_body(
     size_t width, size_t channels, const struct kernel_ratio *ratio, const float *const samples[2],
     float *restrict scratch, float *const output[2]
