@@ -2,18 +2,18 @@
 
 // A delay line between two samples: every frame is a weighted sum of its neighbours, the oldest with the last weight.
 
-// Two registers of sixteen, so that sums wait for each other as little as may be.
-INLINE void combine_body(const float *weights, size_t taps, const float *past, float *output, size_t count) {
+#define EACH _Pragma("clang loop unroll(full)") for (size_t b = 0; b < blocks; b++)
+
+/// @param blocks How many times sixteen frames at once, so that sums wait for each other as little as may be.
+INLINE void combine_blocks(
+    size_t blocks, const float *weights, size_t taps, const float *past, float *output, size_t count
+) {
     size_t i = 0;
-    for (; i + 32 <= count; i += 32) {
-        f16 a = {0}, b = {0};
-        for (size_t tap = 0; tap < taps; tap++) {
-            const float *from = past + i + (taps - 1 - tap);
-            a += weights[tap] * load16(from);
-            b += weights[tap] * load16(from + 16);
-        }
-        store16(output + i, a);
-        store16(output + i + 16, b);
+    for (; i + 16 * blocks <= count; i += 16 * blocks) {
+        f16 sum[4] = {{0}};
+        const float *from = past + i + (taps - 1);
+        for (size_t tap = 0; tap < taps; tap++, from--) EACH sum[b] += weights[tap] * load16(from + 16 * b);
+        EACH store16(output + i + 16 * b, sum[b]);
     }
     for (; i + 8 <= count; i += 8) {
         f8 a = {0};
@@ -27,7 +27,16 @@ INLINE void combine_body(const float *weights, size_t taps, const float *past, f
     }
 }
 
-WIDE_KERNEL(void, combine, (const float *weights, size_t taps, const float *past, float *output, size_t count),
+INLINE void combine_narrow(const float *weights, size_t taps, const float *past, float *output, size_t count) {
+    combine_blocks(2, weights, taps, past, output, count);
+}
+
+INLINE void combine_wide(const float *weights, size_t taps, const float *past, float *output, size_t count) {
+    combine_blocks(4, weights, taps, past, output, count);
+}
+
+KERNEL_OF(void, combine, combine_narrow, combine_wide,
+    (const float *weights, size_t taps, const float *past, float *output, size_t count),
     weights, taps, past, output, count)
 
 // Computes the sound that goes into a delay line, and the sound that is heard of it. In the loop, sound is held below

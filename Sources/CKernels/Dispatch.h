@@ -35,8 +35,8 @@
     static type name##_sse2 parameters { return narrow(__VA_ARGS__); } \
     type kernel_##name parameters { \
         int taken = TAKEN; \
-        if (taken > 1) return name##_avx512(__VA_ARGS__); \
-        return taken > 0 ? name##_avx2(__VA_ARGS__) : name##_sse2(__VA_ARGS__); \
+        if (taken == 1) return name##_avx2(__VA_ARGS__); \
+        return taken > 1 ? name##_avx512(__VA_ARGS__) : name##_sse2(__VA_ARGS__); \
     }
 #else
 #define KERNEL(type, name, parameters, ...) \
@@ -49,8 +49,8 @@
 #define WIDE_KERNEL(type, name, parameters, ...) \
     KERNEL_OF(type, name, name##_body, name##_body, parameters, __VA_ARGS__)
 
-/// Set before `main`, and by tests.
-extern int kernel_vectors;
+/// Set before `main`, and by tests. Hidden, so that its address needs no register: a small kernel takes a dozen instructions.
+extern int kernel_vectors __attribute__((visibility("hidden")));
 
 typedef float f4 __attribute__((vector_size(16)));
 typedef float f8 __attribute__((vector_size(32)));

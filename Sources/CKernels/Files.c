@@ -64,16 +64,29 @@ INLINE void lay_back(const float *restrict lanes, float *restrict to, size_t str
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define TWICE _Pragma("clang loop unroll_count(2)")
 
-/// @param width How many rows of taps at once: as many as the processor has room for.
+/// Lays out the input of all lanes. A lane goes on where the next one begins, so only its first frames are collected from
+/// afar: the rest are those of the lanes above it, moved down by one.
+INLINE void lay_out_input(const struct kernel_ratio *ratio, const float *restrict from, float *restrict lanes) {
+    size_t advance = ratio->advance, own = (advance + 3) / 4 * 4;
+    lay_out(from, advance, lanes, own);
+    for (size_t j = own; j < ratio->columns; j++) {
+        store16(lanes + 16 * j, load16(lanes + 16 * (j - advance) + 1));
+        lanes[16 * j + 15] = from[15 * advance + j];
+    }
+}
+
+/// @param width How many rows of taps at once, of each channel: as many as the processor has room for.
+/// @param channels One or two, whose samples meet the same taps.
 INLINE void resample_fixed_body(
-    size_t width, const struct kernel_ratio *ratio, const float *samples, float *restrict scratch, float *output
+    size_t width, size_t channels, const struct kernel_ratio *ratio, const float *const samples[2],
+    float *restrict scratch, float *const output[2]
 ) {
-    float *restrict input = scratch, *restrict sums = scratch + 16 * ratio->columns;
-    lay_out(samples, ratio->advance, input, ratio->columns);
+    size_t apart = 16 * ratio->columns;
+    float *restrict input = scratch, *restrict sums = scratch + channels * apart;
+    UNROLL for (size_t c = 0; c < channels; c++) lay_out_input(ratio, samples[c], input + c * apart);
     size_t phase = 0, start = 0;
     for (size_t first = 0; first < ratio->rows; first += width) {
         const float *taps[8];
-        const f16 *from = (const f16 *)input + start;
         size_t shift = 0;
         UNROLL for (size_t row = 0; row < width; row++) {
             taps[row] = ratio->table + phase * ratio->stride - shift;
@@ -81,48 +94,77 @@ INLINE void resample_fixed_body(
             if (row + 1 < width)
                 for (; phase >= ratio->up; phase -= ratio->up) shift++;
         }
-        f16 sum[8], *result = (f16 *)sums + first;
-        UNROLL for (size_t row = 0; row < width; row++) sum[row] = (f16){0};
+        const f16 *from[2];
+        f16 sum[2][8], *result[2];
+        UNROLL for (size_t c = 0; c < channels; c++) {
+            from[c] = (const f16 *)(input + c * apart) + start;
+            result[c] = (f16 *)(sums + 16 * c * ratio->rows) + first;
+            UNROLL for (size_t row = 0; row < width; row++) sum[c][row] = (f16){0};
+        }
         size_t half = ratio->taps / 2 + shift;
-        TWICE for (size_t j = 0; j < half; j++) {
-            f16 x = from[j];
-            UNROLL for (size_t row = 0; row < width; row++) sum[row] += taps[row][j] * x;
-        }
+        TWICE for (size_t j = 0; j < half; j++)
+            UNROLL for (size_t c = 0; c < channels; c++)
+                UNROLL for (size_t row = 0; row < width; row++) sum[c][row] += taps[row][j] * from[c][j];
         // In memory meanwhile: not every processor has registers for both.
-        UNROLL for (size_t row = 0; row < width; row++) {
-            result[row] = sum[row];
-            sum[row] = (f16){0};
-        }
-        TWICE for (size_t j = ratio->taps + shift; j-- > ratio->taps / 2;) {
-            f16 x = from[j];
-            UNROLL for (size_t row = 0; row < width; row++) sum[row] += taps[row][j + 16] * x;
-        }
-        UNROLL for (size_t row = 0; row < width; row++) result[row] += sum[row];
+        UNROLL for (size_t c = 0; c < channels; c++)
+            UNROLL for (size_t row = 0; row < width; row++) {
+                result[c][row] = sum[c][row];
+                sum[c][row] = (f16){0};
+            }
+        TWICE for (size_t j = ratio->taps + shift; j-- > ratio->taps / 2;)
+            UNROLL for (size_t c = 0; c < channels; c++)
+                UNROLL for (size_t row = 0; row < width; row++) sum[c][row] += taps[row][j + 16] * from[c][j];
+        UNROLL for (size_t c = 0; c < channels; c++)
+            UNROLL for (size_t row = 0; row < width; row++) result[c][row] += sum[c][row];
         for (start += shift; phase >= ratio->up; phase -= ratio->up) start++;
     }
-    lay_back(sums, output, ratio->rows, ratio->rows);
+    UNROLL for (size_t c = 0; c < channels; c++)
+        lay_back(sums + 16 * c * ratio->rows, output[c], ratio->rows, ratio->rows);
 }
+
+INLINE void resample_fixed_two(
+    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
+) {
+    resample_fixed_body(2, 1, ratio, &samples, scratch, &output);
+}
+
+INLINE void resample_fixed_four(
+    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
+) {
+    resample_fixed_body(4, 1, ratio, &samples, scratch, &output);
+}
+
+INLINE void resample_fixed_eight(
+    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
+) {
+    resample_fixed_body(8, 1, ratio, &samples, scratch, &output);
+}
+
+KERNEL_IN_THREE(void, resample_fixed, resample_fixed_two, resample_fixed_four, resample_fixed_eight,
+    (const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output),
+    ratio, samples, scratch, output)
 
 #if defined(__x86_64__)
-AVX512 static void resample_fixed_avx512(
-    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
+// Two rows of taps for two channels begin closer together than four rows for one, so that fewer zeros are weighed, and each
+// tap is spread over the lanes once for both channels.
+AVX2 static void resample_fixed_pair_avx2(
+    const struct kernel_ratio *ratio, const float *const samples[2], float *scratch, float *const output[2]
 ) {
-    resample_fixed_body(8, ratio, samples, scratch, output);
-}
-
-AVX2 static void resample_fixed_avx2(
-    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
-) {
-    resample_fixed_body(4, ratio, samples, scratch, output);
+    resample_fixed_body(2, 2, ratio, samples, scratch, output);
 }
 #endif
 
-void kernel_resample_fixed(
-    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
+void kernel_resample_fixed_pair(
+    const struct kernel_ratio *ratio, const float *left, const float *right, float *scratch, float *leftOutput,
+    float *rightOutput
 ) {
 #if defined(__x86_64__)
-    int taken = TAKEN;
-    if (taken > 0) return (taken > 1 ? resample_fixed_avx512 : resample_fixed_avx2)(ratio, samples, scratch, output);
+    if (TAKEN == 1) {
+        const float *const samples[2] = {left, right};
+        float *const output[2] = {leftOutput, rightOutput};
+        return resample_fixed_pair_avx2(ratio, samples, scratch, output);
+    }
 #endif
-    resample_fixed_body(2, ratio, samples, scratch, output);
+    kernel_resample_fixed(ratio, left, scratch, leftOutput);
+    kernel_resample_fixed(ratio, right, scratch, rightOutput);
 }

@@ -152,10 +152,14 @@ import Testing
         @Test("all forms of the kernel give the same bits as two plain sums", arguments: ratios)
         private func kernels(_ ratio: Ratio) throws {
             let input = noise(30_000)
-            let fast = try convert([input], ratio)[0]
+            let channels = [input, noise(30_000, seed: 2), noise(30_000, seed: 3)]
+            let all = try convert(channels, ratio)
+            let fast = all[0]
             defer { _ = kernel_use_vectors(2) }
             for wanted: Int32 in 0...2 where kernel_use_vectors(wanted) == wanted {
-                #expect(try convert([input], ratio)[0] == fast, "form \(wanted)")
+                // Two channels are weighed together, and the third by itself.
+                #expect(try convert(channels, ratio) == all, "form \(wanted)")
+                #expect(try channels.map { try convert([$0], ratio)[0] } == all, "form \(wanted), one by one")
             }
             let table = RatioTable.table(up: ratio.up, down: ratio.down)
             let half = table.halfLength

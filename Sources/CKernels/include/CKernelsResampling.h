@@ -72,4 +72,11 @@ REALTIME_SAFE void kernel_resample_fixed(
     const struct kernel_ratio *_Nonnull ratio, const float *_Nonnull samples, float *_Nonnull scratch,
     float *_Nonnull output);
 
+/// Computes two channels, with the same bits.
+///
+/// @param scratch Room for twice as many numbers.
+REALTIME_SAFE void kernel_resample_fixed_pair(
+    const struct kernel_ratio *_Nonnull ratio, const float *_Nonnull left, const float *_Nonnull right,
+    float *_Nonnull scratch, float *_Nonnull leftOutput, float *_Nonnull rightOutput);
+
 #endif

@@ -24,17 +24,18 @@ public import Synchronization
     @_noLocks @_noAllocation
     @inlinable @inline(__always) func value(_ word: UInt64, rate: Double) -> Float {
         let value = Float(bitPattern: UInt32(truncatingIfNeeded: word))
-        // The test comes first: the rest then need not wait for the product.
-        if rateFactor == .infinity { return value }
+        // The test comes first: the rest then need not wait for the product. Bit patterns take one comparison in memory.
+        if rateFactor.bitPattern == Float.infinity.bitPattern { return value }
         let limit = Float(rate) * rateFactor
         return value < limit ? value : limit
     }
 
-    /// Returns the version of a published word with the upper half of a rate's bits, which tells rates apart that differ by
-    /// 0.03 Hz.
+    /// Returns the version of a published word and a rate's bits as one number. It tells rates apart that differ by 0.03 Hz,
+    /// and those nearer to each other unless the version has moved by just as much. As a sum it takes two steps, where parts
+    /// side by side take five: modules ask for it for each of their parameters.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) static func key(_ word: UInt64, rateBits: UInt64) -> UInt64 {
-        word & 0xFFFF_FFFF_0000_0000 | rateBits &>> 32
+        (word &>> 32) &+ rateBits
     }
 
     /// Keeps the value from now on, until another one is published or the rate changes.

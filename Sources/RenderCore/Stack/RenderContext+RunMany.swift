@@ -77,7 +77,7 @@ extension RenderContext {
             guard _fastPath(isExpected && isEffect) else { break }
             // Sets the depth that the stack had before, so that the compiler knows it in the code that it inlines here.
             self.depth = depth
-            unsafe process(module, record, at: depth &- 1)
+            unsafe process(module, record, core, at: depth &- 1)
             index &+= 1
             if !Checks.areOn { continue }
             if unsafe _slowPath(core.pointee.attention != 0 || self.depth != depth || !endsFinite(top, end)) {
@@ -109,7 +109,7 @@ extension RenderContext {
             // Sets the depth that the stack had before the last generator, so that the compiler knows it in the code
             // that it inlines here.
             self.depth = depth
-            unsafe process(module, record, at: depth)
+            unsafe process(module, record, core, at: depth)
             index &+= 1
             let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && self.depth == depth &+ 1)
             if unsafe _slowPath(!isAsDeclared || !addTop(to: sum, target)) {
@@ -131,7 +131,8 @@ extension RenderContext {
     /// Lets a module that may run do so.
     @inlinable @inline(__always)
     mutating func process<M: Module>(
-        _ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>, at floor: Int
+        _ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>, _ core: UnsafeMutablePointer<CycleMemory>,
+        at floor: Int
     ) {
         unsafe cursor = record + 1
         self.floor = floor

@@ -37,7 +37,7 @@ package struct RatioResampler: ~Copyable, Sendable {
         rows *= (127 + rows) / rows
         (self.rows, advance) = (rows, rows / up * down)
         columns = advance + 2 * table.halfLength + 16
-        scratch = AlignedMemory(count: 16 * (columns + rows))
+        scratch = AlignedMemory(count: 16 * (columns + rows) * min(channels, 2))
         line = AudioBlock(channels: channels, frames: 15 * advance + columns)
         made = AudioBlock(channels: channels, frames: 16 * rows)
         reset()
@@ -101,9 +101,20 @@ package struct RatioResampler: ~Copyable, Sendable {
         var ratio = unsafe kernel_ratio(
             table: table.coefficients.base + 16, taps: taps, stride: table.stride, up: table.up, down: table.down,
             rows: rows, advance: advance, columns: columns)
+        var channel = 0
+        while channel < channelCount {
+            let samples = unsafe line.pointers[channel]
+            let output = unsafe target[channel] + place
+            if channel + 1 < channelCount {
+                unsafe kernel_resample_fixed_pair(
+                    &ratio, samples, line.pointers[channel + 1], scratch.base, output, target[channel + 1] + place)
+            } else {
+                unsafe kernel_resample_fixed(&ratio, samples, scratch.base, output)
+            }
+            channel += 2
+        }
         for channel in 0..<channelCount {
             let samples = unsafe line.pointers[channel]
-            unsafe kernel_resample_fixed(&ratio, samples, scratch.base, target[channel] + place)
             for frame in 0..<line.frameCount - 16 * advance { unsafe samples[frame] = samples[frame + 16 * advance] }
         }
         filled = line.frameCount - 16 * advance
