@@ -48,6 +48,22 @@ struct SpatialCourses: Sendable, BitwiseCopyable {
         if shares[0] == 3 { kind = 0 }
         if shares[1] == 3 { kind = 1 }
         if shares[2] == 3 { kind = 2 }
+        lay(&before, &now, &next, limit)
+    }
+
+    /// Makes the courses of a block of a source that goes on as in the block before, whose sound one rendering has.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func goOn(
+        _ before: inout SpatialAim, _ now: inout SpatialAim, _ next: inout SpatialAim, limit: Double
+    ) {
+        isSent = before.send + now.send + next.send > 0
+        lay(&before, &now, &next, limit)
+    }
+
+    @_noLocks @_noAllocation
+    @inline(__always) private mutating func lay(
+        _ before: inout SpatialAim, _ now: inout SpatialAim, _ next: inout SpatialAim, _ limit: Double
+    ) {
         switch kind {
         case 0:
             left = DelayCourse(before.delay, now.delay, next.delay).held(to: limit)

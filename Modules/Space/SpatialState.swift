@@ -20,8 +20,11 @@ struct SpatialState: ~Copyable, Sendable {
     /// The settings that were read last, and whether one has changed since the way was computed.
     private var settings = SpatialSettings()
     private(set) var glance = SpatialGlance()
-    private var courses = SpatialCourses()
+    var courses = SpatialCourses()
     private var hasChanged = true
+    /// Indicates whether the source goes on evenly, and where it then is at the next blocks.
+    var isSteady = false
+    var ahead = SpatialAhead()
     /// The way at the block before, at this one, and at the next.
     var before = SpatialAim()
     var now = SpatialAim()
@@ -73,7 +76,7 @@ struct SpatialState: ~Copyable, Sendable {
     private mutating func forgetSound() {
         signal.reset()
         hasChanged = true
-        (jumpLeft, isFresh, hasJumped, isAsleep) = (0, true, false, false)
+        (jumpLeft, isFresh, hasJumped, isAsleep, isSteady) = (0, true, false, false, false)
         courses = SpatialCourses()
         silence = 1 << 30
     }
@@ -141,6 +144,7 @@ struct SpatialState: ~Copyable, Sendable {
     /// Begins a block, or the first part of one.
     @_noLocks @_noAllocation
     private mutating func begin(at frame: Int64) {
+        if isSteady && !hasChanged && goesOn(at: frame) { return }
         if isAsleep && sleepsOn(at: frame) {
             return motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate)
         }
@@ -149,6 +153,7 @@ struct SpatialState: ~Copyable, Sendable {
         hasChanged = false
         aim(at: frame)
         courses.take(&before, &now, &next, limit: limit, jumps: jumpLeft > 0)
+        noteSteadiness()
     }
 
     /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due.

@@ -11,8 +11,9 @@ struct sixteens {
     /// For each sixteen the place of a delay of 0 for its first frame, less that of its first frame; and the whole frames of the
     /// delays: the least and the most.
     int32_t place[12], low[12], high[12];
-    /// The delay of the lane `n` is `begin + n * (slope + n * curve)`.
-    float begin[12], slope[12], curve;
+    /// The delay of the lane `n` is `begin + n * (slope + n * curve)`. Where all have the same whole frames, the part of the way from
+    /// one sample to the next at which it lies is `from - n * (slope + n * curve)`.
+    float begin[12], slope[12], from[12], curve;
 };
 
 // Four at once, and all at first: one waits long for each of these numbers.
@@ -36,15 +37,27 @@ INLINE void sixteens_of(
         f4 least = (f4)(((i4)begin & rises) | ((i4)end & ~rises)), most = (f4)(((i4)end & rises) | ((i4)begin & ~rises));
         i4 low = __builtin_convertvector(least - swing, i4), high = __builtin_convertvector(most + swing, i4);
         i4 place = room - nearest - 4;
+        f4 from = __builtin_convertvector(low + 1, f4) - begin;
         __builtin_memcpy(all->place + k, &place, sizeof place);
         __builtin_memcpy(all->low + k, &low, sizeof low);
         __builtin_memcpy(all->high + k, &high, sizeof high);
         __builtin_memcpy(all->begin + k, &begin, sizeof begin);
         __builtin_memcpy(all->slope + k, &slope, sizeof slope);
+        __builtin_memcpy(all->from + k, &from, sizeof from);
     }
 }
 
-static const float sixteen_lanes[16] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+// The numbers of the frames of a block.
+static const float frame_numbers[128] __attribute__((aligned(64))) = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+    48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+    64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79,
+    80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92, 93, 94, 95,
+    96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111,
+    112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127,
+};
 
 // The weights of the polynomials, as vectors: of the differences, then of the sums, each from the inner pair to the outer. All
 // polynomials go through both inner samples, so that what they have beside the line between these two is a product with u^2 - u.
@@ -70,18 +83,18 @@ static const float between_weights[8 * 16] __attribute__((aligned(64))) = {
     INLINE vector name##_alike( \
         const float *ring, int64_t mask, int64_t position, const struct sixteens *all, int k, int begin, const float *w \
     ) { \
-        vector lanes = load(sixteen_lanes + begin), place = lanes * (lanes * all->curve + all->slope[k]) + all->begin[k]; \
+        vector lanes = load(frame_numbers + begin); \
         const float *x = ring + ((position - all->low[k]) & mask) + begin; \
         return name##_between( \
             load(x), load(x + 1), load(x + 2), load(x + 3), load(x + 4), load(x + 5), load(x + 6), load(x + 7), \
-            (float)(all->low[k] + 1) - place, w); \
+            all->from[k] - lanes * (lanes * all->curve + all->slope[k]), w); \
     } \
     INLINE void name##_apart( \
         const float *ring, int64_t mask, int64_t position, const struct sixteens *all, int k, float *output \
     ) { \
         int32_t low = all->low[k], high = all->high[k]; \
         for (int begin = 0; begin < 16; begin += wide) { \
-            vector lanes = load(sixteen_lanes + begin), place = lanes * (lanes * all->curve + all->slope[k]) + all->begin[k]; \
+            vector lanes = load(frame_numbers + begin), place = lanes * (lanes * all->curve + all->slope[k]) + all->begin[k]; \
             whole_vector whole = __builtin_convertvector(place, whole_vector); \
             vector u = (__builtin_convertvector(whole, vector) + 1) - place, y[8]; \
             if (high - low == 1) { \
@@ -178,10 +191,11 @@ static __attribute__((noinline)) void keep_some(
             int64_t frame = begin + 16 * k, place = position + frame + all.place[k]; \
             vector x[16 / wide]; \
             name##_sixteen(ring, mask, place, &all, k, weights, x); \
+            const float *frames = frame_numbers + frame; \
             bool isWhole = frame >= first && frame + 16 <= last; \
             float rest[2][16], *one = isWhole ? left + frame : rest[0], *other = isWhole ? right + frame : rest[1]; \
             _Pragma("unroll") for (int half = 0; half < 16; half += wide) { \
-                vector at = load(sixteen_lanes + half) + (float)(int32_t)frame; \
+                vector at = load(frames + half); \
                 store(one + half, x[half / wide] * (leftLevel.from + at * (leftLevel.step + at * leftLevel.bend))); \
                 store(other + half, x[half / wide] * (rightLevel.from + at * (rightLevel.step + at * rightLevel.bend))); \
             } \

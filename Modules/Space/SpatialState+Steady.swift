@@ -1,0 +1,58 @@
+internal import RenderCore
+
+extension SpatialState {
+    /// Notes whether the source goes on evenly from here, so that the next blocks may be aimed at together: nothing fades, jumps or
+    /// springs, one rendering has all of the sound, and it is heard.
+    @_noLocks @_noAllocation
+    mutating func noteSteadiness() {
+        isSteady = false
+        if isAsleep || isFresh || hasJumped || jumpLeft > 0 || levelLeft > 0 || !motion.isPlain { return }
+        let kind = motion.settings.kind
+        if kind >= 3 || courses.kind != kind || motion.settings.layout != .stereo { return }
+        if now.shares[kind] != 1 || next.shares[kind] != 1 || now.opening != 1 || next.opening != 1 { return }
+        let (new, old) = (motion.settings.distance, distance)
+        if old.x != new.x || old.y != new.y || old.z != new.z || old.w != new.w { return }
+        if sends && (now.sendOpening != 1 || next.sendOpening != 1) { return }
+        if !(now.level > 0 && next.level > 0) { return }
+        (isSteady, ahead) = (true, SpatialAhead())
+    }
+
+    /// Begins a block of a source that goes on evenly. Returns `false`, and has changed nothing, if it does not in this block.
+    @_noLocks @_noAllocation
+    mutating func goesOn(at frame: Int64) -> Bool {
+        var number = ahead.number(at: frame)
+        if number == nil {
+            // After a jump of the clock it would have to go on from another place.
+            ahead = SpatialAhead(motion, from: frame, limit: room, sampleRate: sampleRate)
+            number = 0
+        }
+        let k = (number ?? 0) & 3
+        let (level, wanted) = (ahead.level[k], ahead.way[k])
+        let most = 0.5 * Double(SpatialState.block)
+        let isJump = abs(wanted - way) > most && abs(wanted - way - ahead.drift[k]) > most
+        if !(level > 1e-5) || isJump {
+            isSteady = false
+            return false
+        }
+        motion.follow(at: frame, frames: Double(SpatialState.block), sampleRate: sampleRate)
+        before = now
+        now = next
+        next.level = level
+        if motion.settings.ways.z > 0 {
+            let send = Roots.root(level) * motion.settings.ways.z
+            next.send = send > 1e-5 ? send : 0
+        } else {
+            next.send = 0
+        }
+        way = wanted
+        next.delay = SpatialSignal.shortest + path.advance(wanted, approach: ahead.toward[k])
+        switch motion.settings.kind {
+        case 0: (next.levels[0], next.levels[1]) = (ahead.left[k], ahead.right[k])
+        case 1: aimSphere(ahead.x[k])
+        default: aimHead(Float(ahead.x[k]), Float(ahead.y[k]), Float(ahead.z[k]), isBegun: true)
+        }
+        if motion.settings.kind > 0 { limitEars(false) }
+        courses.goOn(&before, &now, &next, limit: limit)
+        return true
+    }
+}
