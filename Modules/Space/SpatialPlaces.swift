@@ -47,6 +47,8 @@ struct SpatialPlaces: Sendable, BitwiseCopyable {
 struct SpatialAhead: Sendable, BitwiseCopyable {
     /// The frame of the sample clock at which the first of the blocks begins.
     private let start: Int64
+    /// The number of the next of them: 0…3, or 4 at their end.
+    var number: Int
     /// The direction: right, up and back.
     let x, y, z: SIMD4<Double>
     /// The frames that sound from the source needs, as a part of which the listener comes nearer, and by which it grows in a block.
@@ -57,7 +59,7 @@ struct SpatialAhead: Sendable, BitwiseCopyable {
     /// Creates a way that is at an end.
     @_noLocks @_noAllocation
     init() {
-        start = .max
+        (start, number) = (.max, 4)
         (x, y, z) = (SIMD4(repeating: 0), SIMD4(repeating: 0), SIMD4(repeating: 0))
         (way, toward, drift) = (x, x, x)
         level = SIMD4(repeating: 0)
@@ -75,7 +77,8 @@ struct SpatialAhead: Sendable, BitwiseCopyable {
     init(_ motion: borrowing SpatialMotion, from frame: Int64, limit: Double, sampleRate: Double) {
         let length = Double(SpatialState.block)
         let places = motion.places(from: frame, frames: length, sampleRate: sampleRate)
-        (start, x, y, z) = (frame, places.x, places.y, places.z)
+        (start, number) = (frame, 0)
+        (x, y, z) = (places.x, places.y, places.z)
         let metres = places.distance
         let perMetre = motion.slowness * sampleRate
         let rounded = metres.replacing(with: 0.1 + 2.5 * metres * metres, where: metres .< 0.2)
@@ -95,10 +98,9 @@ struct SpatialAhead: Sendable, BitwiseCopyable {
         right = (RenderMath.sin(angle) * level).replacing(with: 0, where: side .<= -1)
     }
 
-    /// Returns the number of the block that begins at a frame of the sample clock; `nil` if it is none of the four.
+    /// Returns whether the next of the blocks begins at a frame of the sample clock.
     @_noLocks @_noAllocation
-    @inline(__always) func number(at frame: Int64) -> Int? {
-        let number = (frame &- start) / Int64(SpatialState.block)
-        return frame >= start && number < 4 ? Int(number) : nil
+    @inline(__always) func isAt(_ frame: Int64) -> Bool {
+        number < 4 && frame == start &+ Int64(number &* SpatialState.block)
     }
 }

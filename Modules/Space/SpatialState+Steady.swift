@@ -9,10 +9,9 @@ extension SpatialState {
         if isAsleep || isFresh || hasJumped || jumpLeft > 0 || levelLeft > 0 || !motion.isPlain { return }
         let kind = motion.settings.kind
         if kind >= 3 || courses.kind != kind || motion.settings.layout != .stereo { return }
-        if now.shares[kind] != 1 || next.shares[kind] != 1 || now.opening != 1 || next.opening != 1 { return }
+        if !courses.isOpen || before.sendOpening + now.sendOpening + next.sendOpening != 3 { return }
         let (new, old) = (motion.settings.distance, distance)
         if old.x != new.x || old.y != new.y || old.z != new.z || old.w != new.w { return }
-        if sends && (now.sendOpening != 1 || next.sendOpening != 1) { return }
         if !(now.level > 0 && next.level > 0) { return }
         (isSteady, ahead) = (true, SpatialAhead())
     }
@@ -20,13 +19,9 @@ extension SpatialState {
     /// Begins a block of a source that goes on evenly. Returns `false`, and has changed nothing, if it does not in this block.
     @_noLocks @_noAllocation
     mutating func goesOn(at frame: Int64) -> Bool {
-        var number = ahead.number(at: frame)
-        if number == nil {
-            // After a jump of the clock it would have to go on from another place.
-            ahead = SpatialAhead(motion, from: frame, limit: room, sampleRate: sampleRate)
-            number = 0
-        }
-        let k = (number ?? 0) & 3
+        if !ahead.isAt(frame) { ahead = SpatialAhead(motion, from: frame, limit: room, sampleRate: sampleRate) }
+        let k = ahead.number & 3
+        ahead.number &+= 1
         let (level, wanted) = (ahead.level[k], ahead.way[k])
         let most = 0.5 * Double(SpatialState.block)
         let isJump = abs(wanted - way) > most && abs(wanted - way - ahead.drift[k]) > most
@@ -35,8 +30,8 @@ extension SpatialState {
             return false
         }
         motion.follow(at: frame, frames: Double(SpatialState.block), sampleRate: sampleRate)
-        before = now
-        now = next
+        before.follow(now)
+        now.follow(next)
         next.level = level
         if motion.settings.ways.z > 0 {
             let send = Roots.root(level) * motion.settings.ways.z

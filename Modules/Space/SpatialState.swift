@@ -91,6 +91,10 @@ struct SpatialState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func keep(_ glance: SpatialGlance) { self.glance = glance }
 
+    /// Fetches into the cache what a long slice begins with: in the time of the source itself it gets there.
+    @_noLocks @_noAllocation
+    func fetch(frames: Int) { if frames > SpatialState.block { signal.fetch(delay: now.delay) } }
+
     /// Renders a slice: the source is below the top, if it has sounded, and all samples of the top are written.
     @_noLocks @_noAllocation
     mutating func process(_ context: inout RenderContext, hasInput: Bool) {
@@ -105,6 +109,7 @@ struct SpatialState: ~Copyable, Sendable {
         let layout = settings.layout
         sends = settings.sends
         let inputs = hasInput ? context.channelCount(at: 1) : 0
+        let isPlain = inputs == 1 && layout.isStereo && !sends
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
@@ -122,6 +127,11 @@ struct SpatialState: ~Copyable, Sendable {
             }
             if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
+            if isPlain && courses.kind == 0 && courses.isOpen && faded >= fade {
+                signal.relay(&context, &courses.flight, part)
+                done &+= count
+                continue
+            }
             take(&context, inputs, part)
             let isSimple = courses.kind != nil && layout.isStereo
             if !isSimple {
@@ -269,7 +279,7 @@ struct SpatialState: ~Copyable, Sendable {
     private mutating func play(_ context: inout RenderContext, _ part: SpatialSignal.Part) {
         var top = context.top
         if courses.kind == 0 {
-            signal.play(courses.left, courses.leftLevel, courses.rightLevel, part, in: &top)
+            signal.play(&courses.flight, part, in: &top)
         } else {
             if courses.kind == 1 {
                 signal.hear(ear: 0, courses.left, part)
@@ -282,7 +292,7 @@ struct SpatialState: ~Copyable, Sendable {
             }
             for ear in 0..<2 {
                 var output = top[ear]
-                signal.play(ear: ear, level: courses.leftLevel, part, to: &output)
+                signal.play(ear: ear, level: courses.level, part, to: &output)
             }
         }
         if !sends { return }

@@ -62,7 +62,10 @@ final class SpatialVoice: Generator {
             versions = room.versions
         }
         var isAsBefore = false
-        state.with(&context) { state, _ in isAsBefore = state.glance.isOf(versions) }
+        state.with(&context) { state, context in
+            isAsBefore = state.glance.isOf(versions)
+            state.fetch(frames: context.frameCount)
+        }
         if !isAsBefore { look(&context) }
         var hasInput = false
         switch handle.run(&context, waits: true) {

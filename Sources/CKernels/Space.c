@@ -1,55 +1,135 @@
 #include "Dispatch.h"
 
-// Filters that fade into others, with a bend: the two share what they read, which is dear where it lies across lines of the cache.
+// Filters that fade into others, with a bend. Each 64 of their taps, h0 and h1 in halves of 32, need three sums of products for 64
+// frames in the place of four, as Karatsuba found: with s = h0 + h1, and with d for the samples less those 32 before, the first 32
+// frames are s * x - h1 * d, and the others are s * x of 32 frames before + h0 * d. Frames are counted from the block's beginning, so that
+// all parts of it have the same bits. Two filters share what they read, which is dear where it lies across lines of the cache.
 
-#define FADE_OF(name, wide) \
+// Hides from the compiler what is in memory, so that it does not keep it in registers.
+INLINE const float *hidden(const float *samples) {
+    __asm__("" : "+r"(samples) : : "memory");
+    return samples;
+}
+
+enum { half_taps = 32, most_taps = 256, most_frames = 128 };
+
+struct halves {
+    /// The samples of a part less those 32 before, behind as many others as there are taps.
+    float difference[most_taps + most_frames + 2 * half_taps];
+    /// For each filter the sums of both halves of each 64 taps.
+    float sums[3][most_taps / 2];
+    /// The taps that come in such halves, and all.
+    size_t paired, taps;
+};
+
+INLINE void halves_of(
+    struct halves *all, const float *past, const float *const filters[3], int many, size_t taps, size_t count
+) {
+    int64_t paired = (int64_t)(taps & ~(size_t)63);
+    all->paired = (size_t)paired;
+    all->taps = taps;
+    if (paired == 0) return;
+    for (int64_t i = 33 - paired; i < (int64_t)count + half_taps; i += 8)
+        store8(all->difference + most_taps + i, load8(past + i) - load8(past + i - half_taps));
+    for (int one = 0; one < many; one++) {
+        for (int64_t i = 0; i < paired / 2; i += 8) {
+            const float *half = filters[one] + i + (i & ~31);
+            store8(all->sums[one] + i, load8(half) + load8(half + half_taps));
+        }
+    }
+}
+
+// Adds products with a filter, or with two at once, to 32 sums each, or subtracts them.
+#define SUM_OF(name, wide) \
+    INLINE void name( \
+        const float *from, const float *one, const float *other, size_t taps, bool isLess, const float *before, float *after \
+    ) { \
+        for (int i = 0; i < half_taps; i += 16 * wide) { \
+            f16 a[wide], b[wide]; \
+            for (int k = 0; k < wide; k++) { \
+                a[k] = before ? load16(before + i + 16 * k) : spread16(0); \
+                b[k] = before && other ? load16(before + half_taps + i + 16 * k) : spread16(0); \
+            } \
+            _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
+                for (int k = 0; k < wide; k++) { \
+                    f16 x = load16(from + i + 16 * k - tap); \
+                    a[k] = isLess ? a[k] - x * one[tap] : a[k] + x * one[tap]; \
+                    if (other) b[k] = isLess ? b[k] - x * other[tap] : b[k] + x * other[tap]; \
+                } \
+            } \
+            for (int k = 0; k < wide; k++) { \
+                store16(after + i + 16 * k, a[k]); \
+                if (other) store16(after + half_taps + i + 16 * k, b[k]); \
+            } \
+        } \
+    } \
+    /* Those of 32 frames of a part, from `frame` on, that are the first of 64 or the others, from what both have in common. */ \
+    INLINE void name##_half( \
+        const struct halves *all, const float *past, int64_t frame, bool isFirst, const float *one, const float *other, \
+        const float *common, float *sums \
+    ) { \
+        size_t paired = all->paired, by = isFirst ? half_taps : 0; \
+        const float *difference = all->difference + most_taps + frame; \
+        for (size_t j = 0; j < paired; j += 64, common = sums) \
+            name(difference - j, one + j + by, other ? other + j + by : NULL, half_taps, isFirst, common, sums); \
+        if (all->taps > paired) \
+            name(past + frame - paired, one + paired, other ? other + paired : NULL, all->taps - paired, false, common, sums); \
+    } \
+    /* Those of the frames that are the first of 64, of the others, or of both. */ \
+    INLINE void name##_halves( \
+        const struct halves *all, const float *past, int64_t frame, bool hasFirst, bool hasSecond, const float *one, \
+        const float *oneSum, const float *other, const float *otherSum, float *sums \
+    ) { \
+        float both[64] __attribute__((aligned(64))), *common = NULL; \
+        for (size_t j = 0; j < all->paired; j += 64, common = both) \
+            name(past + frame - (hasFirst ? 0 : half_taps) - j, oneSum + j / 2, other ? otherSum + j / 2 : NULL, half_taps, \
+                false, common, both); \
+        if (hasFirst) name##_half(all, past, frame, true, one, other, hidden(common), sums); \
+        if (hasSecond) { \
+            int64_t by = hasFirst ? half_taps : 0; \
+            name##_half(all, past, frame + by, false, one, other, hidden(common), sums + 2 * by); \
+        } \
+    }
+
+#define FADE_OF(name, sum) \
     INLINE void name( \
         const float *past, const float *old, const float *new, const float *bend, size_t taps, int32_t first, float *output, \
         size_t count \
     ) { \
         const f16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; \
-        for (size_t i = 0; i < count; i += 16 * wide) { \
-            f16 a[wide], b[wide]; \
-            for (int k = 0; k < wide; k++) a[k] = b[k] = spread16(0); \
-            const float *from = past + i; \
-            if (old) { \
-                _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
-                    for (int k = 0; k < wide; k++) { \
-                        f16 x = load16(from + 16 * k - tap); \
-                        a[k] += x * old[tap]; \
-                        b[k] += x * new[tap]; \
-                    } \
+        const float *const filters[3] = {new, old, bend}; \
+        struct halves all; \
+        halves_of(&all, past, filters, old ? (bend ? 3 : 2) : 1, taps, count); \
+        size_t frames = 0; \
+        for (size_t i = 0; i < count; i += frames) { \
+            size_t place = ((size_t)first + i) & 63; \
+            bool hasFirst = place < 32, hasSecond = place >= 32 || (place == 0 && count - i > 32); \
+            frames = hasSecond ? 64 - place : 32 - place; \
+            /* For each half of the frames those of both filters; and those of the bend, with room beside. */ \
+            float sums[128] __attribute__((aligned(64))), bends[128] __attribute__((aligned(64))); \
+            if (old) sum##_halves(&all, past, (int64_t)i, hasFirst, hasSecond, new, all.sums[0], old, all.sums[1], sums); \
+            else sum##_halves(&all, past, (int64_t)i, hasFirst, hasSecond, new, all.sums[0], NULL, NULL, sums); \
+            if (bend) sum##_halves(&all, past, (int64_t)i, hasFirst, hasSecond, bend, all.sums[2], NULL, NULL, bends); \
+            for (size_t k = 0; k < frames && i + k < count; k += 16) { \
+                size_t at = k + (k & 32); \
+                f16 y = load16(sums + at); \
+                if (old) { \
+                    f16 t = (lanes + (float)(first + (int32_t)(i + k))) * 0x1p-7f, from = load16(sums + half_taps + at); \
+                    y -= from; \
+                    if (bend) y += (t - 1) * load16(bends + at); \
+                    y = from + t * y; \
                 } \
-                for (int k = 0; k < wide; k++) b[k] -= a[k]; \
-                if (bend) { \
-                    /* By itself: for three sums there are not enough registers. */ \
-                    f16 c[wide]; \
-                    for (int k = 0; k < wide; k++) c[k] = spread16(0); \
-                    _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
-                        for (int k = 0; k < wide; k++) c[k] += load16(from + 16 * k - tap) * bend[tap]; \
-                    } \
-                    for (int k = 0; k < wide; k++) { \
-                        f16 t = (lanes + (float)(first + (int32_t)i + 16 * k)) * 0x1p-7f; \
-                        b[k] += (t - 1) * c[k]; \
-                    } \
-                } \
-                for (int k = 0; k < wide; k++) { \
-                    f16 t = (lanes + (float)(first + (int32_t)i + 16 * k)) * 0x1p-7f; \
-                    store16(output + i + 16 * k, a[k] + t * b[k]); \
-                } \
-            } else { \
-                _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
-                    for (int k = 0; k < wide; k++) b[k] += load16(from + 16 * k - tap) * new[tap]; \
-                } \
-                for (int k = 0; k < wide; k++) store16(output + i + 16 * k, b[k]); \
+                store16(output + i + k, y); \
             } \
         } \
     }
-FADE_OF(fade_filters_two, 1)
-FADE_OF(fade_filters_four, 2)
-FADE_OF(fade_filters_eight, 4)
 
-KERNEL_IN_THREE(void, fade_filters, fade_filters_two, fade_filters_four, fade_filters_eight,
+SUM_OF(sum_sixteen, 1)
+SUM_OF(sum_thirty_two, 2)
+FADE_OF(fade_filters_narrow, sum_sixteen)
+FADE_OF(fade_filters_wide, sum_thirty_two)
+
+KERNEL_OF(void, fade_filters, fade_filters_narrow, fade_filters_wide,
     (const float *past, const float *old, const float *new, const float *bend, size_t taps, int32_t first, float *output,
         size_t count),
     past, old, new, bend, taps, first, output, count)

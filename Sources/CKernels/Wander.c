@@ -178,12 +178,13 @@ static __attribute__((noinline)) void keep_some(
         } \
     } \
     INLINE void name##_to_two( \
-        const float *ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first, \
-        float *left, struct kernel_course leftLevel, float *right, struct kernel_course rightLevel, size_t count \
+        const float *ring, int64_t mask, int64_t position, const struct kernel_flight *flight, int64_t first, float *left, \
+        float *right, size_t count \
     ) { \
         struct sixteens all; \
+        const struct kernel_course leftLevel = flight->left, rightLevel = flight->right; \
         int64_t last = first + (int64_t)count, begin = first & ~(int64_t)15; \
-        sixteens_of(&all, begin, last, delay, step, bend); \
+        sixteens_of(&all, begin, last, flight->delay, flight->step, flight->bend); \
         const float *weights = hidden(between_weights); \
         left -= first; \
         right -= first; \
@@ -213,6 +214,6 @@ KERNEL_IN_THREE(void, wander, wander_eight, wander_eight, wander_sixteen,
     ring, mask, position, delay, step, bend, first, output, count)
 
 KERNEL_IN_THREE(void, wander_to_two, wander_eight_to_two, wander_eight_to_two, wander_sixteen_to_two,
-    (const float *ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first, float *left,
-        struct kernel_course leftLevel, float *right, struct kernel_course rightLevel, size_t count),
-    ring, mask, position, delay, step, bend, first, left, leftLevel, right, rightLevel, count)
+    (const float *ring, int64_t mask, int64_t position, const struct kernel_flight *flight, int64_t first, float *left,
+        float *right, size_t count),
+    ring, mask, position, flight, first, left, right, count)

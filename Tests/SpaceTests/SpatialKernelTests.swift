@@ -37,9 +37,9 @@ import Testing
                     kernel_course(from: 0.9, step: -0.001, bend: 1e-6)
                 )
                 unsafe ring.withUnsafeBufferPointer { ring in
+                    var flight = kernel_flight(delay: delay, step: step, bend: bend, left: left, right: right)
                     unsafe kernel_wander_to_two(
-                        ring.baseAddress!, 1_023, 1_000, delay, step, bend, Int64(done), &filtered, left, &other, right,
-                        part)
+                        ring.baseAddress!, 1_023, 1_000, &flight, Int64(done), &filtered, &other, part)
                 }
                 result += filtered[..<part] + other[..<part]
                 unsafe kernel_put(&other, samples, left, first, part)

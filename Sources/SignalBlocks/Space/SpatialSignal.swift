@@ -192,18 +192,34 @@ package struct SpatialSignal: ~Copyable, Sendable {
             ear: ear, count: part.count, phase: part.phase, into: heard.base + ear &* SpatialSignal.block)
     }
 
-    /// Hears the sound at one place and writes it to two channels, at levels.
+    /// Hears the sound at one place and writes it to two channels.
     ///
     /// - Precondition: Both have room for the part, at most 128 frames.
     @_noLocks @_noAllocation
     package mutating func play(
-        _ delay: DelayCourse, to left: UnsafeMutablePointer<Float>, _ leftLevel: Course,
-        _ right: UnsafeMutablePointer<Float>, _ rightLevel: Course, _ part: Part
+        _ course: inout FlightCourse, to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>,
+        _ part: Part
     ) {
-        unsafe line.read(
-            delay, phase: part.phase, count: part.count, to: left + part.first, leftLevel, right + part.first,
-            rightLevel)
+        unsafe line.read(&course, phase: part.phase, count: part.count, to: left + part.first, right + part.first)
     }
+
+    /// Lets a source with one channel into the line as it is, and plays it as ``play(_:to:_:_:)`` does.
+    ///
+    /// - Precondition: All have the frames of the part, at most 128.
+    @_noLocks @_noAllocation
+    package mutating func relay(
+        _ source: UnsafePointer<Float>, _ course: inout FlightCourse, to left: UnsafeMutablePointer<Float>,
+        _ right: UnsafeMutablePointer<Float>, _ part: Part
+    ) {
+        let samples = unsafe Samples(at: source, count: part.first &+ part.count)
+        write(samples, part)
+        keep(samples, channel: 0, part)
+        unsafe line.read(&course, phase: part.phase, count: part.count, to: left + part.first, right + part.first)
+    }
+
+    /// Fetches into the cache what the next part of a block needs, which hears the sound at a delay.
+    @_noLocks @_noAllocation
+    package func fetch(delay: Double) { line.fetch(delay: delay) }
 
     /// Fades what is heard at an ear from what it was before a jump.
     @_noLocks @_noAllocation
