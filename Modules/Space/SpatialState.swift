@@ -91,9 +91,9 @@ struct SpatialState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func keep(_ glance: SpatialGlance) { self.glance = glance }
 
-    /// Fetches into the cache what a long slice begins with: in the time of the source itself it gets there.
+    /// Fetches into the cache the sound that a long slice begins with: in the time of the source itself it gets there.
     @_noLocks @_noAllocation
-    func fetch(frames: Int) { if frames > SpatialState.block { signal.fetch(delay: now.delay) } }
+    func fetchSound(frames: Int) { if frames > SpatialState.block { signal.fetch(delay: now.delay) } }
 
     /// Renders a slice: the source is below the top, if it has sounded, and all samples of the top are written.
     @_noLocks @_noAllocation
@@ -109,7 +109,7 @@ struct SpatialState: ~Copyable, Sendable {
         let layout = settings.layout
         sends = settings.sends
         let inputs = hasInput ? context.channelCount(at: 1) : 0
-        let isPlain = inputs == 1 && layout.isStereo && !sends
+        let crossing = inputs == 1 && layout.isStereo && !sends ? SpatialCrossing(&context) : nil
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
@@ -127,8 +127,8 @@ struct SpatialState: ~Copyable, Sendable {
             }
             if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
-            if isPlain && courses.kind == 0 && courses.isOpen && faded >= fade {
-                signal.relay(&context, &courses.flight, part)
+            if let crossing, courses.kind == 0 && courses.isOpen && faded >= fade {
+                signal.relay(crossing, &courses.flight, part)
                 done &+= count
                 continue
             }

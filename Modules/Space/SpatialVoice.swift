@@ -57,6 +57,7 @@ final class SpatialVoice: Generator {
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
         var (versions, channels) = (SIMD4<Int>(repeating: 0), 2)
+        if context.frameCount > SpatialState.block { state.fetch() }
         surroundings.with(&context) { room, _ in
             channels = room.layout.channels &+ (room.sends ? 1 : 0)
             versions = room.versions
@@ -64,7 +65,7 @@ final class SpatialVoice: Generator {
         var isAsBefore = false
         state.with(&context) { state, context in
             isAsBefore = state.glance.isOf(versions)
-            state.fetch(frames: context.frameCount)
+            state.fetchSound(frames: context.frameCount)
         }
         if !isAsBefore { look(&context) }
         var hasInput = false

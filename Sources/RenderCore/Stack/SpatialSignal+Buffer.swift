@@ -8,14 +8,16 @@ extension SpatialSignal {
         buffer.makeOwn()
         unsafe play(&course, to: buffer.memory(0), buffer.memory(1), part)
     }
+}
 
-    /// Lets a source with one channel, the buffer below the top, into the line as it is, and plays it to the top's first two channels.
+extension SpatialCrossing {
+    /// Creates the way from the buffer below the top to the top's first two channels, which are written.
     @_noLocks @_noAllocation
-    package mutating func relay(_ context: inout RenderContext, _ course: inout FlightCourse, _ part: Part) {
-        precondition(part.first >= 0 && part.count >= 0 && part.first <= context.frameCount &- part.count)
+    package init(_ context: inout RenderContext) {
         let source = unsafe context.samples(0, at: 1).base
+        let frames = context.frameCount
         let top = context.top
         top.makeOwn()
-        unsafe relay(source, &course, to: top.memory(0), top.memory(1), part)
+        unsafe self.init(from: source, to: top.memory(0), top.memory(1), frames: frames)
     }
 }

@@ -203,18 +203,15 @@ package struct SpatialSignal: ~Copyable, Sendable {
         unsafe line.read(&course, phase: part.phase, count: part.count, to: left + part.first, right + part.first)
     }
 
-    /// Lets a source with one channel into the line as it is, and plays it as ``play(_:to:_:_:)`` does.
-    ///
-    /// - Precondition: All have the frames of the part, at most 128.
+    /// Lets a source into the line as it is, and plays what is heard at one place.
     @_noLocks @_noAllocation
-    package mutating func relay(
-        _ source: UnsafePointer<Float>, _ course: inout FlightCourse, to left: UnsafeMutablePointer<Float>,
-        _ right: UnsafeMutablePointer<Float>, _ part: Part
-    ) {
-        let samples = unsafe Samples(at: source, count: part.first &+ part.count)
+    package mutating func relay(_ way: SpatialCrossing, _ course: inout FlightCourse, _ part: Part) {
+        precondition(part.first >= 0 && part.count > 0 && part.first <= way.frames &- part.count)
+        let samples = unsafe Samples(at: way.source, count: way.frames)
         write(samples, part)
         keep(samples, channel: 0, part)
-        unsafe line.read(&course, phase: part.phase, count: part.count, to: left + part.first, right + part.first)
+        unsafe line.read(
+            &course, phase: part.phase, count: part.count, to: way.left + part.first, way.right + part.first)
     }
 
     /// Fetches into the cache what the next part of a block needs, which hears the sound at a delay.
@@ -329,5 +326,23 @@ package struct SpatialSignal: ~Copyable, Sendable {
         if !isKept { return }
         for i in 0..<through.count { through[i] = 0 }
         isKept = false
+    }
+}
+
+/// The way of a slice from a source's one channel to two others.
+@safe package struct SpatialCrossing: BitwiseCopyable {
+    fileprivate let source: UnsafePointer<Float>
+    fileprivate let left: UnsafeMutablePointer<Float>
+    fileprivate let right: UnsafeMutablePointer<Float>
+    fileprivate let frames: Int
+
+    /// Creates a way between channels that all have so many frames, and have them as long as the way is used.
+    @_noLocks @_noAllocation
+    package init(
+        from source: UnsafePointer<Float>, to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>,
+        frames: Int
+    ) {
+        unsafe (self.source, self.left, self.right) = (source, left, right)
+        self.frames = frames
     }
 }
