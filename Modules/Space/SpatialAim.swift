@@ -277,8 +277,8 @@ struct SpatialAim: Sendable, BitwiseCopyable {
     /// Takes what changes while a source goes on evenly.
     @_noLocks @_noAllocation
     @inline(__always) mutating func follow(_ next: borrowing SpatialAim) {
-        (delay, sphere, head, level, ears, send) = (next.delay, next.sphere, next.head, next.level, next.ears, next.send)
-        levels = next.levels
+        (delay, sphere, head) = (next.delay, next.sphere, next.head)
+        (level, levels, ears, send) = (next.level, next.levels, next.ears, next.send)
     }
 
     /// Returns the level of a channel of a sound field (W, Y, Z or X) in a channel of the layout.

@@ -13,18 +13,18 @@ extension SpatialState {
         let (new, old) = (motion.settings.distance, distance)
         if old.x != new.x || old.y != new.y || old.z != new.z || old.w != new.w { return }
         if !(now.level > 0 && next.level > 0) { return }
-        (isSteady, ahead) = (true, SpatialAhead())
+        isSteady = true
+        ahead.end()
     }
 
     /// Begins a block of a source that goes on evenly. Returns `false`, and has changed nothing, if it does not in this block.
     @_noLocks @_noAllocation
     mutating func goesOn(at frame: Int64) -> Bool {
-        if !ahead.isAt(frame) { ahead = SpatialAhead(motion, from: frame, limit: room, sampleRate: sampleRate) }
-        let k = ahead.number & 3
-        ahead.number &+= 1
-        let (level, wanted) = (ahead.level[k], ahead.way[k])
+        if !ahead.isAt(frame) { ahead.aim(motion, from: frame, limit: room, sampleRate: sampleRate) }
+        let block = ahead.next()
+        let (level, wanted) = (block.level, block.way)
         let most = 0.5 * Double(SpatialState.block)
-        let isJump = abs(wanted - way) > most && abs(wanted - way - ahead.drift[k]) > most
+        let isJump = abs(wanted - way) > most && abs(wanted - way - block.drift) > most
         if !(level > 1e-5) || isJump {
             isSteady = false
             return false
@@ -40,11 +40,11 @@ extension SpatialState {
             next.send = 0
         }
         way = wanted
-        next.delay = SpatialSignal.shortest + path.advance(wanted, approach: ahead.toward[k])
+        next.delay = SpatialSignal.shortest + path.advance(wanted, approach: block.toward)
         switch motion.settings.kind {
-        case 0: (next.levels[0], next.levels[1]) = (ahead.left[k], ahead.right[k])
-        case 1: aimSphere(ahead.x[k])
-        default: aimHead(Float(ahead.x[k]), Float(ahead.y[k]), Float(ahead.z[k]), isBegun: true)
+        case 0: (next.levels[0], next.levels[1]) = (block.left, block.right)
+        case 1: aimSphere(block.x)
+        default: aimHead(Float(block.x), block.y, block.z, isBegun: true)
         }
         if motion.settings.kind > 0 { limitEars(false) }
         courses.goOn(&before, &now, &next, limit: limit)

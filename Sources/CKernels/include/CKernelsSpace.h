@@ -93,9 +93,14 @@ REALTIME_SAFE void kernel_soften(
     const float *_Nonnull samples, float *_Nonnull output, struct kernel_course opening, float *_Nonnull memory,
     int32_t first, size_t count);
 
-/// Fetches the lines of the cache with some samples, to be written soon, or to be read.
+/// Fetches the lines of the cache with some samples, at most 128, to be written soon, or to be read.
 REALTIME_SAFE static inline void kernel_fetch(const float *_Nonnull samples, size_t count, bool toWrite) {
-    for (size_t i = 0; i <= count; i += 16) {
+    for (int i = 0; i <= 64; i += 16) {
+        if (toWrite) __builtin_prefetch(samples + i, 1);
+        else __builtin_prefetch(samples + i, 0);
+    }
+    if (count <= 64) return;
+    for (int i = 80; i <= 128; i += 16) {
         if (toWrite) __builtin_prefetch(samples + i, 1);
         else __builtin_prefetch(samples + i, 0);
     }
