@@ -8,7 +8,7 @@ extension SpatialState {
         isSteady = false
         if isAsleep || isFresh || hasJumped || jumpLeft > 0 || levelLeft > 0 || !motion.isPlain { return }
         let kind = motion.settings.kind
-        if kind >= 3 || courses.kind != kind || motion.settings.layout != .stereo { return }
+        if kind >= 3 || courses.kind != kind || !motion.settings.layout.isStereo { return }
         if !courses.isOpen || before.sendOpening + now.sendOpening + next.sendOpening != 3 { return }
         let (new, old) = (motion.settings.distance, distance)
         if old.x != new.x || old.y != new.y || old.z != new.z || old.w != new.w { return }

@@ -109,7 +109,8 @@ struct SpatialState: ~Copyable, Sendable {
         let layout = settings.layout
         sends = settings.sends
         let inputs = hasInput ? context.channelCount(at: 1) : 0
-        let crossing = inputs == 1 && layout.isStereo && !sends ? SpatialCrossing(&context) : nil
+        let isPlain = inputs == 1 && layout.isStereo && !sends
+        var crossing: SpatialCrossing?
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
@@ -127,8 +128,10 @@ struct SpatialState: ~Copyable, Sendable {
             }
             if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
-            if let crossing, courses.kind == 0 && courses.isOpen && faded >= fade {
-                signal.relay(crossing, &courses.flight, part)
+            if isPlain && courses.kind == 0 && courses.isOpen && faded >= fade {
+                let way = crossing ?? SpatialCrossing(&context)
+                crossing = way
+                signal.relay(way, &courses.flight, part)
                 done &+= count
                 continue
             }
