@@ -130,6 +130,9 @@ struct ListenerMotion: Sendable, BitwiseCopyable {
             (self.base, self.velocity, self.start) = (base, velocity, start)
         }
 
+        /// Indicates whether the listener stays where it is.
+        var isStill: Bool { @_noLocks @_noAllocation get { velocity.x == 0 && velocity.y == 0 && velocity.z == 0 } }
+
         /// Returns the place at a frame of the sample clock.
         @_noLocks @_noAllocation
         func place(at frame: Int64, sampleRate: Double) -> SIMD4<Double> {

@@ -274,6 +274,13 @@ struct SpatialAim: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation
     init() {}
 
+    /// Takes what changes while a source goes on evenly.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func follow(_ next: borrowing SpatialAim) {
+        (delay, sphere, head) = (next.delay, next.sphere, next.head)
+        (level, levels, ears, send) = (next.level, next.levels, next.ears, next.send)
+    }
+
     /// Returns the level of a channel of a sound field (W, Y, Z or X) in a channel of the layout.
     @_noLocks @_noAllocation
     func gain(ofField channel: Int, in layout: SpatialLayout, at target: Int, _ rings: SpeakerRings) -> Float {

@@ -9,12 +9,13 @@ struct SpatialCourses: Sendable, BitwiseCopyable {
     private(set) var isHeard = false
     private(set) var isSent = false
     private(set) var isOpen = false
-    /// The delays to the left and the right ear; to a place that has no ears, the left one's.
+    /// The courses with equal power.
+    var flight = FlightCourse()
+    /// The delays to the left and the right ear.
     private(set) var left = DelayCourse(0, 0, 0)
     private(set) var right = DelayCourse(0, 0, 0)
-    /// The levels to the left and to the right.
-    private(set) var leftLevel = Course(0, 0, 0)
-    private(set) var rightLevel = Course(0, 0, 0)
+    /// The level at both ears.
+    private(set) var level = Course(0, 0, 0)
     /// The filters of a sphere.
     private(set) var leftEar = SphereCourse()
     private(set) var rightEar = SphereCourse()
@@ -48,12 +49,28 @@ struct SpatialCourses: Sendable, BitwiseCopyable {
         if shares[0] == 3 { kind = 0 }
         if shares[1] == 3 { kind = 1 }
         if shares[2] == 3 { kind = 2 }
+        lay(&before, &now, &next, limit)
+    }
+
+    /// Makes the courses of a block of a source that goes on as in the block before, whose sound one rendering has.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func goOn(
+        _ before: inout SpatialAim, _ now: inout SpatialAim, _ next: inout SpatialAim, limit: Double
+    ) {
+        isSent = before.send + now.send + next.send > 0
+        lay(&before, &now, &next, limit)
+    }
+
+    @_noLocks @_noAllocation
+    @inline(__always) private mutating func lay(
+        _ before: inout SpatialAim, _ now: inout SpatialAim, _ next: inout SpatialAim, _ limit: Double
+    ) {
         switch kind {
         case 0:
-            left = DelayCourse(before.delay, now.delay, next.delay).held(to: limit)
-            leftLevel = Course(before.levels[0], now.levels[0], next.levels[0])
-            rightLevel = Course(before.levels[1], now.levels[1], next.levels[1])
-            return
+            return flight.take(
+                before.delay, now.delay, next.delay, limit: limit,
+                left: SIMD4(before.levels[0], now.levels[0], next.levels[0], 0),
+                right: SIMD4(before.levels[1], now.levels[1], next.levels[1], 0))
         case 1:
             hear(before.sphere, now.sphere, next.sphere, before.delay, now.delay, next.delay, limit)
             leftEar.first = Course(before.ears.x, now.ears.x, next.ears.x)
@@ -63,8 +80,7 @@ struct SpatialCourses: Sendable, BitwiseCopyable {
         case 2: hear(before.head, now.head, next.head, before.delay, now.delay, next.delay, limit)
         default: return
         }
-        leftLevel = Course(before.level, now.level, next.level)
-        rightLevel = leftLevel
+        level = Course(before.level, now.level, next.level)
     }
 
     @_noLocks @_noAllocation

@@ -67,6 +67,40 @@ struct SpatialMotion: ~Copyable, Sendable {
         }
     }
 
+    /// Moves on by a block while it is at rest, so that ``advance(at:frames:sampleRate:)`` may go on from there.
+    @_noLocks @_noAllocation
+    mutating func follow(at frame: Int64, frames: Double, sampleRate: Double) {
+        base += settings.velocity * (frames / sampleRate)
+        if !walk.isStill { listener = walk.place(at: frame, sampleRate: sampleRate) }
+    }
+
+    /// Indicates whether nothing but its place moves: the spring is at rest, and no cone, wall or air makes another level.
+    var isPlain: Bool {
+        @_noLocks @_noAllocation get {
+            let (ways, cone) = (settings.ways, settings.cone)
+            if !isAtRest || isFresh || ways.x + ways.y != 0 || ways.w != 0 { return false }
+            return cone.z >= 360 || settings.coneLevel >= 1
+        }
+    }
+
+    /// Returns where the source will be heard at the next four blocks if nothing is set, as ``hear()`` would compute it there.
+    ///
+    /// - Parameter frame: The frame of the sample clock at which the first of them begins.
+    @_noLocks @_noAllocation
+    func places(from frame: Int64, frames: Double, sampleRate: Double) -> SpatialPlaces {
+        var (x, y, z) = (SIMD4<Double>(), SIMD4<Double>(), SIMD4<Double>())
+        let step = settings.velocity * (frames / sampleRate)
+        var (place, clock, ears) = (base, frame, listener)
+        for k in 0..<4 {
+            place += step
+            if !walk.isStill { ears = walk.place(at: clock, sampleRate: sampleRate) }
+            let way = place - ears
+            (x[k], y[k], z[k]) = (way.x, way.y, way.z)
+            clock &+= Int64(frames)
+        }
+        return SpatialPlaces(x, y, z, turn, velocity: settings.velocity, listener: walk.velocity)
+    }
+
     /// Takes new settings, and keeps what is heard where it is.
     @_noLocks @_noAllocation
     mutating func take(_ new: SpatialSettings, at frame: Int64, sampleRate: Double) {

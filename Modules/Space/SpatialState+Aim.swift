@@ -77,7 +77,7 @@ extension SpatialState {
     }
 
     @_noLocks @_noAllocation
-    private static func model(_ number: Float) -> DistanceModel {
+    static func model(_ number: Float) -> DistanceModel {
         if number < 1 { return .inverse }
         if number < 2 { return .linear }
         return number < 3 ? .exponential : .none
@@ -104,8 +104,7 @@ extension SpatialState {
     @_noLocks @_noAllocation
     private mutating func aimDelay(_ heard: Double, _ isFresh: Bool, _ hasSlept: Bool, phase: Double) {
         let perMetre = motion.slowness * sampleRate
-        let room = self.limit - SpatialSignal.shortest - 0.004 * sampleRate
-        let limit = room > 0 ? room : 0
+        let limit = room
         // After a jump the delay stands where the spring will come to rest.
         if abs(heard - motion.distance) < 0.01 { hasJumped = false }
         let there = SpatialState.round(motion.distance) * perMetre
@@ -138,6 +137,14 @@ extension SpatialState {
         way = wanted
         next.delay = SpatialSignal.shortest + path.advance(wanted, approach: toward)
         if hasSlept { (before.delay, now.delay) = (next.delay, next.delay) }
+    }
+
+    /// The longest way in frames.
+    var room: Double {
+        @_noLocks @_noAllocation get {
+            let room = limit - SpatialSignal.shortest - 0.004 * sampleRate
+            return room > 0 ? room : 0
+        }
     }
 
     /// Returns the distance in metres without the corner that it has where a source goes through the middle of the head: a parabola
@@ -175,7 +182,7 @@ extension SpatialState {
     }
 
     @_noLocks @_noAllocation
-    private mutating func aimSphere(_ side: Double) {
+    mutating func aimSphere(_ side: Double) {
         let head = SphericalHead(sampleRate: sampleRate)
         let (left, right) = (head.ear(cosine: -side), head.ear(cosine: side))
         let nearer = left.delay < right.delay ? left.delay : right.delay
@@ -186,7 +193,7 @@ extension SpatialState {
 
     /// Aims at the filters between the measured ones. Inside of the head the front's take their place more and more.
     @_noLocks @_noAllocation
-    private mutating func aimHead(_ x: Float, _ y: Float, _ z: Float, isBegun: Bool) {
+    mutating func aimHead(_ x: Float, _ y: Float, _ z: Float, isBegun: Bool) {
         guard let head = motion.settings.head else {
             // A head without responses: the sphere takes over.
             next.shares[1] += next.shares[2]
@@ -212,7 +219,7 @@ extension SpatialState {
 
     /// Lets the time between the ears change no faster than sound can follow.
     @_noLocks @_noAllocation
-    private mutating func limitEars(_ isFresh: Bool) {
+    mutating func limitEars(_ isFresh: Bool) {
         if now.shares[1] == 0 && now.shares[2] == 0 && next.shares[1] == 0 && next.shares[2] == 0 { return }
         if isFresh || now.shares[1] == 0 {
             (before.sphere, now.sphere) = (next.sphere, next.sphere)

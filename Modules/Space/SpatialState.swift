@@ -20,8 +20,11 @@ struct SpatialState: ~Copyable, Sendable {
     /// The settings that were read last, and whether one has changed since the way was computed.
     private var settings = SpatialSettings()
     private(set) var glance = SpatialGlance()
-    private var courses = SpatialCourses()
+    var courses = SpatialCourses()
     private var hasChanged = true
+    /// Indicates whether the source goes on evenly, and where it then is at the next blocks.
+    var isSteady = false
+    var ahead = SpatialAhead()
     /// The way at the block before, at this one, and at the next.
     var before = SpatialAim()
     var now = SpatialAim()
@@ -73,7 +76,7 @@ struct SpatialState: ~Copyable, Sendable {
     private mutating func forgetSound() {
         signal.reset()
         hasChanged = true
-        (jumpLeft, isFresh, hasJumped, isAsleep) = (0, true, false, false)
+        (jumpLeft, isFresh, hasJumped, isAsleep, isSteady) = (0, true, false, false, false)
         courses = SpatialCourses()
         silence = 1 << 30
     }
@@ -87,6 +90,10 @@ struct SpatialState: ~Copyable, Sendable {
     /// Keeps what was read, where that is the same as before.
     @_noLocks @_noAllocation
     mutating func keep(_ glance: SpatialGlance) { self.glance = glance }
+
+    /// Fetches into the cache the sound that a long slice begins with: in the time of the source itself it gets there.
+    @_noLocks @_noAllocation
+    func fetchSound(frames: Int) { if frames > SpatialState.block { signal.fetch(delay: now.delay) } }
 
     /// Renders a slice: the source is below the top, if it has sounded, and all samples of the top are written.
     @_noLocks @_noAllocation
@@ -102,6 +109,8 @@ struct SpatialState: ~Copyable, Sendable {
         let layout = settings.layout
         sends = settings.sends
         let inputs = hasInput ? context.channelCount(at: 1) : 0
+        let isPlain = inputs == 1 && layout.isStereo && !sends
+        var crossing: SpatialCrossing?
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
@@ -119,6 +128,13 @@ struct SpatialState: ~Copyable, Sendable {
             }
             if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
+            if isPlain && courses.kind == 0 && courses.isOpen && faded >= fade {
+                let way = crossing ?? SpatialCrossing(&context)
+                crossing = way
+                signal.relay(way, &courses.flight, part)
+                done &+= count
+                continue
+            }
             take(&context, inputs, part)
             let isSimple = courses.kind != nil && layout.isStereo
             if !isSimple {
@@ -141,6 +157,7 @@ struct SpatialState: ~Copyable, Sendable {
     /// Begins a block, or the first part of one.
     @_noLocks @_noAllocation
     private mutating func begin(at frame: Int64) {
+        if isSteady && !hasChanged && goesOn(at: frame) { return }
         if isAsleep && sleepsOn(at: frame) {
             return motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate)
         }
@@ -149,6 +166,7 @@ struct SpatialState: ~Copyable, Sendable {
         hasChanged = false
         aim(at: frame)
         courses.take(&before, &now, &next, limit: limit, jumps: jumpLeft > 0)
+        noteSteadiness()
     }
 
     /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due.
@@ -264,7 +282,7 @@ struct SpatialState: ~Copyable, Sendable {
     private mutating func play(_ context: inout RenderContext, _ part: SpatialSignal.Part) {
         var top = context.top
         if courses.kind == 0 {
-            signal.play(courses.left, courses.leftLevel, courses.rightLevel, part, in: &top)
+            signal.play(&courses.flight, part, in: &top)
         } else {
             if courses.kind == 1 {
                 signal.hear(ear: 0, courses.left, part)
@@ -277,7 +295,7 @@ struct SpatialState: ~Copyable, Sendable {
             }
             for ear in 0..<2 {
                 var output = top[ear]
-                signal.play(ear: ear, level: courses.leftLevel, part, to: &output)
+                signal.play(ear: ear, level: courses.level, part, to: &output)
             }
         }
         if !sends { return }

@@ -1,234 +1,135 @@
 #include "Dispatch.h"
 
-// A source that moves: a ring read at a delay that goes along a parabola, between the middle two of 8 samples, by polynomials of
-// the third degree for each pair of them (Farrow). Their numbers fit a delay best from 0 to 0.3 of the rate, low frequencies
-// most of all, by least squares with the weight (f + 0.01)^-4: the error is -144 dB at 300 Hz, -132 at 1 kHz, -88 at 3 kHz, -78 at
-// 5 kHz, -51 at 12 kHz (of 48 kHz), and none at 0.
+// Filters that fade into others, with a bend. Each 64 of their taps, h0 and h1 in halves of 32, need three sums of products for 64
+// frames in the place of four, as Karatsuba found: with s = h0 + h1, and with d for the samples less those 32 before, the first 32
+// frames are s * x - h1 * d, and the others are s * x of 32 frames before + h0 * d. Frames are counted from the block's beginning, so that
+// all parts of it have the same bits. Two filters share what they read, which is dear where it lies across lines of the cache.
 
-// Sixteen frames of a block belong together, wherever a part of it begins, so that all parts give the same bits. They are read
-// around one sample, or around two neighbours, or, where the delay changes by more, each by itself.
-struct sixteens {
-    /// For each sixteen the place of a delay of 0 for its first frame, less that of its first frame; and the whole frames of the
-    /// delays: the least and the most.
-    int32_t place[12], low[12], high[12];
-    /// The delay of the lane `n` is `begin + n * (slope + n * curve)`.
-    float begin[12], slope[12], curve;
+// Hides from the compiler what is in memory, so that it does not keep it in registers.
+INLINE const float *hidden(const float *samples) {
+    __asm__("" : "+r"(samples) : : "memory");
+    return samples;
+}
+
+enum { half_taps = 32, most_taps = 256, most_frames = 128 };
+
+struct halves {
+    /// The samples of a part less those 32 before, behind as many others as there are taps.
+    float difference[most_taps + most_frames + 2 * half_taps];
+    /// For each filter the sums of both halves of each 64 taps.
+    float sums[3][most_taps / 2];
+    /// The taps that come in such halves, and all.
+    size_t paired, taps;
 };
 
-// Four at once, and all at first: one waits long for each of these numbers.
-INLINE void sixteens_of(
-    struct sixteens *all, int64_t first, int64_t last, double delay, double step, double bend
+INLINE void halves_of(
+    struct halves *all, const float *past, const float *const filters[3], int many, size_t taps, size_t count
 ) {
-    // The parabola goes at most 57 bends beside the line between its ends; the rest is for rounding.
-    float curve = (float)bend, swing = (curve < 0 ? -curve : curve) * 57 + 1e-4f;
-    all->curve = curve;
-    d4 at = (d4){0, 16, 32, 48} + (double)first;
-    for (int k = 0; first + 16 * k < last; k += 4, at += 64) {
-        d4 exact = delay + at * (step + at * bend);
-        f4 slope = __builtin_convertvector(step + 2 * at * bend, f4);
-        i4 nearest = __builtin_convertvector(exact, i4);
-        // It stays above 0 for slopes down to -10.
-        i4 isSteep = (slope < -1) | (slope + 32 * curve < -1), room = (isSteep & 160) + 16;
-        f4 begin = __builtin_convertvector(exact - __builtin_convertvector(nearest, d4), f4)
-            + __builtin_convertvector(room, f4);
-        f4 end = 15 * (15 * curve + slope) + begin;
-        i4 rises = begin < end;
-        f4 least = (f4)(((i4)begin & rises) | ((i4)end & ~rises)), most = (f4)(((i4)end & rises) | ((i4)begin & ~rises));
-        i4 low = __builtin_convertvector(least - swing, i4), high = __builtin_convertvector(most + swing, i4);
-        i4 place = room - nearest - 4;
-        __builtin_memcpy(all->place + k, &place, sizeof place);
-        __builtin_memcpy(all->low + k, &low, sizeof low);
-        __builtin_memcpy(all->high + k, &high, sizeof high);
-        __builtin_memcpy(all->begin + k, &begin, sizeof begin);
-        __builtin_memcpy(all->slope + k, &slope, sizeof slope);
+    int64_t paired = (int64_t)(taps & ~(size_t)63);
+    all->paired = (size_t)paired;
+    all->taps = taps;
+    if (paired == 0) return;
+    for (int64_t i = 33 - paired; i < (int64_t)count + half_taps; i += 8)
+        store8(all->difference + most_taps + i, load8(past + i) - load8(past + i - half_taps));
+    for (int one = 0; one < many; one++) {
+        for (int64_t i = 0; i < paired / 2; i += 8) {
+            const float *half = filters[one] + i + (i & ~31);
+            store8(all->sums[one] + i, load8(half) + load8(half + half_taps));
+        }
     }
 }
 
-// Half of them, or all where vectors are so long: there would not be enough registers for more.
-
-#define READ_OF(name, vector, whole_vector, wide, load) \
-    INLINE vector name##_between( \
-        vector x0, vector x1, vector x2, vector x3, vector x4, vector x5, vector x6, vector x7, vector v, const float *w \
-    ) { \
-        /* These lie m - 1/2 beside the middle: their sums and differences. */ \
-        vector s1 = x4 + x3, s2 = x5 + x2, s3 = x6 + x1, s4 = x7 + x0; \
-        vector d1 = x4 - x3, d2 = x5 - x2, d3 = x6 - x1, d4 = x7 - x0; \
-        vector d = (d1 * load(w) + d2 * load(w + 16)) + (d3 * load(w + 32) + d4 * load(w + 48)); \
-        vector c = (s1 * load(w + 64) + s2 * load(w + 80)) + (s3 * load(w + 96) + s4 * load(w + 112)); \
-        vector b = (d1 * load(w + 128) + d2 * load(w + 144)) + (d3 * load(w + 160) + d4 * load(w + 176)); \
-        vector a = (s1 * load(w + 192) + s2 * load(w + 208)) + (s3 * load(w + 224) + s4 * load(w + 240)); \
-        return ((d * v + c) * v + b) * v + a; \
-    } \
-    INLINE vector name( \
-        const float *ring, int64_t mask, int64_t position, const struct sixteens *all, int k, int begin, const float *w \
-    ) { \
-        vector lanes = load(sixteen_lanes + begin); \
-        vector place = lanes * (lanes * all->curve + all->slope[k]) + all->begin[k]; \
-        int32_t low = all->low[k], high = all->high[k]; \
-        if (low == high) { \
-            const float *x = ring + ((position - low) & mask) + begin; \
-            return name##_between( \
-                load(x), load(x + 1), load(x + 2), load(x + 3), load(x + 4), load(x + 5), load(x + 6), load(x + 7), \
-                ((float)low + 0.5f) - place, w); \
-        } \
-        whole_vector whole = __builtin_convertvector(place, whole_vector); \
-        vector v = (__builtin_convertvector(whole, vector) + 0.5f) - place, y[8]; \
-        if (high - low == 1) { \
-            /* The oldest that any lane needs; the others lie one behind. */ \
-            const float *x = ring + ((position - high) & mask) + begin; \
-            whole_vector isOld = whole == high; \
-            for (int k = 0; k < 8; k++) { \
-                whole_vector old = (whole_vector)load(x + k), new = (whole_vector)load(x + k + 1); \
-                y[k] = (vector)((old & isOld) | (new & ~isOld)); \
-            } \
-        } else { \
-            float rows[8][wide]; \
-            int32_t wholes[wide]; \
-            __builtin_memcpy(wholes, &whole, sizeof wholes); \
-            for (int lane = 0; lane < wide; lane++) { \
-                const float *from = ring + ((position + begin + lane - wholes[lane]) & mask); \
-                for (int k = 0; k < 8; k++) rows[k][lane] = from[k]; \
-            } \
-            for (int k = 0; k < 8; k++) y[k] = load(rows[k]); \
-        } \
-        return name##_between(y[0], y[1], y[2], y[3], y[4], y[5], y[6], y[7], v, w); \
-    }
-
-static const float sixteen_lanes[16] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-
-// The polynomials' weights, as vectors: d, c, b and a, each from the inner pair to the outer.
-#define ALIKE(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
-static const float between_weights[16 * 16] __attribute__((aligned(64))) = {
-    ALIKE(-0.84679884f), ALIKE(0.35894093f), ALIKE(-0.05360833f), ALIKE(0.0054312125f),
-    ALIKE(-0.42965096f), ALIKE(0.5483989f), ALIKE(-0.13806406f), ALIKE(0.019316118f),
-    ALIKE(1.2116997f), ALIKE(-0.08973523f), ALIKE(0.013402083f), ALIKE(-0.0013578031f),
-    ALIKE(0.60741276f), ALIKE(-0.13709973f), ALIKE(0.034516014f), ALIKE(-0.0048290296f),
-};
-
-READ_OF(read_eight, f8, i8, 8, load8)
-READ_OF(read_sixteen, f16, i16, 16, load16)
-
-// Hides a table: the compiler, which knows what is in it, would else make its vectors anew at each use.
-INLINE const float *hidden(const float *table) {
-    __asm__("" : "+r"(table));
-    return table;
-}
-
-// Keeps those of sixteen that lie in a part.
-INLINE void keep_some(float *output, const float *rest, int64_t frame, int64_t first, int64_t last) {
-    for (int lane = 0; lane < 16; lane++) {
-        if (frame + lane >= first && frame + lane < last) output[frame + lane] = rest[lane];
-    }
-}
-
-// As it is, or to two channels at levels that go along parabolas.
-
-#define WANDER_OF(name, vector, wide, read, load, store) \
+// Adds products with a filter, or with two at once, to 32 sums each, or subtracts them.
+#define SUM_OF(name, wide) \
     INLINE void name( \
-        const float *ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first, \
-        float *output, size_t count \
+        const float *from, const float *one, const float *other, size_t taps, bool isLess, const float *before, float *after \
     ) { \
-        struct sixteens all; \
-        int64_t last = first + (int64_t)count, begin = first & ~(int64_t)15; \
-        sixteens_of(&all, begin, last, delay, step, bend); \
-        const float *weights = hidden(between_weights); \
-        output -= first; \
-        for (int k = 0; begin + 16 * k < last; k++) { \
-            int64_t frame = begin + 16 * k, place = position + frame + all.place[k]; \
-            float rest[16], *target = frame >= first && frame + 16 <= last ? output + frame : rest; \
-            _Pragma("unroll") for (int half = 0; half < 16; half += wide) \
-                store(target + half, read(ring, mask, place, &all, k, half, weights)); \
-            if (target == rest) keep_some(output, rest, frame, first, last); \
+        for (int i = 0; i < half_taps; i += 16 * wide) { \
+            f16 a[wide], b[wide]; \
+            for (int k = 0; k < wide; k++) { \
+                a[k] = before ? load16(before + i + 16 * k) : spread16(0); \
+                b[k] = before && other ? load16(before + half_taps + i + 16 * k) : spread16(0); \
+            } \
+            _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
+                for (int k = 0; k < wide; k++) { \
+                    f16 x = load16(from + i + 16 * k - tap); \
+                    a[k] = isLess ? a[k] - x * one[tap] : a[k] + x * one[tap]; \
+                    if (other) b[k] = isLess ? b[k] - x * other[tap] : b[k] + x * other[tap]; \
+                } \
+            } \
+            for (int k = 0; k < wide; k++) { \
+                store16(after + i + 16 * k, a[k]); \
+                if (other) store16(after + half_taps + i + 16 * k, b[k]); \
+            } \
         } \
     } \
-    INLINE void name##_to_two( \
-        const float *ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first, \
-        float *left, struct kernel_course leftLevel, float *right, struct kernel_course rightLevel, size_t count \
+    /* Those of 32 frames of a part, from `frame` on, that are the first of 64 or the others, from what both have in common. */ \
+    INLINE void name##_half( \
+        const struct halves *all, const float *past, int64_t frame, bool isFirst, const float *one, const float *other, \
+        const float *common, float *sums \
     ) { \
-        struct sixteens all; \
-        int64_t last = first + (int64_t)count, begin = first & ~(int64_t)15; \
-        sixteens_of(&all, begin, last, delay, step, bend); \
-        const float *weights = hidden(between_weights); \
-        left -= first; \
-        right -= first; \
-        for (int k = 0; begin + 16 * k < last; k++) { \
-            int64_t frame = begin + 16 * k, place = position + frame + all.place[k]; \
-            bool isWhole = frame >= first && frame + 16 <= last; \
-            float rest[2][16], *one = isWhole ? left + frame : rest[0], *other = isWhole ? right + frame : rest[1]; \
-            _Pragma("unroll") for (int half = 0; half < 16; half += wide) { \
-                vector x = read(ring, mask, place, &all, k, half, weights); \
-                vector at = load(sixteen_lanes + half) + (float)(int32_t)frame; \
-                store(one + half, x * (leftLevel.from + at * (leftLevel.step + at * leftLevel.bend))); \
-                store(other + half, x * (rightLevel.from + at * (rightLevel.step + at * rightLevel.bend))); \
-            } \
-            if (isWhole) continue; \
-            keep_some(left, rest[0], frame, first, last); \
-            keep_some(right, rest[1], frame, first, last); \
+        size_t paired = all->paired, by = isFirst ? half_taps : 0; \
+        const float *difference = all->difference + most_taps + frame; \
+        for (size_t j = 0; j < paired; j += 64, common = sums) \
+            name(difference - j, one + j + by, other ? other + j + by : NULL, half_taps, isFirst, common, sums); \
+        if (all->taps > paired) \
+            name(past + frame - paired, one + paired, other ? other + paired : NULL, all->taps - paired, false, common, sums); \
+    } \
+    /* Those of the frames that are the first of 64, of the others, or of both. */ \
+    INLINE void name##_halves( \
+        const struct halves *all, const float *past, int64_t frame, bool hasFirst, bool hasSecond, const float *one, \
+        const float *oneSum, const float *other, const float *otherSum, float *sums \
+    ) { \
+        float both[64] __attribute__((aligned(64))), *common = NULL; \
+        for (size_t j = 0; j < all->paired; j += 64, common = both) \
+            name(past + frame - (hasFirst ? 0 : half_taps) - j, oneSum + j / 2, other ? otherSum + j / 2 : NULL, half_taps, \
+                false, common, both); \
+        if (hasFirst) name##_half(all, past, frame, true, one, other, hidden(common), sums); \
+        if (hasSecond) { \
+            int64_t by = hasFirst ? half_taps : 0; \
+            name##_half(all, past, frame + by, false, one, other, hidden(common), sums + 2 * by); \
         } \
     }
-WANDER_OF(wander_eight, f8, 8, read_eight, load8, store8)
-WANDER_OF(wander_sixteen, f16, 16, read_sixteen, load16, store16)
 
-KERNEL_IN_THREE(void, wander, wander_eight, wander_eight, wander_sixteen,
-    (const float *ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first,
-        float *output, size_t count),
-    ring, mask, position, delay, step, bend, first, output, count)
-
-KERNEL_IN_THREE(void, wander_to_two, wander_eight_to_two, wander_eight_to_two, wander_sixteen_to_two,
-    (const float *ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first, float *left,
-        struct kernel_course leftLevel, float *right, struct kernel_course rightLevel, size_t count),
-    ring, mask, position, delay, step, bend, first, left, leftLevel, right, rightLevel, count)
-
-// Filters that fade into others, with a bend: the two share what they read, which is dear where it lies across lines of the cache.
-
-#define FADE_OF(name, wide) \
+#define FADE_OF(name, sum) \
     INLINE void name( \
         const float *past, const float *old, const float *new, const float *bend, size_t taps, int32_t first, float *output, \
         size_t count \
     ) { \
         const f16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; \
-        for (size_t i = 0; i < count; i += 16 * wide) { \
-            f16 a[wide], b[wide]; \
-            for (int k = 0; k < wide; k++) a[k] = b[k] = spread16(0); \
-            const float *from = past + i; \
-            if (old) { \
-                _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
-                    for (int k = 0; k < wide; k++) { \
-                        f16 x = load16(from + 16 * k - tap); \
-                        a[k] += x * old[tap]; \
-                        b[k] += x * new[tap]; \
-                    } \
+        const float *const filters[3] = {new, old, bend}; \
+        struct halves all; \
+        halves_of(&all, past, filters, old ? (bend ? 3 : 2) : 1, taps, count); \
+        size_t frames = 0; \
+        for (size_t i = 0; i < count; i += frames) { \
+            size_t place = ((size_t)first + i) & 63; \
+            bool hasFirst = place < 32, hasSecond = place >= 32 || (place == 0 && count - i > 32); \
+            frames = hasSecond ? 64 - place : 32 - place; \
+            /* For each half of the frames those of both filters; and those of the bend, with room beside. */ \
+            float sums[128] __attribute__((aligned(64))), bends[128] __attribute__((aligned(64))); \
+            if (old) sum##_halves(&all, past, (int64_t)i, hasFirst, hasSecond, new, all.sums[0], old, all.sums[1], sums); \
+            else sum##_halves(&all, past, (int64_t)i, hasFirst, hasSecond, new, all.sums[0], NULL, NULL, sums); \
+            if (bend) sum##_halves(&all, past, (int64_t)i, hasFirst, hasSecond, bend, all.sums[2], NULL, NULL, bends); \
+            for (size_t k = 0; k < frames && i + k < count; k += 16) { \
+                size_t at = k + (k & 32); \
+                f16 y = load16(sums + at); \
+                if (old) { \
+                    f16 t = (lanes + (float)(first + (int32_t)(i + k))) * 0x1p-7f, from = load16(sums + half_taps + at); \
+                    y -= from; \
+                    if (bend) y += (t - 1) * load16(bends + at); \
+                    y = from + t * y; \
                 } \
-                for (int k = 0; k < wide; k++) b[k] -= a[k]; \
-                if (bend) { \
-                    /* By itself: for three sums there are not enough registers. */ \
-                    f16 c[wide]; \
-                    for (int k = 0; k < wide; k++) c[k] = spread16(0); \
-                    _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
-                        for (int k = 0; k < wide; k++) c[k] += load16(from + 16 * k - tap) * bend[tap]; \
-                    } \
-                    for (int k = 0; k < wide; k++) { \
-                        f16 t = (lanes + (float)(first + (int32_t)i + 16 * k)) * 0x1p-7f; \
-                        b[k] += (t - 1) * c[k]; \
-                    } \
-                } \
-                for (int k = 0; k < wide; k++) { \
-                    f16 t = (lanes + (float)(first + (int32_t)i + 16 * k)) * 0x1p-7f; \
-                    store16(output + i + 16 * k, a[k] + t * b[k]); \
-                } \
-            } else { \
-                _Pragma("unroll 2") for (size_t tap = 0; tap < taps; tap++) { \
-                    for (int k = 0; k < wide; k++) b[k] += load16(from + 16 * k - tap) * new[tap]; \
-                } \
-                for (int k = 0; k < wide; k++) store16(output + i + 16 * k, b[k]); \
+                store16(output + i + k, y); \
             } \
         } \
     }
-FADE_OF(fade_filters_two, 1)
-FADE_OF(fade_filters_four, 2)
-FADE_OF(fade_filters_eight, 4)
 
-KERNEL_IN_THREE(void, fade_filters, fade_filters_two, fade_filters_four, fade_filters_eight,
+SUM_OF(sum_sixteen, 1)
+SUM_OF(sum_thirty_two, 2)
+FADE_OF(fade_filters_narrow, sum_sixteen)
+FADE_OF(fade_filters_wide, sum_thirty_two)
+
+KERNEL_OF(void, fade_filters, fade_filters_narrow, fade_filters_wide,
     (const float *past, const float *old, const float *new, const float *bend, size_t taps, int32_t first, float *output,
         size_t count),
     past, old, new, bend, taps, first, output, count)

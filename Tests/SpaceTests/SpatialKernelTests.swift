@@ -37,9 +37,9 @@ import Testing
                     kernel_course(from: 0.9, step: -0.001, bend: 1e-6)
                 )
                 unsafe ring.withUnsafeBufferPointer { ring in
+                    var flight = kernel_flight(delay: delay, step: step, bend: bend, left: left, right: right)
                     unsafe kernel_wander_to_two(
-                        ring.baseAddress!, 1_023, 1_000, delay, step, bend, Int64(done), &filtered, left, &other, right,
-                        part)
+                        ring.baseAddress!, 1_023, 1_000, &flight, Int64(done), &filtered, &other, part)
                 }
                 result += filtered[..<part] + other[..<part]
                 unsafe kernel_put(&other, samples, left, first, part)
@@ -88,6 +88,46 @@ import Testing
         let sum = unsafe kernel_bend(filters[0], filters[1], filters[2], &begin, &end, &bend, 72)
         #expect(abs(sum - bend.reduce(0) { $0 + abs($1) }) < 1e-4)
         return ring + begin + end + bend + [sum]
+    }
+
+    /// What filters of a head make of noise in a block that comes in parts.
+    private static func filtered(_ noise: [Float], taps: Int, fades: Bool, bends: Bool, parts: [Int]) -> [Float] {
+        var (result, output) = ([Float](), [Float](repeating: 0, count: 128))
+        unsafe noise.withUnsafeBufferPointer { noise in
+            let base = unsafe noise.baseAddress!
+            for part in parts {
+                let done = result.count
+                unsafe kernel_fade_filters(
+                    base + 500 + done, fades ? base + 1_000 : nil, base + 1_300, bends ? base + 1_600 : nil, taps,
+                    Int32(done), &output, part)
+                result += output[..<part]
+            }
+        }
+        return result
+    }
+
+    @Test("Filters of a head make the sums of products in all parts of a block", arguments: [8, 64, 72, 128, 200, 256])
+    func filters(taps: Int) {
+        var random = SplitMix(state: 7)
+        let noise: [Float] = (0..<2_000).map { _ in Float(random.next() >> 40) / Float(1 << 23) - 1 }
+        for (fades, bends) in [(true, true), (true, false), (false, false)] {
+            let whole = Self.filtered(noise, taps: taps, fades: fades, bends: bends, parts: [128])
+            for parts in [[64, 64], [1, 31, 32, 33, 31], [48, 48, 32], [100, 28], [5, 90, 1, 32]] {
+                let some = Self.filtered(noise, taps: taps, fades: fades, bends: bends, parts: parts)
+                #expect(some.map(\.bitPattern) == whole.map(\.bitPattern))
+            }
+            for frame in 0..<128 {
+                let t = Double(frame) / 128
+                var sum = 0.0
+                for tap in 0..<taps {
+                    let (old, new, bend) = (noise[1_000 + tap], noise[1_300 + tap], noise[1_600 + tap])
+                    var weight = fades ? Double(old) + t * (Double(new) - Double(old)) : Double(new)
+                    if bends { weight += t * (t - 1) * Double(bend) }
+                    sum += weight * Double(noise[500 + frame - tap])
+                }
+                #expect(abs(sum - Double(whole[frame])) < 4e-5)
+            }
+        }
     }
 
     @Test("All forms of the kernels give the same bits", arguments: [[64], [1, 15, 16, 17, 15], [7, 57], [33, 31]])

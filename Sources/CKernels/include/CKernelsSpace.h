@@ -8,6 +8,13 @@ struct kernel_course {
     float from, step, bend;
 };
 
+/// A sound that is heard at one place, and played to two channels.
+struct kernel_flight {
+    /// The delay at the frame `f` of a block is `delay + f * (step + f * bend)`.
+    double delay, step, bend;
+    struct kernel_course left, right;
+};
+
 /// Reads a ring at a delay that goes along a parabola, between two samples over 8 of them.
 ///
 /// @param ring `mask + 1` samples, a power of two, and the first 32 of them again.
@@ -23,9 +30,8 @@ REALTIME_SAFE void kernel_wander(
 
 /// Reads a ring in the same way, and writes that at two levels.
 REALTIME_SAFE void kernel_wander_to_two(
-    const float *_Nonnull ring, int64_t mask, int64_t position, double delay, double step, double bend, int64_t first,
-    float *_Nonnull left, struct kernel_course leftLevel, float *_Nonnull right, struct kernel_course rightLevel,
-    size_t count);
+    const float *_Nonnull ring, int64_t mask, int64_t position, const struct kernel_flight *_Nonnull flight, int64_t first,
+    float *_Nonnull left, float *_Nonnull right, size_t count);
 
 /// Writes a filter that is the sum of shares of three others, or adds it. So many taps are a multiple of 8.
 REALTIME_SAFE void kernel_blend(
@@ -87,9 +93,14 @@ REALTIME_SAFE void kernel_soften(
     const float *_Nonnull samples, float *_Nonnull output, struct kernel_course opening, float *_Nonnull memory,
     int32_t first, size_t count);
 
-/// Fetches the lines of the cache with 64 samples, to be written soon, or to be read.
-REALTIME_SAFE static inline void kernel_fetch(const float *_Nonnull samples, bool toWrite) {
+/// Fetches the lines of the cache with some samples, at most 128, to be written soon, or to be read.
+REALTIME_SAFE static inline void kernel_fetch(const float *_Nonnull samples, size_t count, bool toWrite) {
     for (int i = 0; i <= 64; i += 16) {
+        if (toWrite) __builtin_prefetch(samples + i, 1);
+        else __builtin_prefetch(samples + i, 0);
+    }
+    if (count <= 64) return;
+    for (int i = 80; i <= 128; i += 16) {
         if (toWrite) __builtin_prefetch(samples + i, 1);
         else __builtin_prefetch(samples + i, 0);
     }

@@ -189,6 +189,11 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
             let list = unsafe self.list.node
             var index = 0
             while unsafe index < list.pointee.value.count {
+                // The caches do not hold many entries: so the next one is on its way while this one computes.
+                if unsafe index &+ 1 < list.pointee.value.count {
+                    let next = unsafe UInt(bitPattern: list.pointee.value.values[index &+ 1])
+                    Kernel.fetch(object: next, line: next &+ 128)
+                }
                 unsafe body(&list.pointee.value.values[index].pointee, &context)
                 index &+= 1
             }

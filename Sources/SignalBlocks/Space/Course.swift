@@ -23,6 +23,29 @@ package struct Course: Sendable, BitwiseCopyable {
     func isAlways(_ value: Float) -> Bool { kernel.from == value && kernel.step == 0 && kernel.bend == 0 }
 }
 
+/// The courses of a sound over a block that is heard at one place and played to two channels.
+package struct FlightCourse: Sendable, BitwiseCopyable {
+    var kernel = kernel_flight()
+    /// The whole frames of the delay in the middle of the block.
+    private(set) var frames = 0
+
+    /// Creates the course of silence.
+    @_noLocks @_noAllocation
+    package init() {}
+
+    /// Goes on between three delays, held to a limit, and between three levels of each channel.
+    @_noLocks @_noAllocation
+    package mutating func take(
+        _ before: Double, _ now: Double, _ next: Double, limit: Double, left: SIMD4<Float>, right: SIMD4<Float>
+    ) {
+        let delay = DelayCourse(before, now, next).held(to: limit)
+        frames = Int(delay.now)
+        kernel = kernel_flight(
+            delay: delay.from, step: delay.step, bend: delay.bend, left: Course(left.x, left.y, left.z).kernel,
+            right: Course(right.x, right.y, right.z).kernel)
+    }
+}
+
 /// The course of a delay in frames over a block, like ``Course``.
 package struct DelayCourse: Sendable, BitwiseCopyable {
     var before: Double

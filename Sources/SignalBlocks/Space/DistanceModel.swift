@@ -33,4 +33,28 @@ public enum DistanceModel: Int, Sendable, Hashable, CaseIterable {
             }
         return level > 0 ? (level < 1 ? level : 1) : 0
     }
+
+    /// Returns the factors at four distances, as ``level(distance:minimum:maximum:rollOff:)`` does.
+    @_noLocks @_noAllocation
+    package func levels(
+        distances: SIMD4<Float>, minimum: Float, maximum: Float, rollOff: Float
+    ) -> SIMD4<Float> {
+        guard self == .inverse else {
+            var levels = SIMD4<Float>(repeating: 0)
+            for k in 0..<4 {
+                levels[k] = level(distance: distances[k], minimum: minimum, maximum: maximum, rollOff: rollOff)
+            }
+            return levels
+        }
+        let least = minimum > 1e-6 ? minimum : 1e-6
+        let most = maximum > least ? maximum : least
+        var held = SIMD4<Float>(repeating: most)
+        held.replace(with: distances, where: distances .< most)
+        // Also a distance that is no number is the nearest.
+        held.replace(with: SIMD4(repeating: least), where: .!(distances .> least))
+        var levels = SIMD4(repeating: least) / (least + rollOff * (held - least))
+        levels.replace(with: SIMD4(repeating: 0), where: .!(levels .> 0))
+        levels.replace(with: SIMD4(repeating: 1), where: levels .> 1)
+        return levels
+    }
 }

@@ -60,7 +60,7 @@ struct MovingLine: ~Copyable, Sendable {
         unsafe kernel_write_ring(ring.base, Int64(mask), Int64(position), source, count)
         position = (position &+ count) & mask
         // No cache holds the rings of many sources, so this fetches the next block's samples now.
-        unsafe kernel_fetch(ring.base + ((position &+ count) & mask), true)
+        unsafe kernel_fetch(ring.base + position, count, true)
     }
 
     /// Reads a part of a block, whose last `count` frames were written last: for each frame the sample that was written as
@@ -74,28 +74,35 @@ struct MovingLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     @inline(__always) func read(_ delay: DelayCourse, phase: Int, count: Int, into output: UnsafeMutablePointer<Float>)
     {
-        fetch(delay, phase: phase, count: count)
+        fetch(Int(delay.now), phase: phase, count: count)
         unsafe kernel_wander(
             ring.base, Int64(mask), Int64(position &- count &- phase), delay.from, delay.step, delay.bend, Int64(phase),
             output, count)
     }
 
-    /// Reads a part of a block in the same way, and writes it at two levels.
+    /// Reads a part of a block in the same way, and writes it to two channels.
     @_noLocks @_noAllocation
     @inline(__always) func read(
-        _ delay: DelayCourse, phase: Int, count: Int, to left: UnsafeMutablePointer<Float>, _ leftLevel: Course,
-        _ right: UnsafeMutablePointer<Float>, _ rightLevel: Course
+        _ course: inout FlightCourse, phase: Int, count: Int, to left: UnsafeMutablePointer<Float>,
+        _ right: UnsafeMutablePointer<Float>
     ) {
-        fetch(delay, phase: phase, count: count)
+        fetch(course.frames, phase: phase, count: count)
         unsafe kernel_wander_to_two(
-            ring.base, Int64(mask), Int64(position &- count &- phase), delay.from, delay.step, delay.bend, Int64(phase),
-            left, leftLevel.kernel, right, rightLevel.kernel, count)
+            ring.base, Int64(mask), Int64(position &- count &- phase), &course.kernel, Int64(phase), left, right, count)
     }
 
     /// Fetches what the next part needs, as above.
     @_noLocks @_noAllocation
-    @inline(__always) private func fetch(_ delay: DelayCourse, phase: Int, count: Int) {
+    @inline(__always) private func fetch(_ delay: Int, phase: Int, count: Int) {
         precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
-        unsafe kernel_fetch(ring.base + ((position &- Int(delay.now)) & mask), false)
+        unsafe kernel_fetch(ring.base + ((position &- delay) & mask), count, false)
+    }
+
+    /// Fetches the samples that a part of a block is written over, and those that it reads at a delay.
+    @_noLocks @_noAllocation
+    @inline(__always) func fetch(delay: Double) {
+        let frames = delay < limit ? (delay > 0 ? Int(delay) : 0) : Int(limit)
+        unsafe kernel_fetch(ring.base + position, MovingLine.block, true)
+        unsafe kernel_fetch(ring.base + ((position &- frames) & mask), MovingLine.block, false)
     }
 }

@@ -192,18 +192,31 @@ package struct SpatialSignal: ~Copyable, Sendable {
             ear: ear, count: part.count, phase: part.phase, into: heard.base + ear &* SpatialSignal.block)
     }
 
-    /// Hears the sound at one place and writes it to two channels, at levels.
+    /// Hears the sound at one place and writes it to two channels.
     ///
     /// - Precondition: Both have room for the part, at most 128 frames.
     @_noLocks @_noAllocation
     package mutating func play(
-        _ delay: DelayCourse, to left: UnsafeMutablePointer<Float>, _ leftLevel: Course,
-        _ right: UnsafeMutablePointer<Float>, _ rightLevel: Course, _ part: Part
+        _ course: inout FlightCourse, to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>,
+        _ part: Part
     ) {
-        unsafe line.read(
-            delay, phase: part.phase, count: part.count, to: left + part.first, leftLevel, right + part.first,
-            rightLevel)
+        unsafe line.read(&course, phase: part.phase, count: part.count, to: left + part.first, right + part.first)
     }
+
+    /// Lets a source into the line as it is, and plays what is heard at one place.
+    @_noLocks @_noAllocation
+    package mutating func relay(_ way: SpatialCrossing, _ course: inout FlightCourse, _ part: Part) {
+        precondition(part.first >= 0 && part.count > 0 && part.first <= way.frames &- part.count)
+        let samples = unsafe Samples(at: way.source, count: way.frames)
+        write(samples, part)
+        keep(samples, channel: 0, part)
+        unsafe line.read(
+            &course, phase: part.phase, count: part.count, to: way.left + part.first, way.right + part.first)
+    }
+
+    /// Fetches into the cache what the next part of a block needs, which hears the sound at a delay.
+    @_noLocks @_noAllocation
+    package func fetch(delay: Double) { line.fetch(delay: delay) }
 
     /// Fades what is heard at an ear from what it was before a jump.
     @_noLocks @_noAllocation
@@ -313,5 +326,23 @@ package struct SpatialSignal: ~Copyable, Sendable {
         if !isKept { return }
         for i in 0..<through.count { through[i] = 0 }
         isKept = false
+    }
+}
+
+/// The way of a slice from a source's one channel to two others.
+@safe package struct SpatialCrossing: BitwiseCopyable {
+    fileprivate let source: UnsafePointer<Float>
+    fileprivate let left: UnsafeMutablePointer<Float>
+    fileprivate let right: UnsafeMutablePointer<Float>
+    fileprivate let frames: Int
+
+    /// Creates a way between channels that all have so many frames, and have them as long as the way is used.
+    @_noLocks @_noAllocation
+    package init(
+        from source: UnsafePointer<Float>, to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>,
+        frames: Int
+    ) {
+        unsafe (self.source, self.left, self.right) = (source, left, right)
+        self.frames = frames
     }
 }
