@@ -128,7 +128,8 @@ KERNEL_OF(void, filter, filter_narrow_body, filter_wide_body,
     (const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *samples, size_t count),
     numbers, u, w, pending, pendingCount, samples, count)
 
-// Eight channels, one in each lane: the same sums in the same order.
+// Eight channels, one in each lane: the same sums in the same order. So it is done where a register has eight numbers of double
+// precision.
 
 INLINE void transpose(f8 r[8]) {
     f8 t[8], u[8];
@@ -214,6 +215,95 @@ INLINE void filter_eight_body(
     store8d(w, right);
 }
 
+// Where a register has four, four channels go through all blocks, and then the other four: the frames of a block then stay in
+// registers, and each number that they are multiplied by is read from memory as a part of the product.
+struct filter_spread {
+    d4 h[8], cu[8], cw[8], bu[8], bw[8], a[4];
+};
+
+INLINE void transpose4(f4 r[4]) {
+    f4 a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+    f4 c = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    r[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    r[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    r[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    r[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+
+INLINE d4 drive4(const d4 b[8], const d4 x[8]) {
+    d4 p = x[0] * b[0] + x[4] * b[4], q = x[1] * b[1] + x[5] * b[5];
+    d4 r = x[2] * b[2] + x[6] * b[6], s = x[3] * b[3] + x[7] * b[7];
+    return (p + q) + (r + s);
+}
+
+// Whole blocks of four channels.
+INLINE void filter_four(
+    const struct filter_spread *f, float *const *channels, size_t offset, size_t count, double *u, double *w
+) {
+    d4 left = load4d(u), right = load4d(w);
+    float *samples[4];
+    for (int c = 0; c < 4; c++) samples[c] = channels[c] + offset;
+    for (size_t i = 0; i < count; i += 8) {
+        d4 x[8];
+        f4 rows[4];
+#pragma clang loop unroll(full)
+        for (size_t half = 0; half < 8; half += 4) {
+            for (int c = 0; c < 4; c++) __builtin_memcpy(rows + c, samples[c] + i + half, sizeof(f4));
+            transpose4(rows);
+            for (size_t k = 0; k < 4; k++) x[half + k] = __builtin_convertvector(rows[k], d4);
+#pragma clang loop unroll(full)
+            for (size_t k = half; k < half + 4; k++) {
+                d4 sum = f->cu[k] * left + f->cw[k] * right;
+#pragma clang loop unroll(full)
+                for (size_t j = 0; j <= k; j++) sum += x[j] * f->h[k - j];
+                rows[k - half] = __builtin_convertvector(sum, f4);
+            }
+            transpose4(rows);
+            for (int c = 0; c < 4; c++) __builtin_memcpy(samples[c] + i + half, rows + c, sizeof(f4));
+        }
+        d4 next = (f->a[0] * left + f->a[2] * right) + drive4(f->bu, x);
+        right = (f->a[1] * left + f->a[3] * right) + drive4(f->bw, x);
+        left = next;
+    }
+    store4d(u, left);
+    store4d(w, right);
+}
+
+INLINE void filter_fours_body(
+    const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *const *channels,
+    size_t offset, size_t count
+) {
+    const struct filter *f = (const struct filter *)numbers;
+    // The parts of blocks at both ends go the way of each channel by itself.
+    if (pendingCount > 0) {
+        size_t taken = count < 8 - pendingCount ? count : 8 - pendingCount;
+        for (int c = 0; c < 8; c++)
+            filter_body(numbers, u + c, w + c, pending + 8 * c, pendingCount, channels[c] + offset, taken, true);
+        offset += taken;
+        count -= taken;
+    }
+    size_t whole = count & ~(size_t)7;
+    if (whole > 0) {
+        struct filter_spread spread;
+        for (int i = 0; i < 8; i++) {
+            spread.h[i] = spread4(f->h[i]);
+            spread.cu[i] = spread4(f->cu[i]);
+            spread.cw[i] = spread4(f->cw[i]);
+            spread.bu[i] = spread4(f->bu[i]);
+            spread.bw[i] = spread4(f->bw[i]);
+        }
+        for (int i = 0; i < 4; i++) spread.a[i] = spread4(f->a[i]);
+        // In memory, which the compiler would avoid.
+        __asm__("" : "+m"(spread));
+#pragma clang loop unroll(disable)
+        for (int c = 0; c < 8; c += 4) filter_four(&spread, channels + c, offset, whole, u + c, w + c);
+    }
+    if (whole < count) {
+        for (int c = 0; c < 8; c++)
+            filter_body(numbers, u + c, w + c, pending + 8 * c, 0, channels[c] + offset + whole, count - whole, true);
+    }
+}
+
 // The way for short vectors, for which lanes do not pay.
 INLINE void filter_each_body(
     const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *const *channels,
@@ -223,7 +313,7 @@ INLINE void filter_each_body(
         filter_body(numbers, u + c, w + c, pending + 8 * c, pendingCount, channels[c] + offset, count, false);
 }
 
-KERNEL_OF(void, filter_eight, filter_each_body, filter_eight_body,
+KERNEL_IN_THREE(void, filter_eight, filter_each_body, filter_fours_body, filter_eight_body,
     (const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *const *channels,
         size_t offset, size_t count),
     numbers, u, w, pending, pendingCount, channels, offset, count)

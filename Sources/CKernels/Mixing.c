@@ -159,14 +159,17 @@ typedef uint64_t w4 __attribute__((vector_size(32)));
 #define EACH _Pragma("clang loop unroll(full)") for (size_t b = 0; b < 4; b++)
 
 // The sines of 32 frames, as `sine_at` computes them. A polynomial waits for itself from term to term: four vectors side by
-// side fill that time, which the processor cannot do by itself, because the next frames lie too far ahead. The half turn is
-// taken back at once by the sign of the quarter, and costs no register until the end.
-INLINE void sines(const w4 low[4], const w4 high[4], w4 phase, float level, float *samples) {
+// side fill that time, which the processor cannot do by itself, because the next frames lie too far ahead. `low` and `high`
+// are the phases of the next eight frames, whose upper halves one shuffle puts in order. Twice a phase has lost the half turn,
+// and differs from the phase in its sign where there was one: so the half turn is taken away and back by few operations, and
+// costs no register until the end.
+INLINE void sines(w4 *low, w4 *high, w4 eight, float level, float *samples) {
     f8 q[4], z[4], p[4];
     EACH {
-        u8 at = (u8)__builtin_shufflevector((u8)(low[b] + phase), (u8)(high[b] + phase), 1, 3, 9, 11, 5, 7, 13, 15);
-        u8 half = (at + 0x40000000u) & 0x80000000u;
-        q[b] = (f8)((u8)(__builtin_convertvector((i8)(at - half), f8) * 0x1p-30f) ^ half);
+        u8 at = (u8)__builtin_shufflevector((u8)*low, (u8)*high, 1, 3, 9, 11, 5, 7, 13, 15), twice = at + at;
+        *low += eight;
+        *high += eight;
+        q[b] = (f8)((u8)(__builtin_convertvector((i8)twice, f8) * 0x1p-31f) ^ ((at ^ twice) & 0x80000000u));
         z[b] = q[b] * q[b];
     }
     EACH p[b] = z[b] * 0.00015148511247278685f + -0.0046737665849350225f;
@@ -177,21 +180,12 @@ INLINE void sines(const w4 low[4], const w4 high[4], w4 phase, float level, floa
 }
 
 INLINE void sine_body(uint64_t phase, uint64_t step, float level, float *samples, size_t count) {
-    // The phases of eight frames in two vectors, whose upper halves one shuffle puts in order.
-    w4 low[4], high[4], at = (w4){0} + phase;
-    low[0] = (w4){0, 1, 4, 5} * step;
-    EACH {
-        if (b > 0) low[b] = low[b - 1] + 8 * step;
-        high[b] = low[b] + 2 * step;
-    }
+    w4 low = (w4){0, 1, 4, 5} * step + phase, high = low + 2 * step, eight = (w4){0} + 8 * step;
     size_t i = 0;
-    for (; i + 32 <= count; i += 32) {
-        sines(low, high, at, level, samples + i);
-        at += 32 * step;
-    }
+    for (; i + 32 <= count; i += 32) sines(&low, &high, eight, level, samples + i);
     if (i < count) {
         float rest[32];
-        sines(low, high, at, level, rest);
+        sines(&low, &high, eight, level, rest);
         for (size_t k = 0; i + k < count; k++) samples[i + k] = rest[k];
     }
 }
