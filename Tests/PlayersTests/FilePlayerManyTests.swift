@@ -106,8 +106,8 @@ import Testing
         return missing
     }
 
-    @Test("Memory stays flat while a file of two hours, in a debug build of half an hour, is played from its start to its end")
-    func twoHours() async throws {
+    @Test("Memory stays flat while a file of hours is played from its start to its end")
+    func hours() async throws {
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/long.wav"
         let (rate, frames) = (8_000, extent(120, inDebug: 30) * 60 * 8_000)
