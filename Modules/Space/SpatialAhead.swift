@@ -58,12 +58,12 @@ struct SpatialAhead: Sendable, BitwiseCopyable {
     /// Aims from a frame on.
     ///
     /// - Parameters:
-    ///   - motion: The motion of the source, which ``SpatialMotion/isPlain``.
+    ///   - motion: The motion of the source, which ``SpatialMotion/isPlain``. It is handed over by reference: it would be copied else.
     ///   - frame: The frame of the sample clock at which the first block begins.
     ///   - limit: The longest way in frames.
     ///   - sampleRate: In hertz.
     @_noLocks @_noAllocation
-    mutating func aim(_ motion: borrowing SpatialMotion, from frame: Int64, limit: Double, sampleRate: Double) {
+    mutating func aim(_ motion: inout SpatialMotion, from frame: Int64, limit: Double, sampleRate: Double) {
         (start, number) = (frame, 0)
         let length = Double(SpatialState.block)
         let places = motion.places(from: frame, frames: length, sampleRate: sampleRate)

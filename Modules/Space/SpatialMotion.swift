@@ -83,11 +83,12 @@ struct SpatialMotion: ~Copyable, Sendable {
         }
     }
 
-    /// Returns where the source will be heard at the next four blocks if nothing is set, as ``hear()`` would compute it there.
+    /// Returns where the source will be heard at the next four blocks if nothing is set, as ``hear()`` would compute it there. (It
+    /// changes nothing, but one that may not is called with a copy of the whole motion.)
     ///
     /// - Parameter frame: The frame of the sample clock at which the first of them begins.
     @_noLocks @_noAllocation
-    func places(from frame: Int64, frames: Double, sampleRate: Double) -> SpatialPlaces {
+    mutating func places(from frame: Int64, frames: Double, sampleRate: Double) -> SpatialPlaces {
         var (x, y, z) = (SIMD4<Double>(), SIMD4<Double>(), SIMD4<Double>())
         let step = settings.velocity * (frames / sampleRate)
         var (place, clock, ears) = (base, frame, listener)

@@ -20,7 +20,7 @@ extension SpatialState {
     /// Begins a block of a source that goes on evenly. Returns `false`, and has changed nothing, if it does not in this block.
     @_noLocks @_noAllocation
     mutating func goesOn(at frame: Int64) -> Bool {
-        if !ahead.isAt(frame) { ahead.aim(motion, from: frame, limit: room, sampleRate: sampleRate) }
+        if !ahead.isAt(frame) { ahead.aim(&motion, from: frame, limit: room, sampleRate: sampleRate) }
         let block = ahead.next()
         let (level, wanted) = (block.level, block.way)
         let most = 0.5 * Double(SpatialState.block)

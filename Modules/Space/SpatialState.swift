@@ -91,10 +91,6 @@ struct SpatialState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func keep(_ glance: SpatialGlance) { self.glance = glance }
 
-    /// Fetches into the cache the sound that a long slice begins with: in the time of the source itself it gets there.
-    @_noLocks @_noAllocation
-    func fetchSound(frames: Int) { if frames > SpatialState.block { signal.fetch(delay: now.delay) } }
-
     /// Renders a slice: the source is below the top, if it has sounded, and all samples of the top are written.
     @_noLocks @_noAllocation
     mutating func process(_ context: inout RenderContext, hasInput: Bool) {
@@ -169,12 +165,17 @@ struct SpatialState: ~Copyable, Sendable {
         noteSteadiness()
     }
 
-    /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due.
+    /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due. (It changes
+    /// nothing, nor does the next one, but one that may not is called with a copy of the whole state.)
     @_noLocks @_noAllocation
-    private func sleepsOn(at frame: Int64) -> Bool {
+    private mutating func sleepsOn(at frame: Int64) -> Bool {
         if frame & Int64(SpatialState.fadeBlocks &* SpatialState.block &- 1) == 0 { return false }
-        return !hasChanged || motion.settings.isSame(as: settings)
+        return !hasChanged || hasSameSettings()
     }
+
+    /// Returns whether nothing was set that is heard. It stands by itself, or each block would begin with copies of the settings.
+    @_noLocks @_noAllocation
+    @inline(never) private mutating func hasSameSettings() -> Bool { motion.settings.isSame(as: settings) }
 
     /// Returns whether a rendering has a share of the sound in this block.
     @_noLocks @_noAllocation

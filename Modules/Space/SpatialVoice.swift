@@ -57,16 +57,12 @@ final class SpatialVoice: Generator {
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
         var (versions, channels) = (SIMD4<Int>(repeating: 0), 2)
-        if context.frameCount > SpatialState.block { state.fetch() }
         surroundings.with(&context) { room, _ in
             channels = room.layout.channels &+ (room.sends ? 1 : 0)
             versions = room.versions
         }
         var isAsBefore = false
-        state.with(&context) { state, context in
-            isAsBefore = state.glance.isOf(versions)
-            state.fetchSound(frames: context.frameCount)
-        }
+        state.with(&context) { state, _ in isAsBefore = state.glance.isOf(versions) }
         if !isAsBefore { look(&context) }
         var hasInput = false
         switch handle.run(&context, waits: true) {

@@ -172,24 +172,6 @@ KERNEL(void, blend,
         size_t taps),
     first, second, third, a, b, c, adds, filter, taps)
 
-// A ring whose first 32 samples stand a second time behind it.
-
-INLINE void copy_short(float *target, const float *source, size_t count) {
-    size_t i = 0;
-    for (; i + 16 <= count; i += 16) store16(target + i, load16(source + i));
-    for (; i < count; i++) target[i] = source[i];
-}
-
-INLINE void write_ring_body(float *ring, int64_t mask, int64_t position, const float *samples, size_t count) {
-    size_t room = (size_t)(mask + 1 - position), before = count < room ? count : room;
-    copy_short(ring + position, samples, before);
-    if (count > before) copy_short(ring, samples + before, count - before);
-    if (count > before || position < 32) copy_short(ring + mask + 1, ring, 32);
-}
-
-KERNEL(void, write_ring, (float *ring, int64_t mask, int64_t position, const float *samples, size_t count), ring, mask,
-    position, samples, count)
-
 void kernel_slide(float *samples, size_t by, size_t count) { __builtin_memmove(samples, samples + by, count * sizeof *samples); }
 
 // A level that goes along a parabola: onto a sum, or as it is.

@@ -217,3 +217,44 @@ KERNEL_IN_THREE(void, wander_to_two, wander_eight_to_two, wander_eight_to_two, w
     (const float *ring, int64_t mask, int64_t position, const struct kernel_flight *flight, int64_t first, float *left,
         float *right, size_t count),
     ring, mask, position, flight, first, left, right, count)
+
+// A ring whose first 32 samples stand a second time behind it.
+
+INLINE void copy_short(float *target, const float *source, size_t count) {
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16) store16(target + i, load16(source + i));
+    for (; i < count; i++) target[i] = source[i];
+}
+
+INLINE void write_ring_body(float *ring, int64_t mask, int64_t position, const float *samples, size_t count) {
+    size_t room = (size_t)(mask + 1 - position), before = count < room ? count : room;
+    copy_short(ring + position, samples, before);
+    if (count > before) copy_short(ring, samples + before, count - before);
+    if (count > before || position < 32) copy_short(ring + mask + 1, ring, 32);
+}
+
+KERNEL(void, write_ring, (float *ring, int64_t mask, int64_t position, const float *samples, size_t count), ring, mask,
+    position, samples, count)
+
+// Both in one call.
+
+INLINE void relay_eight(
+    float *ring, int64_t mask, int64_t position, const float *samples, const struct kernel_flight *flight, int64_t first,
+    float *left, float *right, size_t count
+) {
+    write_ring_body(ring, mask, position, samples, count);
+    wander_eight_to_two(ring, mask, position - first, flight, first, left, right, count);
+}
+
+INLINE void relay_sixteen(
+    float *ring, int64_t mask, int64_t position, const float *samples, const struct kernel_flight *flight, int64_t first,
+    float *left, float *right, size_t count
+) {
+    write_ring_body(ring, mask, position, samples, count);
+    wander_sixteen_to_two(ring, mask, position - first, flight, first, left, right, count);
+}
+
+KERNEL_IN_THREE(void, relay, relay_eight, relay_eight, relay_sixteen,
+    (float *ring, int64_t mask, int64_t position, const float *samples, const struct kernel_flight *flight, int64_t first,
+        float *left, float *right, size_t count),
+    ring, mask, position, samples, flight, first, left, right, count)

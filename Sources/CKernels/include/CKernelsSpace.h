@@ -33,6 +33,11 @@ REALTIME_SAFE void kernel_wander_to_two(
     const float *_Nonnull ring, int64_t mask, int64_t position, const struct kernel_flight *_Nonnull flight, int64_t first,
     float *_Nonnull left, float *_Nonnull right, size_t count);
 
+/// Writes a part of a block into the ring at a position in it, as `kernel_write_ring` does, then reads the part in the same way.
+REALTIME_SAFE void kernel_relay(
+    float *_Nonnull ring, int64_t mask, int64_t position, const float *_Nonnull samples,
+    const struct kernel_flight *_Nonnull flight, int64_t first, float *_Nonnull left, float *_Nonnull right, size_t count);
+
 /// Writes a filter that is the sum of shares of three others, or adds it. So many taps are a multiple of 8.
 REALTIME_SAFE void kernel_blend(
     const float *_Nonnull first, const float *_Nonnull second, const float *_Nonnull third, float a, float b, float c,

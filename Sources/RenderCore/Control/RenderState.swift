@@ -75,13 +75,6 @@ public import Synchronization
         }
     }
 
-    /// Fetches the value into the cache, while something else is computed.
-    @_noLocks @_noAllocation @inlinable @inline(__always)
-    package func fetch() {
-        let address = unsafe UInt(bitPattern: cell.load(ordering: .relaxed))
-        Kernel.fetch(at: address, bytes: MemoryLayout<Value>.size)
-    }
-
     /// Calls `body` with the value in place and the buffer on top: most effects need both.
     ///
     ///     phase.withTop(&context) { phase, top in

@@ -91,18 +91,24 @@ struct MovingLine: ~Copyable, Sendable {
             ring.base, Int64(mask), Int64(position &- count &- phase), &course.kernel, Int64(phase), left, right, count)
     }
 
+    /// Writes a part of a block, and reads it in the same way to two channels.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func relay(
+        _ samples: UnsafePointer<Float>, _ course: inout FlightCourse, phase: Int, count: Int,
+        to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>
+    ) {
+        let start = position
+        position = (start &+ count) & mask
+        unsafe kernel_fetch(ring.base + position, count, true)
+        fetch(course.frames, phase: phase, count: count)
+        unsafe kernel_relay(
+            ring.base, Int64(mask), Int64(start), samples, &course.kernel, Int64(phase), left, right, count)
+    }
+
     /// Fetches what the next part needs, as above.
     @_noLocks @_noAllocation
     @inline(__always) private func fetch(_ delay: Int, phase: Int, count: Int) {
         precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
         unsafe kernel_fetch(ring.base + ((position &- delay) & mask), count, false)
-    }
-
-    /// Fetches the samples that a part of a block is written over, and those that it reads at a delay.
-    @_noLocks @_noAllocation
-    @inline(__always) func fetch(delay: Double) {
-        let frames = delay < limit ? (delay > 0 ? Int(delay) : 0) : Int(limit)
-        unsafe kernel_fetch(ring.base + position, MovingLine.block, true)
-        unsafe kernel_fetch(ring.base + ((position &- frames) & mask), MovingLine.block, false)
     }
 }

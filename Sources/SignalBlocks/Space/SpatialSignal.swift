@@ -208,15 +208,12 @@ package struct SpatialSignal: ~Copyable, Sendable {
     package mutating func relay(_ way: SpatialCrossing, _ course: inout FlightCourse, _ part: Part) {
         precondition(part.first >= 0 && part.count > 0 && part.first <= way.frames &- part.count)
         let samples = unsafe Samples(at: way.source, count: way.frames)
-        write(samples, part)
+        unsafe line.relay(
+            way.source + part.first, &course, phase: part.phase, count: part.count, to: way.left + part.first,
+            way.right + part.first)
+        memories[0] = samples[part.first &+ part.count &- 1]
         keep(samples, channel: 0, part)
-        unsafe line.read(
-            &course, phase: part.phase, count: part.count, to: way.left + part.first, way.right + part.first)
     }
-
-    /// Fetches into the cache what the next part of a block needs, which hears the sound at a delay.
-    @_noLocks @_noAllocation
-    package func fetch(delay: Double) { line.fetch(delay: delay) }
 
     /// Fades what is heard at an ear from what it was before a jump.
     @_noLocks @_noAllocation
