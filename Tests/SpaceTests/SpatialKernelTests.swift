@@ -42,6 +42,11 @@ import Testing
                         ring.baseAddress!, 1_023, 1_000, &flight, Int64(done), &filtered, &other, part)
                 }
                 result += filtered[..<part] + other[..<part]
+                let relayed = Self.relayed(
+                    Array(ring), kernel_flight(delay: delay, step: step, bend: bend, left: left, right: right), noise,
+                    Int64(done), part)
+                same = same && relayed.atOnce == relayed.byParts
+                result += relayed.atOnce
                 unsafe kernel_put(&other, samples, left, first, part)
                 // What was heard at one level is the same by itself.
                 same = same && other[..<part] == filtered[..<part]
@@ -68,6 +73,19 @@ import Testing
         #expect(same)
         result.append(contentsOf: rings(noise, parts))
         return result.map(\.bitPattern)
+    }
+
+    /// A ring across whose end samples were written, and what two channels then hear of it: in one call, and in two.
+    private static func relayed(
+        _ ring: [Float], _ flight: kernel_flight, _ noise: [Float], _ first: Int64, _ count: Int
+    ) -> (atOnce: [Float], byParts: [Float]) {
+        var (flight, one, other) = (flight, ring, ring)
+        var left = [Float](repeating: 0, count: count)
+        var (right, second, third) = (left, left, left)
+        unsafe kernel_relay(&one, 1_023, 1_000, noise, &flight, first, &left, &right, count)
+        unsafe kernel_write_ring(&other, 1_023, 1_000, noise, count)
+        unsafe kernel_wander_to_two(other, 1_023, 1_000 - first, &flight, first, &second, &third, count)
+        return (one + left + right, other + second + third)
     }
 
     /// A ring that samples were written into, across its end; and what is left of a bend.
