@@ -112,7 +112,7 @@ import Testing
     private static func filtered(_ noise: [Float], taps: Int, fades: Bool, bends: Bool, parts: [Int]) -> [Float] {
         var (result, output) = ([Float](), [Float](repeating: 0, count: 128))
         unsafe noise.withUnsafeBufferPointer { noise in
-            let base = unsafe noise.baseAddress!
+            let base = noise.baseAddress!
             for part in parts {
                 let done = result.count
                 unsafe kernel_fade_filters(
