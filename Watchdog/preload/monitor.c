@@ -200,7 +200,7 @@ static void look(uint64_t round) {
         }
         look_at(watched, now);
     }
-    if (round % 16 == 0) rtw_find_modules();
+    rtw_find_modules();   // It looks no further if the loader has loaded nothing since.
     if (round % 32 == 0) rtw_dispatch_check();
     if (round % (round < 64 ? 4 : 64) == 0) rtw_calibrate();
 }
