@@ -6,6 +6,10 @@
 
 #include <pthread.h>
 
+static __thread bool has_paused __attribute__((tls_model("initial-exec")));
+
+static void before(void) { has_paused = rtw_channel && *rtw_alive && rtw_pause_finding(); }
+
 static void in_child(void) {
     bool was_watched = rtw_channel != NULL;
     rtw_channel = NULL;   // not mapped here
@@ -20,10 +24,11 @@ static void in_child(void) {
 }
 
 static void in_parent(void) {
+    if (has_paused) rtw_resume_finding();
     if (rtw_channel && *rtw_alive) __atomic_fetch_add(&rtw_channel->forks, 1, __ATOMIC_RELAXED);
 }
 
 void rtw_process_prepare(void) {
     rtw_notice_exits();
-    pthread_atfork(NULL, in_parent, in_child);
+    pthread_atfork(before, in_parent, in_child);
 }

@@ -8,6 +8,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <time.h>
 
 uint64_t rtw_text_start, rtw_text_end;
 
@@ -121,6 +122,19 @@ void rtw_find_modules(void) {
     else if (rtw_channel->module_count == 0) walk(&first);
     rtw_unlock(&finding);
 }
+
+// Before a fork: waits, 2 ms at most, for a thread that looks for modules and may hold the loader's lock, which the child
+// would never get. Returns whether no thread looks from now on.
+bool rtw_pause_finding(void) {
+    struct timespec pause = {0, 10000};
+    for (int i = 0; i < 200; i++) {
+        if (rtw_try_lock(&finding)) return true;
+        rtw_system4(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    return false;
+}
+
+void rtw_resume_finding(void) { rtw_unlock(&finding); }
 
 // Does the program's file have a section of this name? (Static Swift leaves no symbols, but its metadata sections
 // stay.)

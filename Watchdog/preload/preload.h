@@ -124,6 +124,8 @@ void rtw_fill_channel(void);
 
 // modules.c
 void rtw_find_modules(void);
+bool rtw_pause_finding(void);
+void rtw_resume_finding(void);
 extern bool rtw_forked;   // in a forked child, until it opens a library: then the loader takes its lock too
 extern uint64_t rtw_text_start, rtw_text_end; // this library's own code
 bool rtw_sanitizer(void);                     // refused, and said
