@@ -58,7 +58,7 @@ struct SpatialAhead: Sendable, BitwiseCopyable {
     /// Aims from a frame on.
     ///
     /// - Parameters:
-    ///   - motion: The motion of the source, which ``SpatialMotion/isPlain``. It is handed over by reference: it would be copied else.
+    ///   - motion: The motion of the source, which ``SpatialMotion/isPlain``. As `inout` it is not copied.
     ///   - frame: The frame of the sample clock at which the first block begins.
     ///   - limit: The longest way in frames.
     ///   - sampleRate: In hertz.

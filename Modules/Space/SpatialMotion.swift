@@ -83,8 +83,8 @@ struct SpatialMotion: ~Copyable, Sendable {
         }
     }
 
-    /// Returns where the source will be heard at the next four blocks if nothing is set, as ``hear()`` would compute it there. (It
-    /// changes nothing, but one that may not is called with a copy of the whole motion.)
+    /// Returns where the source will be heard at the next four blocks if nothing is set, as ``hear()`` would compute it there.
+    /// It is `mutating`, though it changes nothing: the compiler calls other methods with a copy of the whole motion.
     ///
     /// - Parameter frame: The frame of the sample clock at which the first of them begins.
     @_noLocks @_noAllocation

@@ -165,8 +165,8 @@ struct SpatialState: ~Copyable, Sendable {
         noteSteadiness()
     }
 
-    /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due. (It changes
-    /// nothing, nor does the next one, but one that may not is called with a copy of the whole state.)
+    /// Returns whether a source that sleeps does so in this block too: nothing has been set, and its way is not due.
+    /// It is `mutating` like the next one, though both change nothing: the compiler calls other methods with a copy of the state.
     @_noLocks @_noAllocation
     private mutating func sleepsOn(at frame: Int64) -> Bool {
         if frame & Int64(SpatialState.fadeBlocks &* SpatialState.block &- 1) == 0 { return false }

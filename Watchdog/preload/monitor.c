@@ -127,7 +127,7 @@ static bool blocked(int32_t tid, uint64_t *sp, uint64_t *pc) {
 // How long the thread has had a processor in the cycle that began at `start`, in nanoseconds, as far as it was looked at. A
 // thread that other programs keep from a processor does not hang. Where the whole machine stood still, its time can count as
 // the thread's: so one look adds half of the shortest hang at most.
-static uint64_t has_worked(struct rtw_watched *watched, uint64_t start) {
+static uint64_t time_worked(struct rtw_watched *watched, uint64_t start) {
     struct timespec time = {0};
     clockid_t clock = (clockid_t)(~(uint32_t)watched->tid << 3 | 6);   // the processor time of that thread: see clock_getcpuclockid(3)
     if (rtw_system2(SYS_clock_gettime, clock, &time) != 0) return ~0ull;
@@ -145,7 +145,7 @@ static uint64_t has_worked(struct rtw_watched *watched, uint64_t start) {
 
 static void look_at(struct rtw_watched *watched, uint64_t now) {
     uint64_t start = atomic_load(&watched->start), cycle = atomic_load(&watched->cycle);
-    uint64_t worked = start ? has_worked(watched, start) : 0;
+    uint64_t worked = start && rtw_options.hang ? time_worked(watched, start) : 0;
     uint64_t period = atomic_load(&watched->period), limit, begun;
     if (!period) period = rtw_channel->threads[watched->index].found_by == FOUND_BY_MARKS ? NO_DEADLINE : UNKNOWN;
     if (__builtin_mul_overflow(period, rtw_options.hang, &limit)) return;

@@ -95,7 +95,7 @@ struct rtw_watched {
     _Atomic uint32_t call_symbol;
     _Atomic uint32_t foreign;     // the foreign code that it is in: index into channel->foreign, 0 none
     _Atomic uint32_t exited, asked;
-    uint64_t worked_start, worked, processor_time;   // monitor.c alone: see has_worked()
+    uint64_t worked_start, worked, processor_time;   // monitor.c alone: see time_worked()
     uint64_t stack_high;
     _Atomic(struct rtw_perf *) opened;   // page faults and switches; by the monitor, so that no cycle waits for it
     struct rtw_perf *perf;        // the counters from the thread's next cycle on; null until then, or where it was refused
