@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import RenderCore
@@ -49,22 +48,23 @@ import Testing
         #expect(lives.freedOnRenderThread.load(ordering: .relaxed) == 0)
     }
 
-    @Test("A million changes by transaction with the engine stopped keep at most two values")
+    @Test("Twenty thousand changes by transaction with the engine stopped: at most two values stay after any of them")
     func bounded() async throws {
         let lives = Lives()
-        let most = Atomic<Int>(0)
         do {
             let holder = Holder(lives)
             let renderer = try holder.renderer()
-            for number in 1...20_000 {
-                renderer.transaction { holder.value.set(Mortal(number, lives)) }
-                most.max(lives.alive, ordering: .relaxed)
+            for round in 1...200 {
+                for number in 1...100 { renderer.transaction { holder.value.set(Mortal(round * number, lives)) } }
+                // One is heard and one waits. A cycle of another test's renderer may hold up more, until it ends.
+                guard await becomesTrue({ lives.alive <= 2 }) else {
+                    Issue.record("\(lives.alive) values are alive after round \(round).")
+                    break
+                }
             }
             _ = renderer.values(1)
             #expect(await becomesTrue { lives.alive == 1 })
         }
-        // The one that is heard, the one that waits, and the ones that other tests' cycles hold up.
-        #expect(most.load(ordering: .relaxed) < 10_000)
         #expect(await becomesTrue { lives.alive == 0 })
         #expect(lives.freed.load(ordering: .relaxed) == 20_001)
     }
