@@ -36,6 +36,9 @@ struct SpatialAhead: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation
     mutating func end() { number = 4 }
 
+    /// Indicates whether all of the blocks have begun.
+    var isAtEnd: Bool { @_noLocks @_noAllocation get { number == 4 } }
+
     /// Returns whether the next of the blocks begins at a frame of the sample clock.
     @_noLocks @_noAllocation
     @inline(__always) func isAt(_ frame: Int64) -> Bool {

@@ -3,10 +3,13 @@ internal import RenderCore
 /// The numbers of an environment and of a source, as a voice reads them.
 struct Surroundings: ~Copyable, Sendable {
     let listener: SharedState<ListenerMotion>
-    let layout: SpatialLayout
-    let sends: Bool
     let head: SharedState<HeadCell>
     let source: SourceNumbers
+
+    // Every cycle looks at these: they lie together.
+
+    let layout: SpatialLayout
+    let sends: Bool
     /// The number of times that the source has come into an environment, and whether it fades in.
     let entry: Int
     let fadesIn: Bool
@@ -29,12 +32,13 @@ struct Surroundings: ~Copyable, Sendable {
 
     /// The numbers of all that may change: of the source's place in the environment, of the listener, of the head, and of the source's
     /// own settings.
-    var versions: SIMD4<Int> {
-        @_noLocks @_noAllocation get {
-            // Before all that they stand for is read.
-            let own = Int(truncatingIfNeeded: source.changes.value)
-            return SIMD4(entry, Int(truncatingIfNeeded: around[0]), Int(truncatingIfNeeded: around[1]), own)
-        }
+    ///
+    /// - Parameter changes: The changes of the source's own numbers, read before all that they stand for.
+    @_noLocks @_noAllocation
+    func versions(_ changes: UInt64) -> SIMD4<Int> {
+        SIMD4(
+            entry, Int(truncatingIfNeeded: around[0]), Int(truncatingIfNeeded: around[1]),
+            Int(truncatingIfNeeded: changes))
     }
 }
 
@@ -69,7 +73,7 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
     private(set) var ways = SIMD4<Float>(repeating: 0)
     /// The number of the rendering, its taps, and 1 for a source that goes with the listener.
     private(set) var rendering = SIMD4<Float>(repeating: 0)
-    /// What ``Surroundings/versions`` were.
+    /// What ``Surroundings/versions(_:)`` were.
     private var versions = SIMD4<Int>(repeating: -1)
 
     @_noLocks @_noAllocation
@@ -85,7 +89,7 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
     /// Reads the numbers. Returns `true` if one has changed.
     @_noLocks @_noAllocation
     mutating func read(_ room: borrowing Surroundings, _ context: borrowing RenderContext) -> Bool {
-        let (old, new) = (versions, room.versions)
+        let (old, new) = (versions, room.versions(room.source.changes.value))
         versions = new
         let hasOthers = new.x != old.x || new.y != old.y || new.z != old.z
         return read(room.source, context) || hasOthers
@@ -130,18 +134,21 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
 
 /// The settings of a source and of the listener at one moment, from which the way of the sound follows.
 struct SpatialSettings: Sendable, BitwiseCopyable {
-    var place = SIMD4<Double>(repeating: 0)
+    // First what an even motion needs.
+
     var velocity = SIMD4<Double>(repeating: 0)
-    var motion = ListenerMotion()
-    /// Yaw and pitch of the source, the cone's angles.
-    var cone = SIMD4<Float>(repeating: 0)
-    var coneLevel: Float = 1
     /// The minimum and the maximum, roll-off, and the number of the model.
     var distance = SIMD4<Float>(1, 1e6, 1, 0)
     /// Occlusion, obstruction, send, absorption.
     var ways = SIMD4<Float>(repeating: 0)
-    var doppler = 1.0
     var kind = 0
+
+    var place = SIMD4<Double>(repeating: 0)
+    var motion = ListenerMotion()
+    /// Yaw and pitch of the source, the cone's angles.
+    var cone = SIMD4<Float>(repeating: 0)
+    var coneLevel: Float = 1
+    var doppler = 1.0
     var taps = 64
     var layout = SpatialLayout.stereo
     /// Indicates whether there is a channel for a reverb behind those of the layout.
@@ -309,6 +316,10 @@ struct SpatialAim: Sendable, BitwiseCopyable {
         case .surround71: return rings.surround71.share(of: direction, isOmni: channel == 0, at: target)
         }
     }
+
+    /// Returns a level, or 0 for one below -100 dB.
+    @_noLocks @_noAllocation
+    static func audible(_ level: Float) -> Float { level > 1e-5 ? level : 0 }
 
     /// Returns the coefficient of one pole that has a level at 5 kHz: 1 if that is 1.
     @_noLocks @_noAllocation

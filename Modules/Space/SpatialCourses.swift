@@ -3,14 +3,16 @@ internal import SignalBlocks
 
 /// The courses of a source's numbers over a block, where one rendering has all of its sound: made once for all parts of the block.
 struct SpatialCourses: Sendable, BitwiseCopyable {
+    /// The courses with equal power.
+    var flight = FlightCourse()
     /// The rendering that has all of the sound in stereo; `nil` where it fades from one to another, or jumps.
     private(set) var kind: Int?
     /// Indicates whether the direct sound is heard, whether the send is if there is a reverb, and whether no filter is on the way.
     private(set) var isHeard = false
     private(set) var isSent = false
     private(set) var isOpen = false
-    /// The courses with equal power.
-    var flight = FlightCourse()
+    /// The level of the send, where it is heard.
+    private(set) var send = Course(0, 0, 0)
     /// The delays to the left and the right ear.
     private(set) var left = DelayCourse(0, 0, 0)
     private(set) var right = DelayCourse(0, 0, 0)
@@ -31,6 +33,9 @@ struct SpatialCourses: Sendable, BitwiseCopyable {
 
     @_noLocks @_noAllocation
     init() {}
+
+    /// The whole frames by which the sound is late in the middle of the block.
+    var frames: Int { @_noLocks @_noAllocation get { kind == 0 ? flight.frames : left.frames } }
 
     /// Makes the courses of a block. (The way at the three moments is handed over by reference: it would be copied else.)
     @_noLocks @_noAllocation
@@ -61,10 +66,21 @@ struct SpatialCourses: Sendable, BitwiseCopyable {
         lay(&before, &now, &next, limit)
     }
 
+    /// Makes them with equal power, from the three numbers of each.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func goOn(
+        delay: SIMD4<Double>, left: SIMD4<Float>, right: SIMD4<Float>, send: SIMD4<Float>, limit: Double
+    ) {
+        isSent = send.x + send.y + send.z > 0
+        if isSent { self.send = Course(send.x, send.y, send.z) }
+        flight.take(delay.x, delay.y, delay.z, limit: limit, left: left, right: right)
+    }
+
     @_noLocks @_noAllocation
     @inline(__always) private mutating func lay(
         _ before: inout SpatialAim, _ now: inout SpatialAim, _ next: inout SpatialAim, _ limit: Double
     ) {
+        if isSent { send = Course(before.send, now.send, next.send) }
         switch kind {
         case 0:
             return flight.take(

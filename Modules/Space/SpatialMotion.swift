@@ -5,17 +5,17 @@ internal import RenderCore
 /// A program sets a place and a velocity; the place goes on by the velocity. A change leaves a difference between what was heard
 /// and what is set, which decays as a critically damped spring does: to 1 % in 33 ms.
 struct SpatialMotion: ~Copyable, Sendable {
-    /// The settings of the source.
-    private(set) var settings = SpatialSettings()
+    /// The places that the source and the listener have reached.
+    private var base = SIMD4<Double>(repeating: 0)
+    private var listener = SIMD4<Double>(repeating: 0)
     /// What of the settings each block needs, beside what it changes.
     private var walk = ListenerMotion().walk
     private(set) var turn = SpatialTurn()
     /// The frames that the sound needs for a metre at a rate of 1, and the part of the speed of sound that a metre per second is:
     /// both times Doppler's factor.
     private(set) var slowness = 1 / 343.0
-    /// The places that the source and the listener have reached.
-    private var base = SIMD4<Double>(repeating: 0)
-    private var listener = SIMD4<Double>(repeating: 0)
+    /// The settings of the source.
+    private(set) var settings = SpatialSettings()
     /// The direction and the distance less what they should be, then the levels of the ways; and their change in a second.
     private var error = SIMD8<Double>(repeating: 0)
     private var change = SIMD8<Double>(repeating: 0)

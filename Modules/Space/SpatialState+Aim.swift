@@ -12,10 +12,9 @@ extension SpatialState {
         let heard = motion.heard
         let distance = distanceLevel(Float(heard[3]), isFresh: wasFresh)
         let direct = distance * Float(heard[4])
-        next.level = direct > 1e-5 ? direct : 0
+        next.level = SpatialAim.audible(direct)
         next.opening = SpatialAim.opening(heard[5], sampleRate)
-        let send = Roots.root(distance) * Float(heard[6])
-        next.send = send > 1e-5 ? send : 0
+        next.send = SpatialAim.audible(Roots.root(distance) * Float(heard[6]))
         next.sendOpening = SpatialAim.opening(heard[7], sampleRate)
         let hasSlept = isAsleep
         isAsleep = false

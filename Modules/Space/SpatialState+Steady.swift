@@ -15,38 +15,50 @@ extension SpatialState {
         if !(now.level > 0 && next.level > 0) { return }
         isSteady = true
         ahead.end()
+        if kind == 0 { trail.begin(&before, &now, &next) }
     }
 
-    /// Begins a block of a source that goes on evenly. Returns `false`, and has changed nothing, if it does not in this block.
+    /// Goes on unevenly.
+    @_noLocks @_noAllocation
+    mutating func endSteadiness() {
+        if isSteady && courses.kind == 0 { trail.end(&before, &now, &next) }
+        isSteady = false
+    }
+
+    /// Aims at the four blocks from a frame on.
+    @_noLocks @_noAllocation
+    mutating func lookAhead(from frame: Int64) {
+        ahead.aim(&motion, from: frame, limit: room, sampleRate: sampleRate)
+    }
+
+    /// Begins a block of a source that goes on evenly. Returns `false` if it does not in this block, which then
+    /// begins in the ordinary way.
     @_noLocks @_noAllocation
     mutating func goesOn(at frame: Int64) -> Bool {
-        if !ahead.isAt(frame) { ahead.aim(&motion, from: frame, limit: room, sampleRate: sampleRate) }
+        if !isSteady || hasChanged { return false }
+        if !ahead.isAt(frame) { lookAhead(from: frame) }
         let block = ahead.next()
         let (level, wanted) = (block.level, block.way)
         let most = 0.5 * Double(SpatialState.block)
         let isJump = abs(wanted - way) > most && abs(wanted - way - block.drift) > most
         if !(level > 1e-5) || isJump {
-            isSteady = false
+            endSteadiness()
             return false
         }
         motion.follow(at: frame, frames: Double(SpatialState.block), sampleRate: sampleRate)
+        var send: Float = 0
+        if motion.settings.ways.z > 0 { send = SpatialAim.audible(Roots.root(level) * motion.settings.ways.z) }
+        way = wanted
+        let delay = SpatialSignal.shortest + path.advance(wanted, approach: block.toward)
+        if courses.kind == 0 {
+            trail.goOn(delay: delay, block, send: send, limit: limit, &courses)
+            return true
+        }
         before.follow(now)
         now.follow(next)
-        next.level = level
-        if motion.settings.ways.z > 0 {
-            let send = Roots.root(level) * motion.settings.ways.z
-            next.send = send > 1e-5 ? send : 0
-        } else {
-            next.send = 0
-        }
-        way = wanted
-        next.delay = SpatialSignal.shortest + path.advance(wanted, approach: block.toward)
-        switch motion.settings.kind {
-        case 0: (next.levels[0], next.levels[1]) = (block.left, block.right)
-        case 1: aimSphere(block.x)
-        default: aimHead(Float(block.x), block.y, block.z, isBegun: true)
-        }
-        if motion.settings.kind > 0 { limitEars(false) }
+        (next.delay, next.level, next.send) = (delay, level, send)
+        if courses.kind == 1 { aimSphere(block.x) } else { aimHead(Float(block.x), block.y, block.z, isBegun: true) }
+        limitEars(false)
         courses.goOn(&before, &now, &next, limit: limit)
         return true
     }

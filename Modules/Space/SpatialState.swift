@@ -12,27 +12,46 @@ struct SpatialState: ~Copyable, Sendable {
     /// and ends half a block outside.
     static var changeBlocks: Int { @_noLocks @_noAllocation get { fadeBlocks &- 1 } }
 
+    // First what every cycle of an even motion needs, so that few lines of the cache hold it.
+
+    private(set) var glance = SpatialGlance()
     let sampleRate: Double
     /// The longest delay in frames. (The signal knows it too, and would be copied to be asked.)
     let limit: Double
-    var signal: SpatialSignal
-    var motion = SpatialMotion()
-    /// The settings that were read last, and whether one has changed since the way was computed.
-    private var settings = SpatialSettings()
-    private(set) var glance = SpatialGlance()
-    var courses = SpatialCourses()
-    private var hasChanged = true
+    /// The frame behind the last one.
+    private var end: Int64 = 0
+    /// The frames since the source was heard last.
+    private var silence = 1 << 30
+    /// The frames of the source's fade that have gone.
+    private var faded = Int.max
+    private let fade: Int
+    private var layout = SpatialLayout.stereo
+    /// Indicates whether the environment has a reverb.
+    private(set) var sends = false
+    /// Indicates whether the source has just come into an environment.
+    private var hasEntered = false
+    /// Indicates whether a setting has changed since the way was computed.
+    private(set) var hasChanged = true
+    var isFresh = true
     /// Indicates whether the source goes on evenly, and where it then is at the next blocks.
     var isSteady = false
     var ahead = SpatialAhead()
+    var trail = SpatialTrail()
+    /// The frames that sound from the source needs now, and what is under way.
+    var way = 0.0
+    var path: SoundPath
+    var courses = SpatialCourses()
+    var motion = SpatialMotion()
+    var signal: SpatialSignal
+
+    // Then what others need.
+
+    /// The settings that were read last.
+    private var settings = SpatialSettings()
     /// The way at the block before, at this one, and at the next.
     var before = SpatialAim()
     var now = SpatialAim()
     var next = SpatialAim()
-    var isFresh = true
-    /// The frames that sound from the source needs now, and what is under way.
-    var way = 0.0
-    var path: SoundPath
     /// The delay from which a jump fades, and the blocks that are left of that.
     var jumpDelay = 0.0
     var jumpLeft = 0
@@ -45,16 +64,6 @@ struct SpatialState: ~Copyable, Sendable {
     var levelRest: Float = 0
     var levelLeft = 0
     let rings: SpeakerRings
-    /// The last time that the source has come into an environment, and the frames of its fade that have gone.
-    private var entry = 0
-    private var faded = Int.max
-    private let fade: Int
-    /// The frame behind the last one.
-    private var end: Int64 = 0
-    /// Indicates whether the environment has a reverb.
-    private(set) var sends = false
-    /// The frames since the source was heard last.
-    private var silence = 1 << 30
 
     init(sampleRate: Double, longest: Int) {
         self.sampleRate = sampleRate
@@ -84,12 +93,24 @@ struct SpatialState: ~Copyable, Sendable {
     /// Takes settings, of which one has changed.
     @_noLocks @_noAllocation
     mutating func take(_ new: SpatialSettings, _ glance: SpatialGlance) {
+        if new.entry != settings.entry { hasEntered = true }
         (settings, self.glance, hasChanged) = (new, glance, true)
+        (layout, sends) = (new.layout, new.sends)
     }
 
     /// Keeps what was read, where that is the same as before.
     @_noLocks @_noAllocation
     mutating func keep(_ glance: SpatialGlance) { self.glance = glance }
+
+    /// The bytes at its beginning that an even motion needs.
+    static var evenBytes: Int { @_noLocks @_noAllocation get { 1_152 } }
+
+    /// Fetches the samples that the first part of a slice needs, and what is under way.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func fetch(_ context: borrowing RenderContext) {
+        path.fetch()
+        signal.fetch(delay: courses.frames, count: context.frameCount)
+    }
 
     /// Renders a slice: the source is below the top, if it has sounded, and all samples of the top are written.
     @_noLocks @_noAllocation
@@ -98,15 +119,15 @@ struct SpatialState: ~Copyable, Sendable {
         if hasInput { silence = 0 }
         if context.sampleTime &- end > Int64(limit) &+ 4_096 && !isFresh { forgetSound() }
         end = context.sampleTime &+ Int64(frames)
-        if entry != settings.entry {
-            entry = settings.entry
+        if hasEntered {
+            hasEntered = false
             faded = hasInput && settings.fadesIn && isFresh ? 0 : Int.max
         }
-        let layout = settings.layout
-        sends = settings.sends
+        let layout = self.layout
         let inputs = hasInput ? context.channelCount(at: 1) : 0
         let isPlain = inputs == 1 && layout.isStereo && !sends
         var crossing: SpatialCrossing?
+        var isBegun = false
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
@@ -122,13 +143,22 @@ struct SpatialState: ~Copyable, Sendable {
                 done &+= count
                 continue
             }
-            if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
+            if (phase == 0 || isFresh) && !isBegun { begin(at: context.sampleTime &+ Int64(done)) }
+            isBegun = false
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
             if isPlain && courses.kind == 0 && courses.isOpen && faded >= fade {
                 let way = crossing ?? SpatialCrossing(&context)
                 crossing = way
-                signal.relay(way, &courses.flight, part)
                 done &+= count
+                // The numbers of a block come one after the other, and each takes its time. The processor computes those of the next
+                // block while it plays this one.
+                var flight = courses.flight
+                if count == room {
+                    let next = context.sampleTime &+ Int64(done)
+                    if done < frames { isBegun = goesOn(at: next) }
+                    else if isSteady && !hasChanged && ahead.isAtEnd { lookAhead(from: next) }
+                }
+                signal.relay(way, &flight, part)
                 continue
             }
             take(&context, inputs, part)
@@ -153,7 +183,8 @@ struct SpatialState: ~Copyable, Sendable {
     /// Begins a block, or the first part of one.
     @_noLocks @_noAllocation
     private mutating func begin(at frame: Int64) {
-        if isSteady && !hasChanged && goesOn(at: frame) { return }
+        if goesOn(at: frame) { return }
+        endSteadiness()
         if isAsleep && sleepsOn(at: frame) {
             return motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate)
         }
@@ -303,7 +334,7 @@ struct SpatialState: ~Copyable, Sendable {
         SpatialState.clear(&top, channel: 2, from: part.first, count: part.count)
         if !courses.isSent { return }
         var output = top[2]
-        signal.addSend(level: Course(before.send, now.send, next.send), part, to: &output)
+        signal.addSend(level: courses.send, part, to: &output)
     }
 
     /// Adds the sound as it is heard, and the send.

@@ -31,6 +31,11 @@ REALTIME_SAFE static inline void kernel_fetch_object(uintptr_t address) {
     __builtin_prefetch((const char *)address + 64, 0);
 }
 
+/// Fetches the lines of an object's first bytes, to be written soon.
+REALTIME_SAFE static inline void kernel_fetch_lines(uintptr_t address, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)address + i, 1);
+}
+
 /// Fetches one line.
 REALTIME_SAFE static inline void kernel_fetch_line(uintptr_t address) { __builtin_prefetch((const char *)address, 0); }
 

@@ -1,16 +1,17 @@
-internal import Synchronization
+public import Synchronization
 
 /// The number of times that any of some parameters was set: a module that reads many of them looks at this one first.
 ///
 /// A parameter that was set is counted after it shows its new value. So a module that finds another number than before, and then
 /// reads the parameters, misses nothing: a value that is not counted yet comes with the next slice at the latest.
+@usableFromInline
 @safe package struct ChangeCount: ~Copyable, @unchecked Sendable {
     // Unchecked because behind the pointer is nothing but atomics.
-    private let cell: UnsafeMutablePointer<Cell>
+    @usableFromInline let cell: UnsafeMutablePointer<Cell>
 
     /// The memory of a count.
-    struct Cell: ~Copyable {
-        fileprivate let count = Atomic<UInt64>(0)
+    @usableFromInline struct Cell: ~Copyable {
+        @usableFromInline let count = Atomic<UInt64>(0)
         fileprivate let holders = Atomic<Int>(1)
 
         fileprivate init() {}
@@ -30,7 +31,7 @@ internal import Synchronization
     deinit { unsafe ChangeCount.release(cell) }
 
     /// Returns the count. On the render thread.
-    package var value: UInt64 { @_noLocks @_noAllocation get { unsafe cell.pointee.count.load(ordering: .acquiring) } }
+    @inlinable package var value: UInt64 { @_noLocks @_noAllocation get { unsafe cell.pointee.count.load(ordering: .acquiring) } }
 
     /// Returns another reference to the memory.
     var reference: UnsafeMutablePointer<Cell> { unsafe ChangeCount.retain(cell) }

@@ -1,3 +1,4 @@
+public import SignalBlocks
 public import Synchronization
 
 /// A value that only the render thread may touch: a phase, a filter's memory, a delay line.
@@ -73,6 +74,12 @@ public import Synchronization
             unsafe body(&value.pointee, &context)
             leave(context)
         }
+    }
+
+    /// Fetches the first bytes of the value into the cache, which the render thread uses soon.
+    @inlinable @_transparent
+    package func fetch(bytes: Int) {
+        Kernel.fetch(unsafe UInt(bitPattern: cell.load(ordering: .relaxed)), bytes: bytes)
     }
 
     /// Calls `body` with the value in place and the buffer on top: most effects need both.

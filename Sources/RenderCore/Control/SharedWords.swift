@@ -1,10 +1,11 @@
-internal import Synchronization
+public import Synchronization
 
 /// Four numbers on one cache line that several modules (and control code) read and write, without an order to anything
 /// else.
+@usableFromInline
 @safe package struct SharedWords: ~Copyable, @unchecked Sendable {
     // Unchecked because behind the pointer is nothing but atomics.
-    private let words: UnsafeMutablePointer<Atomic<UInt64>>
+    @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
 
     /// Creates four words, which are 0.
     package init() {
@@ -28,7 +29,7 @@ internal import Synchronization
     }
 
     /// One of them.
-    package subscript(_ word: Int) -> UInt64 {
+    @inlinable package subscript(_ word: Int) -> UInt64 {
         @_noLocks @_noAllocation get { unsafe words[word & 3].load(ordering: .relaxed) }
         @_noLocks @_noAllocation nonmutating set { unsafe words[word & 3].store(newValue, ordering: .relaxed) }
     }

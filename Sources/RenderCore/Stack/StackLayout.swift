@@ -24,7 +24,11 @@ public struct StackLayout: Sendable, Hashable {
         self.frames = frames
     }
 
-    /// Frames between two channels: whole cache lines, and one more than a power of two would need, so that the
-    /// channels of a buffer do not fall into the same set of the cache.
-    var stride: Int { (frames + 15) / 16 * 16 + 16 }
+    /// Frames between two channels: whole lines of the cache, at least one more than a channel has. Where slices may be much
+    /// shorter than the longest, channels begin 25 lines apart within the 64 that compete for the same places of a first-level
+    /// cache, so that the parts of them that are used lie beside each other there.
+    var stride: Int {
+        let lines = (frames + 15) / 16 + 1
+        return 16 * (lines <= 40 ? lines : lines + (89 - lines % 64) % 64)
+    }
 }

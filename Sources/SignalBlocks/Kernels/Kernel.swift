@@ -19,6 +19,14 @@
         #endif
     }
 
+    /// Fetches so many bytes into the cache that are written soon, by their address.
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func fetch(_ address: UInt, bytes: Int) {
+        #if arch(x86_64)
+            kernel_fetch_lines(address, bytes)
+        #endif
+    }
+
     @_noLocks @_noAllocation @inline(__always)
     static func copy(_ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>, _ count: Int) {
         #if arch(x86_64)

@@ -27,7 +27,7 @@ package struct Course: Sendable, BitwiseCopyable {
 package struct FlightCourse: Sendable, BitwiseCopyable {
     var kernel = kernel_flight()
     /// The whole frames of the delay in the middle of the block.
-    private(set) var frames = 0
+    package private(set) var frames = 0
 
     /// Creates the course of silence.
     @_noLocks @_noAllocation
@@ -39,7 +39,7 @@ package struct FlightCourse: Sendable, BitwiseCopyable {
         _ before: Double, _ now: Double, _ next: Double, limit: Double, left: SIMD4<Float>, right: SIMD4<Float>
     ) {
         let delay = DelayCourse(before, now, next).held(to: limit)
-        frames = Int(delay.now)
+        frames = delay.frames
         kernel = kernel_flight(
             delay: delay.from, step: delay.step, bend: delay.bend, left: Course(left.x, left.y, left.z).kernel,
             right: Course(right.x, right.y, right.z).kernel)
@@ -76,6 +76,9 @@ package struct DelayCourse: Sendable, BitwiseCopyable {
         let (now, next) = (max(clamp(self.now), before - most), clamp(self.next))
         return DelayCourse(before, now, max(next, now - most))
     }
+
+    /// The whole frames of the delay in the middle of the block, once it is held to a limit.
+    package var frames: Int { @_noLocks @_noAllocation get { Int(now) } }
 
     var from: Double { @_noLocks @_noAllocation get { 0.5 * (before + now) } }
     var step: Double { @_noLocks @_noAllocation get { (now - before) * 0x1p-7 } }

@@ -91,18 +91,25 @@ struct MovingLine: ~Copyable, Sendable {
             ring.base, Int64(mask), Int64(position &- count &- phase), &course.kernel, Int64(phase), left, right, count)
     }
 
-    /// Writes a part of a block, and reads it in the same way to two channels.
+    /// Writes a part of a block, and reads it in the same way to two channels. If the slice goes on behind it, it fetches the next part.
     @_noLocks @_noAllocation
     @inline(__always) mutating func relay(
         _ samples: UnsafePointer<Float>, _ course: inout FlightCourse, phase: Int, count: Int,
-        to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>
+        to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, goesOn: Bool
     ) {
+        precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
         let start = position
         position = (start &+ count) & mask
-        unsafe kernel_fetch(ring.base + position, count, true)
-        fetch(course.frames, phase: phase, count: count)
+        if goesOn { fetch(course.frames, count: count) }
         unsafe kernel_relay(
             ring.base, Int64(mask), Int64(start), samples, &course.kernel, Int64(phase), left, right, count)
+    }
+
+    /// Fetches what a part of the next frames needs at a delay, to be written and to be read.
+    @_noLocks @_noAllocation
+    @inline(__always) func fetch(_ delay: Int, count: Int) {
+        unsafe kernel_fetch(ring.base + position, count, true)
+        unsafe kernel_fetch(ring.base + ((position &- delay) & mask), count, false)
     }
 
     /// Fetches what the next part needs, as above.

@@ -1,3 +1,5 @@
+internal import CKernels
+
 /// The time that the sound of a moving source is under way: the sound that is heard now set out when the source was elsewhere.
 ///
 /// Every 128 frames the path notes when the sound that sets out will arrive. The sound that arrives now set out between two such
@@ -43,6 +45,13 @@ package struct SoundPath: ~Copyable, Sendable {
             unsafe notes.base[place] = SIMD2(held, approach)
         }
         arrived = block &- mask &+ 1
+    }
+
+    /// Fetches the notes that the next block needs.
+    @_noLocks @_noAllocation
+    package mutating func fetch() {
+        unsafe kernel_fetch_object(UInt(bitPattern: notes.base + (arrived & mask)))
+        unsafe kernel_fetch_lines(UInt(bitPattern: notes.base + ((block &+ 1) & mask)), 64)
     }
 
     /// Goes on by a block.

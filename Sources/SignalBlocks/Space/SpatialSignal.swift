@@ -83,6 +83,10 @@ package struct SpatialSignal: ~Copyable, Sendable {
         forgetThrough()
     }
 
+    /// Fetches what the first part of a slice needs, at about this delay.
+    @_noLocks @_noAllocation
+    package mutating func fetch(delay: Int, count: Int) { line.fetch(delay, count: count) }
+
     // MARK: The source
 
     /// Begins a part with silence.
@@ -210,7 +214,7 @@ package struct SpatialSignal: ~Copyable, Sendable {
         let samples = unsafe Samples(at: way.source, count: way.frames)
         unsafe line.relay(
             way.source + part.first, &course, phase: part.phase, count: part.count, to: way.left + part.first,
-            way.right + part.first)
+            way.right + part.first, goesOn: part.first &+ part.count < way.frames)
         memories[0] = samples[part.first &+ part.count &- 1]
         keep(samples, channel: 0, part)
     }
