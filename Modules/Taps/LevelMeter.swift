@@ -62,14 +62,11 @@ public final class LevelMeter: Tap {
     // MARK: Reading, from any thread
 
     /// The levels of all channels of the buffer that was heard last.
-    public var levels: [Level] {
-        let fall = look()
-        return (0..<channelCount.load(ordering: .relaxed)).map { level($0, fall) }
-    }
+    public var levels: [Level] { levels(at: HostClock.now) }
 
     /// Returns the level of one channel; silence if it does not exist.
     public func level(_ channel: Int) -> Level {
-        let fall = look()
+        let fall = look(at: HostClock.now)
         return channel >= 0 && channel < channelCount.load(ordering: .relaxed)
             ? level(channel, fall) : .silence
     }
@@ -82,16 +79,24 @@ public final class LevelMeter: Tap {
     }
 
     /// The loudest channel's peak, and the loudest channel's RMS.
-    public var combined: Level {
-        levels.reduce(.silence) {
+    public var combined: Level { combined(at: HostClock.now) }
+
+    /// Returns the levels of a reader at a host time.
+    private func levels(at now: Int64) -> [Level] {
+        let fall = look(at: now)
+        return (0..<channelCount.load(ordering: .relaxed)).map { level($0, fall) }
+    }
+
+    /// Returns the loudest levels for a reader at a host time.
+    func combined(at now: Int64) -> Level {
+        levels(at: now).reduce(.silence) {
             Level(peak: max($0.peak, $1.peak), rms: max($0.rms, $1.rms))
         }
     }
 
     /// Notes that the levels are read. Returns the factor by which they have fallen since the audio stopped: after 50
     /// ms they do, for a second.
-    private func look() -> Float {
-        let now = HostClock.now
+    private func look(at now: Int64) -> Float {
         lastLook.store(now, ordering: .relaxed)
         let end = end.load(ordering: .relaxed)
         if end == .min { return 0 }

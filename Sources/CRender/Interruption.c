@@ -4,17 +4,23 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 static const int numbers[] = {SIGINT, SIGTERM};
 static struct sigaction old_actions[2];
 static int event = -1;
+static _Atomic int64_t last;
 
 // Only what is allowed in a handler.
 static void note(int number) {
     (void)number;
     int saved = errno;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    atomic_store(&last, now.tv_sec * INT64_C(1000000000) + now.tv_nsec);
     uint64_t one = 1;
     ssize_t written = write(event, &one, sizeof one);
     (void)written;
@@ -39,6 +45,8 @@ bool crender_take_interruption(void) {
     uint64_t count;
     return event >= 0 && read(event, &count, sizeof count) == sizeof count;
 }
+
+int64_t crender_last_interruption(void) { return atomic_load(&last); }
 
 void crender_release_interruptions(void) {
     for (int index = 0; index < 2; index++) sigaction(numbers[index], &old_actions[index], NULL);

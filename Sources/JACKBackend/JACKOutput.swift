@@ -15,7 +15,7 @@ internal import Synchronization
 /// When the server dies, the output waits for another one of that name, joins it, and makes its former connections
 /// again as their other ends come back.
 public final class JACKOutput: RenderOutput {
-    private let session: JACKSession
+    let session: JACKSession
 
     /// Creates an output; ``start()`` looks for the server.
     ///

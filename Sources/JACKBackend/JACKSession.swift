@@ -23,6 +23,8 @@ final class JACKSession: @unchecked Sendable {
     /// Links to be made as soon as their other ends are there.
     private var wanted: [JACKClient.Link] = []
     private var links: Set<JACKClient.Link> = []
+    /// The number of looks at the links, for tests.
+    let linkLooks = Atomic<Int>(0)
     /// The links that the settings ask for.
     private var planned: [JACKClient.Link] = []
     /// The other ends of ``links``, by their names.
@@ -273,6 +275,7 @@ final class JACKSession: @unchecked Sendable {
         links = found
         others = [:]
         for link in found where others[link.other] == nil { others[link.other] = client.otherPort(link.other) }
+        linkLooks.wrappingAdd(1, ordering: .releasing)
     }
 
     /// Says when nothing is connected to the output, after the time in which a device may come back.

@@ -157,7 +157,7 @@ extension ALSATests {
             try player.output.start()
             #expect(player.play(5))
             card.set(.alwaysReady)
-            let (before, start) = (card.ask(.polls), HostClock.now)
+            let (start, before) = (HostClock.now, card.ask(.polls))
             usleep(500_000)
             // A quarter of a period of 1.3 ms each: 3,000 a second. A busy loop asks two hundred thousand times.
             let polls = card.ask(.polls) - before

@@ -19,7 +19,8 @@ extension JACKTests {
             try output.start()
             let file = "/tmp/rs-record-\(getpid()).wav"
             defer { unlink(file) }
-            try server.run("jack_rec", "-f", file, "-d", "2", "-b", "24", "count:out_1")
+            // With room for all of it, so that a disk that is late loses nothing.
+            try server.run("jack_rec", "-f", file, "-d", "2", "-b", "24", "-B", "131072", "count:out_1")
             output.stop()
             let recorded = try await AudioBlock.load(path: file).array(0)
             #expect(recorded.count == 96_000)

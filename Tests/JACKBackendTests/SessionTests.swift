@@ -91,11 +91,13 @@ extension JACKTests {
         /// Logs the transport that the closure sees while it rolls, slice by slice.
         final class TransportLog: Sendable {
             private let slices = MessagePort<Slice>(capacity: 65_536)
+            let count = Atomic<Int>(0)
             func note(_ context: borrowing RenderContext) {
                 guard context.transport.isRolling else { return }
                 slices.send(
                     Slice(
                         sampleTime: context.sampleTime, transport: context.transport, isOffline: context.isOffline))
+                count.wrappingAdd(1, ordering: .relaxed)
             }
             func takeAll() -> [Slice] {
                 var all: [Slice] = []
@@ -155,13 +157,14 @@ extension JACKTests {
             try JACKTests.peer(server, "transport", "locate", "48000").wait()
             #expect(try await becomesTrue { try output.transport().frame == 48_000 })
             try JACKTests.peer(server, "transport", "start").wait()
-            #expect(try await becomesTrue { try output.transport().frame > 68_000 })
+            // A busy machine may miss most of the cycles.
+            #expect(await becomesTrue { log.count.load(ordering: .relaxed) > 150 })
             try output.stopTransport()
             #expect(try await becomesTrue { try !output.transport().isRolling })
             // By the clock, the server goes on where a busy machine makes us miss a cycle, or be late for one: its
             // position jumps by whole cycles, forwards.
             let rolled = log.takeAll()
-            try #require(rolled.count > 3)
+            try #require(rolled.count > 150)
             for (slice, next) in zip(rolled, rolled.dropFirst()) {
                 let step = next.transport.frame - slice.transport.frame
                 #expect(step >= 0 && step % 128 == 0)
@@ -380,7 +383,7 @@ extension JACKTests {
             let result = peer.wait()
             #expect(result.status == 0 && result.text.contains("changes"), "\(result.text)")
             for program in programs {
-                #expect(program.output.state == .running)
+                #expect(await becomesTrue { program.output.state == .running })
                 let cycles = program.output.statistics.cycles
                 #expect(await becomesTrue { program.output.statistics.cycles > cycles + 10 })
                 program.output.stop()

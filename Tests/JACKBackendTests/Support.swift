@@ -3,10 +3,18 @@ import RenderStack
 import TestSupport
 import Testing
 
+@testable import JACKBackend
+
 /// All tests of JACK: one after the other, because libjack keeps state for the whole process.
 @Suite("JACK", .serialized, .needs(.jackServer)) struct JACKTests {}
 
 extension JACKTests {
+    /// Waits until an output has looked at its links: of the next two looks the second has begun later than this.
+    static func linksAreSeen(by output: JACKOutput) async -> Bool {
+        let looks = output.session.linkLooks.load(ordering: .acquiring)
+        return await becomesTrue { output.session.linkLooks.load(ordering: .acquiring) >= looks + 2 }
+    }
+
     /// The text of a file; empty where there is none.
     static func contents(of path: String) -> String {
         guard let file = fopen(path, "r") else { return "" }

@@ -140,8 +140,7 @@ import Testing
             last = player
         }
         output.stop()
-        for _ in 0..<2_000 where last != nil { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(last == nil)
+        #expect(await becomesTrue { last == nil })
         #expect(renderer.faultCount == 0)
     }
 

@@ -67,7 +67,7 @@ import Testing
                     for traveller in travellers { #expect(traveller.torn.load(ordering: .relaxed) == 0) }
                 }
             }
-            crew.join()
+            crew.join { lives.made.load(ordering: .relaxed) > 0 }
         }
         #expect(await becomesTrue { lives.alive == 0 })
         #expect(lives.made.load(ordering: .relaxed) > 0)

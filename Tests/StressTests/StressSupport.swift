@@ -25,7 +25,7 @@ final class Life: Sendable {
     deinit { lives.end() }
 }
 
-/// Threads that repeat something until the time is over.
+/// Threads that repeat something until they are joined.
 final class Crew: @unchecked Sendable {
     // Unchecked because the threads are added and joined by one thread.
     private let isOver = Atomic<Bool>(false)
@@ -41,12 +41,11 @@ final class Crew: @unchecked Sendable {
 
     /// Adds a thread that calls `body` with numbers 0, 1, 2… and random numbers.
     func add(_ body: @escaping @Sendable (Int, inout SystemRandomNumberGenerator) -> Void) {
-        let end = end
         let box = Unmanaged.passRetained(
-            Body {
+            Body { [self] in
                 var random = SystemRandomNumberGenerator()
                 var number = 0
-                while ContinuousClock.now < end {
+                while !isOver.load(ordering: .relaxed) {
                     body(number, &random)
                     number += 1
                 }
@@ -63,7 +62,12 @@ final class Crew: @unchecked Sendable {
         threads.append(thread)
     }
 
-    func join() {
+    /// Waits for the end of the time and, if the machine has kept the threads waiting, until something is so. A minute
+    /// at most.
+    func join(until isSo: () -> Bool) {
+        let limit = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < end || !isSo() && ContinuousClock.now < limit { usleep(10_000) }
+        isOver.store(true, ordering: .relaxed)
         for thread in threads { pthread_join(thread, nil) }
         threads = []
     }

@@ -100,7 +100,7 @@ import Testing
                     renderer.transaction { list.append(Ticker(lives)) }
                 }
             }
-            crew.join()
+            crew.join { lives.made.load(ordering: .relaxed) > 100 && swapped.sent.load(ordering: .relaxed) > 0 }
             #expect(twins.torn.load(ordering: .relaxed) == 0)
             #expect(swapped.torn.load(ordering: .relaxed) == 0)
             for _ in 0..<40 { _ = renderer.renderOffline(frames: 1000) }
@@ -145,7 +145,7 @@ import Testing
                 try? renderer.replaceLoop(loop)
                 usleep(500)
             }
-            crew.join()
+            crew.join { first.faultCount + second.faultCount > 0 && heard.load(ordering: .relaxed) > 0 }
             #expect(first.faultCount + second.faultCount > 0)
             #expect(heard.load(ordering: .relaxed) > 0)
         }
@@ -196,7 +196,7 @@ import Testing
             let busy = try Renderer(channels: 1) { context in if !context.isDryRun { context.pop(1) } }
             drive(busy, crew)
             drive(busy, crew)
-            crew.join()
+            crew.join { busy.faultCount > 0 }
             torn.store(swapped.torn.load(ordering: .relaxed), ordering: .relaxed)
             #expect(busy.faultCount > 0)
         }
@@ -231,7 +231,7 @@ import Testing
             current.withLock { $0 = box }
             usleep(2000)
         }
-        crew.join()
+        crew.join { sent.load(ordering: .relaxed) > 0 }
         let last = current.withLock { $0 }
         var left = 0
         last.port.drain { _ in left += 1 }

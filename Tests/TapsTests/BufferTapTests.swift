@@ -57,22 +57,13 @@ import Testing
     @Test("A handler gets the buffers too, live, within moments") func handler() async throws {
         let tap = BufferTap(frames: 480, channels: 1)
         let renderer = try renderer(tap, channels: 1)
-        let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
-        let subscription = tap.by({ $0() }) { buffer in continuation.yield(buffer.frameCount) }
-        // The handler's task has begun to listen when a buffer arrives.
-        let driver = Task {
-            while !Task.isCancelled {
-                _ = render(renderer, frames: 480)
-                try? await Task.sleep(for: .milliseconds(5))
-            }
+        let counts = Guarded<[Int]>([])
+        let subscription = tap.by({ $0() }) { buffer in counts.withLock { $0.append(buffer.frameCount) } }
+        for turn in 1...5 {
+            _ = render(renderer, frames: 480)
+            #expect(await becomesTrue { counts.withLock { $0.count } == turn })
         }
-        var counts: [Int] = []
-        for await count in stream {
-            counts.append(count)
-            if counts.count == 5 { break }
-        }
-        #expect(counts == [480, 480, 480, 480, 480])
-        driver.cancel()
+        #expect(counts.withLock { $0 } == [480, 480, 480, 480, 480])
         subscription.cancel()
     }
 

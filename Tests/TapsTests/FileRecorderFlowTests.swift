@@ -78,7 +78,9 @@ private func write(_ path: String, rate: Double, channels: Int, format: AudioFil
                     try output.start()
                     try await Task.sleep(for: .milliseconds(20))
                     start()
-                    try await Task.sleep(for: .milliseconds(1_500))
+                    // By its own clock, which stands still where the machine gives it no processor.
+                    let end = renderer.sampleTime + 72_000
+                    _ = await becomesTrue { renderer.sampleTime >= end }
                     output.stop()
                 } == 0
         }

@@ -277,7 +277,7 @@ private func contents(_ path: String) throws -> [[Float]] {
     }
 
     @Test("A recorder that goes without finish finishes its file")
-    func goes() throws {
+    func goes() async throws {
         let path = temporary("take.wav")
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
@@ -291,7 +291,7 @@ private func contents(_ path: String) throws -> [[Float]] {
             _ = renderer.renderOffline(frames: 5_000)
         }
         // The disk thread may be the last to release it.
-        for _ in 0..<2_000 where (try? contents(path))?[0].count != 5_000 { usleep(1_000) }
+        _ = await becomesTrue { (try? contents(path))?[0].count == 5_000 }
         #expect(try contents(path)[0] == (0..<5_000).map { Float($0) })
     }
 

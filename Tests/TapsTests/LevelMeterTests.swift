@@ -2,6 +2,8 @@ import RenderStack
 import TestSupport
 import Testing
 
+@testable import Taps
+
 @Suite struct LevelMeterTests {
     static let tolerance: Float = 0.01  // dB
 
@@ -111,12 +113,17 @@ import Testing
         let meter = LevelMeter()
         let renderer = try renderer(meter, Constant(0.5))
         var block = AudioBlock(channels: 6, frames: 4800)
-        // Rendered for other moments: just now, half a second ago, long ago.
-        renderer.render(into: &block, hostTime: HostClock.now + 1_000_000_000)
-        #expect(meter.combined.peak == decibels(0.5))
-        renderer.render(into: &block, hostTime: HostClock.now - 600_000_000)
-        let falling = meter.combined.peak
+        let time = HostClock.now
+        renderer.render(into: &block, hostTime: time)
+        // The sound is over after 100 ms. It is read at other moments: just then, half a second later, long after.
+        #expect(meter.combined(at: time + 100_000_000).peak == decibels(0.5))
+        let falling = meter.combined(at: time + 600_000_000).peak
         #expect(falling < decibels(0.5) - 1 && falling > -40)
+        let silence = meter.combined(at: time + 1_300_000_000)
+        #expect(silence.peak == -.infinity && silence.rms == -.infinity)
+        // A reader without a time reads now.
+        renderer.render(into: &block, hostTime: HostClock.now + 3_600_000_000_000)
+        #expect(meter.combined.peak == decibels(0.5))
         renderer.render(into: &block, hostTime: HostClock.now - 1_300_000_000)
         #expect(meter.combined.peak == -.infinity && meter.combined.rms == -.infinity)
     }
@@ -125,15 +132,19 @@ import Testing
         let meter = LevelMeter(isLazy: true)
         let renderer = try renderer(meter, Constant(0.5))
         var block = AudioBlock(channels: 6, frames: 480)
-        let now = HostClock.now
-        renderer.render(into: &block, hostTime: now)
-        #expect(meter.combined.peak == -.infinity)
+        let time = HostClock.now
+        renderer.render(into: &block, hostTime: time)
+        #expect(meter.combined(at: time).peak == -.infinity)
         // The levels have been read just now.
-        renderer.render(into: &block, hostTime: HostClock.now)
-        #expect(meter.combined.peak > -7)
+        renderer.render(into: &block, hostTime: time)
+        #expect(meter.combined(at: time).peak > -7)
         // The levels have not been read for a second.
-        renderer.render(into: &block, hostTime: HostClock.now + 2_000_000_000)
+        renderer.render(into: &block, hostTime: time + 2_000_000_000)
+        #expect(meter.combined(at: time).peak == -.infinity)
+        // A reader without a time reads now.
         #expect(meter.combined.peak == -.infinity)
+        renderer.render(into: &block, hostTime: time)
+        #expect(meter.combined(at: time).peak > -7)
     }
 
     @Test("Slices longer than the window, windows shorter than a cell: no division by zero")

@@ -227,7 +227,7 @@ run --json report.json -- ./fake-pipewire-client; check "PipeWire: all comes thr
 check "PipeWire: the real-time ones" json "[(t['found_by'], t['cycles'], t['period_ns']) for t in r['threads']] == [(\"PipeWire's process function\", 10, 10000000)] and r['found']['blocks'] == 20"
 run --json report.json -- ./violations 40 1000 hang; check "hang" json "r['hangs'] >= 1 and any(f['kind'] == 'hang' and any(s['function'] == 'spin' for s in f['stack']) for p in r['places'] for f in p['findings'])"
 check "hang: how long it took" json "all(f['longest_ns'] > 2900000000 for p in r['places'] for f in p['findings'] if f['kind'] == 'hang')"
-check "hang: said" says "a cycle hangs: seen here .* it took up to 3" err
+check "hang: said" says "a cycle hangs: seen here .* it took up to [1-9]" err
 run --json report.json -- ./violations 400 1000 stuck; check "hang to the end" json "r['hangs'] >= 1 and r['deadline_misses'] >= 1 and r['cycles'] == 21 and any(f['longest_ns'] > 1800000000 for p in r['places'] for f in p['findings'])"
 check "hang to the end: said" says "[1-9][0-9]* of 21 cycles took longer" err
 run --json report.json -- ./violations 20 1000 stall; check "60 ms are no hang" json "(r['hangs'] == 0 or r['threads'][0]['longest_ns'] > 100000000) and r['deadline_misses'] >= 1"
@@ -256,9 +256,13 @@ run --json report.json --html report.html -- ./flood 1000 5 2
 check "thousand threads" json "len(r['threads']) == 1000 and r['cycles'] + r['cycles_lost'] == 5000 and r['found']['blocks'] + r['lost']['blocks'] - r['hangs'] == 1000 * (5 * 2 * 2 + 2)"
 check "thousand threads: said" says "more audio threads" err
 # A command that is stopped takes nothing out. What repeats is counted then, and what is new has room, whatever the flood.
+comes() { # a file, within a minute
+    for _ in $(seq 3000); do [ ! -e "$1" ] || return; sleep 0.02; done
+}
 flooded() { # a stopped command, and a flood of that kind
-    "$rtwatch" --json report.json -- ./flood 2 100 2000 "$@" >out 2>err & child=$!
-    sleep 0.1; kill -STOP $child; sleep 1; kill -CONT $child; wait $child
+    rm -f begun stopped over
+    FLOOD_WAITS=1 "$rtwatch" --json report.json -- ./flood 2 100 2000 "$@" >out 2>err & child=$!
+    comes begun; kill -STOP $child; : > stopped; comes over; kill -CONT $child; wait $child
 }
 for kind in "" notes; do
     flooded $kind
@@ -375,9 +379,12 @@ while True:
 print(text.decode(), "status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 PYTHON
 check "Ctrl-C on a terminal" says "status 0" out; check "Ctrl-C: once" says "signals: 1" out; check "Ctrl-C: report" says "allocate_buffer" out
-run --duration 2 --json report.json -- ./violations 1 1000 forever allocate; check "--duration" is $status 0
+for_a_while() { # once more, if the machine has kept the program from beginning in its time
+    for _ in 1 2 3 4 5; do run --json report.json --duration "$@"; ! grep -q started out || return; done
+}
+for_a_while 2 -- ./violations 1 1000 forever allocate; check "--duration" is $status 0
 check "--duration: report" json "r['program']['ended_by_duration'] and calls['malloc']['count'] > 20"; check "--duration: by INT" says "ended by Ctrl-C" out
-run --duration 0.5 --json report.json -- ./violations 1 1000 forever deaf allocate; check "--duration, deaf" is $status 137
+for_a_while 0.5 -- ./violations 1 1000 forever deaf allocate; check "--duration, deaf" is $status 137
 check "--duration, deaf: said" says "was killed" err
 ls -d /dev/shm/rtwatch.* "${TMPDIR:-/tmp}"/rtwatch.* 2>/dev/null > left; check "nothing is left behind" is "$(grep -c "rtwatch\.$$" left)" 0
 

@@ -227,6 +227,9 @@ int crender_catch_interruptions(void);
 /// Returns whether an interruption has come since the last call.
 bool crender_take_interruption(void);
 
+/// Returns the host time at which the last interruption came: a thread that handles it may be much later.
+int64_t crender_last_interruption(void);
+
 /// Gives the signals the effect that they had before.
 void crender_release_interruptions(void);
 

@@ -26,9 +26,10 @@ public enum Interruption {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
             source.setEventHandler {
                 guard crender_take_interruption() else { return }
+                let time = crender_last_interruption()
                 let told: [AsyncStream<Bool>.Continuation] = Interruption.waiting.withLock { waiting in
-                    if waiting.isWithinRequest { return [] }
-                    waiting.lastRequest = HostClock.now
+                    if waiting.isWithinRequest(time) { return [] }
+                    waiting.lastRequest = time
                     return Array(waiting.continuations.values)
                 }
                 for continuation in told { continuation.yield(false) }
@@ -37,15 +38,15 @@ public enum Interruption {
             self.source = source
         }
 
-        /// Indicates whether a signal that comes now is part of the last request.
-        var isWithinRequest: Bool {
-            lastRequest.map { HostClock.now - $0 < Interruption.requestLength } ?? false
+        /// Indicates whether a signal of that host time is part of the last request.
+        func isWithinRequest(_ time: Int64) -> Bool {
+            lastRequest.map { time - $0 < Interruption.requestLength } ?? false
         }
 
         /// Gives the signals back, unless a task waits; not before the last request is over.
         mutating func giveBackSignals() {
             guard continuations.isEmpty, let source else { return }
-            if isWithinRequest {
+            if isWithinRequest(HostClock.now) {
                 DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(50)) {
                     Interruption.waiting.withLock { $0.giveBackSignals() }
                 }
@@ -60,7 +61,7 @@ public enum Interruption {
 
     /// Nanoseconds in which several signals are one request. A terminal sends Ctrl-C to a whole group of processes, and
     /// one of them may pass it on to another: that gets it twice, and must not die of the second.
-    private static let requestLength: Int64 = 250_000_000
+    static let requestLength: Int64 = 250_000_000
 
     /// Waits for SIGINT or SIGTERM, or for a time. Signals within a quarter of a second are one request; a later one while
     /// the program ends has its usual effect.

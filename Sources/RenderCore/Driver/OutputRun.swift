@@ -135,7 +135,11 @@ internal import Synchronization
             return true
         }
         let end = HostClock.now + Int64(seconds * 1e9)
-        while !hasEnded && HostClock.now < end {
+        // A look takes half a millisecond and more. While the machine has kept the whole process waiting, the cycle could
+        // not end: time alone does not count.
+        var looks = 0
+        while !hasEnded && (HostClock.now < end || Double(looks) < seconds * 500) {
+            looks += 1
             if !hasOwnThread, cycleThread.load(ordering: .sequentiallyConsistent) == 0 { finish() } else { usleep(500) }
         }
         if hasOwnThread { if hasEnded { pthread_join(thread, nil) } else { pthread_detach(thread) } }

@@ -1,3 +1,4 @@
+import CRender
 import Glibc
 import Testing
 
@@ -41,9 +42,14 @@ import Testing
     @Test("run(for:) is true when the time is over, and has stopped")
     func time() async throws {
         let output = try output()
-        #expect(try await output.run(for: .milliseconds(50)))
-        #expect(output.state == .stopped)
-        #expect(output.statistics.cycles > 0)
+        var cycles = 0
+        // Once more, if the machine has given its thread no processor in that time.
+        for _ in 0..<200 where cycles == 0 {
+            #expect(try await output.run(for: .milliseconds(50)))
+            #expect(output.state == .stopped)
+            cycles = output.statistics.cycles
+        }
+        #expect(cycles > 0)
         #expect(await becomesTrue { hasUsualEffect(SIGINT) && hasUsualEffect(SIGTERM) })
     }
 
@@ -60,18 +66,31 @@ import Testing
 
     @Test("Signals that follow each other at once are one request: the later ones end nothing else, no process either")
     func burst() async throws {
-        let (first, second) = (try output(), try output())
-        let run = Task { try await first.run(for: .seconds(600)) }
-        #expect(await becomesTrue { first.statistics.cycles > 0 && !hasUsualEffect(SIGINT) })
-        kill(getpid(), SIGINT)
-        usleep(1_000)
-        kill(getpid(), SIGINT)
-        #expect(try await run.value == false)
-        // The first task does not wait any more, then another one does.
-        kill(getpid(), SIGINT)
-        let next = Task { try await second.run(for: .milliseconds(400)) }
-        #expect(try await next.value)
-        #expect(await becomesTrue { hasUsualEffect(SIGINT) && hasUsualEffect(SIGTERM) })
+        // The request has a length. If the machine keeps the signals back for longer, they are sent once more.
+        for _ in 0..<50 {
+            let (first, second) = (try output(), try output())
+            let run = Task { try await first.run(for: .seconds(600)) }
+            #expect(await becomesTrue { first.statistics.cycles > 0 && !hasUsualEffect(SIGINT) })
+            let start = HostClock.now
+            kill(getpid(), SIGINT)
+            usleep(1_000)
+            kill(getpid(), SIGINT)
+            #expect(try await run.value == false)
+            // The first task does not wait any more, then another one does.
+            let last = HostClock.now
+            kill(getpid(), SIGINT)
+            #expect(await becomesTrue { crender_last_interruption() >= last || hasUsualEffect(SIGINT) })
+            let isOneRequest =
+                crender_last_interruption() >= last
+                && crender_last_interruption() - start < Interruption.requestLength
+            let next = Task { try await second.run(for: .milliseconds(400)) }
+            let isOver = try await next.value
+            #expect(await becomesTrue { hasUsualEffect(SIGINT) && hasUsualEffect(SIGTERM) })
+            guard isOneRequest else { continue }
+            #expect(isOver)
+            return
+        }
+        Issue.record("the signals never came within a quarter of a second")
     }
 
     @Test("A signal that a thread raises itself counts as well")

@@ -1,9 +1,11 @@
 // Many violations from many threads at once, for the command's tests: threads, cycles of each, violations in a cycle,
 // and "notes" (each violation comes with a page fault) or "ways" (each comes on a way of its own). At its end each thread
-// calls calloc once.
+// calls calloc once. With FLOOD_WAITS in the environment it makes the file "begun" after ten cycles, goes on when there is
+// a file "stopped", and makes "over" at its end.
 #define _GNU_SOURCE
 #include "../../rtwatch.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 enum { PAGES = 4096, PAGE = 4096 };
-static int cycles, violations, ways;
+static int cycles, violations, ways, waits;
 static char *pages;   // 16 MB, mapped at many addresses
 static size_t page_count;
 
@@ -48,6 +50,8 @@ static void *audio(void *argument) {
         }
         if (cycle == cycles - 1) at_the_end();
         rtwatch_cycle_end();
+        if (waits && cycle == 10)
+            for (close(creat("begun", 0600)); access("stopped", F_OK);) usleep(1000);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
     return NULL;
@@ -69,10 +73,12 @@ int main(int argc, char **argv) {
     pthread_t *threads = calloc((size_t)count, sizeof *threads);
     cycles = argc > 2 ? atoi(argv[2]) : 100;
     violations = argc > 3 ? atoi(argv[3]) : 100;
+    waits = getenv("FLOOD_WAITS") != NULL;
     ways = argc > 4 && !strcmp(argv[4], "ways");
     if (argc > 4 && !strcmp(argv[4], "notes")) map_pages();
     for (int i = 0; i < count; i++) pthread_create(&threads[i], NULL, audio, NULL);
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
     free(threads);
+    if (waits) close(creat("over", 0600));
     return 0;
 }

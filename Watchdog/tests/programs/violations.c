@@ -31,6 +31,7 @@ static volatile int *volatile nowhere = (volatile int *)8;
 static volatile float sink;
 static volatile char fresh[40 << 16];   // pages that have not been touched
 static volatile int rival_works;
+static volatile int began, handles;   // the cycles that have begun; whether main has its handler
 
 static int has(const char *word) {
     for (int i = 3; i < arguments_count; i++)
@@ -64,13 +65,26 @@ static inline __attribute__((always_inline)) void take_lock(void) {
     pthread_mutex_unlock(&mutex);
 }
 
+static long since(clockid_t clock, struct timespec from) {
+    struct timespec at;
+    clock_gettime(clock, &at);
+    return (at.tv_sec - from.tv_sec) * 1000000000l + at.tv_nsec - from.tv_nsec;
+}
+
 __attribute__((noinline)) static void spin(long nanoseconds) {
-    struct timespec from, at;
+    struct timespec from;
     clock_gettime(CLOCK_MONOTONIC, &from);
-    do {
+    do
         for (int i = 0; i < 20000; i++) sink += 1;
-        clock_gettime(CLOCK_MONOTONIC, &at);
-    } while ((at.tv_sec - from.tv_sec) * 1000000000l + at.tv_nsec - from.tv_nsec < nanoseconds);
+    while (since(CLOCK_MONOTONIC, from) < nanoseconds);
+}
+
+// And until it has had a processor for half of that time: without one it does not hang.
+__attribute__((noinline)) static void hang(long nanoseconds) {
+    struct timespec from;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    spin(nanoseconds);
+    while (since(CLOCK_THREAD_CPUTIME_ID, from) < nanoseconds / 2) spin(nanoseconds / 10);
 }
 
 // Named like the Swift runtime's, so that it is never the place.
@@ -91,7 +105,7 @@ __attribute__((noinline)) static void render(int cycle) {
     if (has("fault") && cycle < 40) fresh[cycle << 16] = 1;   // line: fault
     if (has("raw")) syscall(SYS_getpid);
     if (has("permitted")) rtwatch_permitted_begin();
-    if (has("hang") && cycle == 20) spin(3000000000l);
+    if (has("hang") && cycle == 20) hang(3000000000l);
     if (has("permitted")) rtwatch_permitted_end();
     // The rival thread has this processor meanwhile.
     if (has("starved") && cycle == 20) for (rival_works = 1; rival_works;) sink += 1;
@@ -142,6 +156,9 @@ static void *audio(void *argument) {
     if (has("sealed")) seal();
     for (int cycle = 0; (cycle < count || has("forever")) && !ended; cycle++) {
         if (has("forever") && cycle == 50) puts("started"), fflush(stdout);
+        // What main does in the first cycles is done before the last of them.
+        if (has("handled") && cycle == 30) while (!handles) usleep(1000);
+        began = cycle + 1;
         if (!has("unmarked")) rtwatch_cycle_begin("render", (unsigned long long)period * 1000);
         render(cycle);
         if (!has("unmarked")) rtwatch_cycle_end();
@@ -177,12 +194,17 @@ int main(int argc, char **argv) {
     pthread_create(&thread, NULL, audio, NULL);
     if (has("handled")) {
         struct sigaction before = {0};
-        usleep(10000);
+        while (began < 5) usleep(1000);
         sigaction(SIGSEGV, NULL, &before);
         if (before.sa_handler == SIG_DFL && signal(SIGSEGV, fault) == SIG_DFL) puts("no handler before"), fflush(stdout);
+        handles = 1;
     }
     if (has("stuck")) {
-        usleep(2000000);
+        // By the time that the thread has had a processor, which others may keep from it.
+        clockid_t clock;
+        struct timespec time = {0};
+        if (pthread_getcpuclockid(thread, &clock)) exit(97);
+        while (began < 21 || time.tv_sec < 2) usleep(10000), clock_gettime(clock, &time);
         return 0;
     }
     pthread_join(thread, NULL);
