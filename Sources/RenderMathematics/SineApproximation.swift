@@ -99,8 +99,10 @@ extension RenderMath.Approximation {
         let k = shifted - bias
         let r = (x - k * halfPiHigh) - k * halfPiLow
         let z = r * r
-        let over = bits(r * ((21 * z - 1260) * z + 10395))
-        let under = bits(((210 - z) * z - 4725) * z + 10395)
+        let overR = (21 * z - 1260) * z + 10395
+        let over = bits(r * overR)
+        let underZ = (210 - z) * z - 4725
+        let under = bits(underZ * z + 10395)
         // All ones where k is odd; SSE2 has no comparison of 64-bit integers.
         let odd = SIMD4<UInt64>.zero &- (bits(shifted) & 1)
         let numerator = (over & ~odd) | ((under ^ signBit) & odd)

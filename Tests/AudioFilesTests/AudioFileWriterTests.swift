@@ -210,7 +210,7 @@ import Testing
     @Test("dither makes hiss of what is rounded off: triangular, one step, the same each time however it is cut")
     func dither() throws {
         let folder = try Folder()
-        let quiet = (0..<96_000).map { 0.3 * Float(sin(Double($0) * 0.0577)) / 32_768 }
+        let quiet = (0..<96_000).map { (i: Int) -> Float in 0.3 * Float(sin(Double(i) * 0.0577)) / 32_768 }
         let paths = ["a", "b", "c"].map { folder.file($0) }
         for (index, path) in paths.enumerated() {
             var writer = try AudioFileWriter(

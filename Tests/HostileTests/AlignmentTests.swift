@@ -78,7 +78,8 @@ import Testing
             context.run(mixer)
             context.output()
         }
-        #expect(render(renderer, frames: 500, cycles: [16])[0] == (0..<500).map { (200..<210).contains($0) ? 1 : 0 })
+        let expected = (0..<500).map { (frame: Int) -> Float in (200..<210).contains(frame) ? 1 : 0 }
+        #expect(render(renderer, frames: 500, cycles: [16])[0] == expected)
     }
 
     @Test("A latency that changes with the loop: no step while it fades over, and exact afterwards")
@@ -109,7 +110,7 @@ import Testing
             }
             let whole = render(plain, frames: heard.count)[0]
             let last = heard.count - 1_000
-            #expect(Array(heard[last...]) == Array(whole[last - frames..<heard.count - frames]))
+            #expect(heard[last...] == whole[last - frames..<heard.count - frames])
         }
         // The tone's own steps are 0.0131; two of them fade over in 240 frames.
         let step = zip(heard, heard.dropFirst()).map { abs($1 - $0) }.max() ?? 1

@@ -99,7 +99,8 @@ private func counting() throws -> Renderer {
             #expect(output.statistics.cycles == heard.count - before)
             #expect(output.statistics.faults == 0)
         }
-        #expect(heard.all.flatMap(\.self) == counted(1...heard.count * 64))
+        let numbers = counted(1...heard.count * 64)
+        #expect(heard.all.flatMap(\.self) == numbers)
         #expect(renderer.sampleTime == Int64(heard.count * 64))
         // It is free again.
         #expect(renderer.renderOffline(frames: 1).array(0) == [Float(heard.count * 64 + 1)])

@@ -31,7 +31,8 @@ struct FontMaker {
         let x = (turns - turns.rounded()) * 2 * Double.pi
         var (term, sum) = (x, x)
         for n in 1..<14 {
-            term *= -x * x / Double((2 * n) * (2 * n + 1))
+            let divisor = (2 * n) * (2 * n + 1)
+            term *= -x * x / Double(divisor)
             sum += term
         }
         return sum

@@ -37,8 +37,9 @@ import Testing
         long[place("INAM") + 4] = 100
         #expect(sentence(long).contains("“INAM” of 100 bytes goes beyond the end of its list"))
         // A hundred thousand lists without a name, each inside of the one before.
-        let nested = (0..<100_000).reversed().flatMap {
-            Array("LIST".utf8) + FontMaker.long(4 + 12 * $0) + FontMaker.long(0)
+        let nested = (0..<100_000).reversed().flatMap { (depth: Int) -> [UInt8] in
+            let name = Array("LIST".utf8)
+            return name + FontMaker.long(4 + 12 * depth) + FontMaker.long(0)
         }
         #expect(sentence(FontMaker.chunk("RIFF", Array("sfbk".utf8) + nested)).contains("a list has no name"))
         for path in ["/nowhere/a.sf2", "/", "/dev/zero"] {

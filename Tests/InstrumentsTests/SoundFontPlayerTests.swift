@@ -30,7 +30,8 @@ func peak(_ samples: some Sequence<Float>) -> Float { samples.reduce(0) { max($0
     @Test("A sine has its pitch, its level and its frame, and the bend, the scale and the tuning act")
     func pitch() throws {
         let font = try SoundFont(bytes: FontMaker.sine([(48, 100), (52, 30)]).bytes)
-        let loud = 20 * log10(20_000 / 32_768 * 0.1909 * 0.5.squareRoot()) + 1.505 - 4
+        let amplitude: Double = 20_000 / 32_768 * 0.1909 * 0.5.squareRoot()
+        let loud = 20 * log10(amplitude) + 1.505 - 4
         for (note, cents, more) in [
             (UInt8(69), 30.0, [(0, MIDIMessage.controller(channel: 0, number: 7, value: 127))]),
             (81, 1_230, []), (57, -1_170, []), (69, 130, [(0, .bend(channel: 0, value: 4_096))]),
@@ -148,7 +149,8 @@ func peak(_ samples: some Sequence<Float>) -> Float { samples.reduce(0) { max($0
         #expect(peak(pedal[9_000..<9_600]) > 0.05 && peak(pedal[14_400...]) == 0)
         let short = try rendered(plain, [(0, on(69)), (0, off(69))], frames: 4_800)[0]
         #expect(peak(short) > 0.05)
-        let stolen = try rendered(plain, (0..<40).map { ($0 * 200, on(UInt8(40 + $0))) }, frames: 9_600, voices: 2)[0]
+        let notes = (0..<40).map { (step: Int) in (step * 200, on(UInt8(40 + step))) }
+        let stolen = try rendered(plain, notes, frames: 9_600, voices: 2)[0]
         let step = zip(stolen, stolen.dropFirst()).map { abs($0 - $1) }.max() ?? 0
         #expect(step < 0.05, "\(step)")
         let silenced = try rendered(

@@ -122,7 +122,7 @@ func played(
         let (sound, _) = try played([Count()], gain, channels: 1) { renderer in
             try renderer.transaction(at: .sample(100)) { gain["by"]?.value = 2 }
         }
-        #expect(sound[0] == (1...512).map { Float($0) * ($0 > 100 ? 2 : 1) })
+        #expect(sound[0] == counted(1...512).map { $0 > 100 ? $0 * 2 : $0 })
     }
 
     @Test("channels: mono goes to all inputs, a mono plug-in has copies, the result has the plug-in's channels")
@@ -138,7 +138,7 @@ func played(
         let less = try TestBundle.plugin("less")
         #expect(less.stackEffect == StackEffect(pops: 2, pushes: 1))
         let keyed = try played([Count(factor: 10), Count()], less, channels: 1)
-        #expect(keyed.sound[0] == (1...512).map { Float($0) * -9 })
+        #expect(keyed.sound[0] == counted(1...512).map { $0 * -9 })
         for result in [swapped, mono, copied, keyed] { #expect(result.renderer.faultCount == 0) }
     }
 
@@ -182,8 +182,9 @@ func played(
         let sound = render(renderer, frames: 512, cycles: [64])[0]
         found = await all.collected(1)
         // Frame 99 is 0.25, in the second slice.
-        #expect(sound[64..<128].allSatisfy { $0 == 0 } && sound[63] == 64 * Float(0.25 / 100))
-        #expect(sound[128] == 129 * Float(0.25 / 100))
+        let step: Float = 0.25 / 100
+        #expect(sound[64..<128].allSatisfy { $0 == 0 } && sound[63] == 64 * step)
+        #expect(sound[128] == 129 * step)
         #expect(found.first?.kind == .notFinite && found.first?.foreignCode == "Test peak")
     }
 

@@ -122,7 +122,7 @@ import Testing
             context.output()
         }
         let output = render(renderer, frames: 300, cycles: [100])[0]
-        let expected: [Float] = (0..<300).map { i in Float(i + 1) + (i % 100 < 50 ? 100_000 : 0) }
+        let expected = (0..<300).map { (i: Int) -> Float in Float(i + 1) + (i % 100 < 50 ? 100_000 : 0) }
         #expect(output == expected)
         #expect(renderer.faultCount == 0 && inner.faultCount == 0)
     }

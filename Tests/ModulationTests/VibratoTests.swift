@@ -7,7 +7,10 @@ import Testing
     /// The frequency over time of a tone near 1 kHz, in cents over that: by the phase of four milliseconds each.
     private func pitch(_ sound: [Float]) -> [Double] {
         let length = 192
-        let window = (0..<length).map { 0.5 - 0.5 * cos(2 * Double.pi * (Double($0) + 0.5) / Double(length)) }
+        let window = (0..<length).map { (i: Int) -> Double in
+            let angle = 2 * Double.pi * (Double(i) + 0.5) / Double(length)
+            return 0.5 - 0.5 * cos(angle)
+        }
         func phase(_ first: Int) -> Double {
             var (re, im) = (0.0, 0.0)
             for i in 0..<length {
@@ -62,7 +65,8 @@ import Testing
         let frames = Int(0.005 * rate) + 10
         #expect(vibrato.latency(at: rate) == frames)
         let output = try play([input], through: vibrato, sampleRate: rate)[0]
-        #expect(output == constant(0, frames) + input.dropLast(frames))
+        let late: [Float] = constant(0, frames) + input.dropLast(frames)
+        #expect(output == late)
     }
 
     @Test("A tone stays as loud: within 0.01 dB at 1 kHz, 0.1 dB at 16 kHz")

@@ -46,7 +46,8 @@ import Testing
     }
 
     @Test("A file of another rate has its length and its pitch at 0.8") func otherRate() throws {
-        let samples = (0..<44_100).map { Float(0.5 * RenderMath.sin(2 * .pi * 441 / 44_100 * Double($0))) }
+        let step = 2 * Double.pi * 441 / 44_100
+        let samples = (0..<44_100).map { Float(0.5 * RenderMath.sin(step * Double($0))) }
         let player = try FilePlayer(memoryFile([samples], rate: 44_100))
         player.rate = 0.8
         let renderer = try solo(player)

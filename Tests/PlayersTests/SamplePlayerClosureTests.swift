@@ -7,7 +7,7 @@ import Testing
         "A render closure starts sounds in the frames of its slices; one that was unloaded is silent",
         arguments: cycleLengths)
     func inFrame(cycles: [Int]) throws {
-        let ramp = (0..<100).map { 1 + Float($0 + 1) / 1024 }
+        let ramp = counted(1...100).map { 1 + $0 / 1024 }
         let player = SamplePlayer(channels: 1)
         let tick = player.load(Sound(AudioBlock([ramp]), sampleRate: 48_000))
         let gone = player.load(Sound(AudioBlock([ramp]), sampleRate: 48_000))

@@ -15,7 +15,8 @@ import Testing
             line.advance(by: 1)
         }
         #expect(heard[0] == [0, 0, 0] + counted(0..<97))
-        #expect(heard[1] == [Float](repeating: 0, count: 20) + (0..<80).map { Float($0 + 1000) })
+        let late: [Float] = silence(20) + counted(1000..<1080)
+        #expect(heard[1] == late)
         line.reset()
         #expect(line.read(0, delay: 1) == 0 && line.read(1, delay: 20) == 0)
     }

@@ -17,7 +17,8 @@ import Testing
         #expect(output[0] == input[0].map { $0 * 0.5 })
         #expect(output[1] == input[1].map { $0 * 0.25 })
         let wide = try play(input + input, through: Fader(volume: 0.25))
-        #expect(wide == (input + input).map { $0.map { $0 * 0.25 } })
+        let quarters = (input + input).map { channel in channel.map { $0 * 0.25 } }
+        #expect(wide == quarters)
     }
 
     @Test("Decibels and the travel of a fader") func levels() {

@@ -192,7 +192,8 @@ struct Subject {
         let eq = ParametricEQ(bands: 3)
         #expect(low.cutoff.value == 10 && low.resonance.value == 40)
         #expect(band.center.value == 20 && band.octaves.value == 10)
-        #expect(low.cutoff.range(atSampleRate: 44_100).upperBound == 0.49 * 44_100)
+        let highest: Float = 0.49 * 44_100
+        #expect(low.cutoff.range(atSampleRate: 44_100).upperBound == highest)
         eq.bands[2].gain.value = 99
         eq.bands[2].q.value = 0
         #expect(eq.bands.count == 3 && eq.bands[2].gain.value == 20 && eq.bands[2].q.value == 0.1)

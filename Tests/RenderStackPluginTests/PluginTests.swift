@@ -94,7 +94,8 @@ import Testing
         host.connect(3, sequence)
         host.connect(4, answer)
         host.run(256)
-        #expect((0..<256).map { out[$0] } == (0..<256).map { $0 < 10 ? 0 : $0 < 200 ? 0.5 : 0.25 })
+        let expected = (0..<256).map { (frame: Int) -> Float in frame < 10 ? 0 : frame < 200 ? 0.5 : 0.25 }
+        #expect((0..<256).map { out[$0] } == expected)
         var cursor: UInt32 = 0
         var (frame, count): (Int64, UInt32) = (0, 0)
         var bytes: UnsafePointer<UInt8>?

@@ -29,7 +29,7 @@ import Testing
         try reverb.setResponse(response([new]), settings: plain)
         let after = renderer.renderOffline(frames: 60_000, cycle: 100)
         // Each of the two gets the sound, faded over 480 frames.
-        let share = (0..<40_000).map { Float(min(1, max(0, Double($0 - 10_000) / 480))) }
+        let share = (0..<40_000).map { (i: Int) -> Float in Float(min(1, max(0, Double(i - 10_000) / 480))) }
         let (toNew, toOld) = (zip(sound, share).map { $0 * $1 }, zip(sound, share).map { $0 * (1 - $1) })
         var (error, all) = (0.0, 0.0)
         for frame in stride(from: 0, to: 70_000, by: 173) {

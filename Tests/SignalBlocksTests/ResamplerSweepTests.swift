@@ -47,8 +47,8 @@ struct ResamplerSweepTests {
         let input = sineBlock(15_000 / 44_100, frames: 2_000)
         let result = pullFrames(4_000, from: input, with: &resampler, at: .init(step))[0]
         let tone = SineFit(result[1_000...], frequency: 15_000 / 192_000, from: 1_000)
-        let rest = (1_000..<4_000).map {
-            result[$0] - Float(tone.amplitude * turnSine(15_000 / 192_000 * Double($0) + tone.turns))
+        let rest = (1_000..<4_000).map { (i: Int) -> Float in
+            result[i] - Float(tone.amplitude * turnSine(15_000 / 192_000 * Double(i) + tone.turns))
         }
         for image in [29_100.0, 59_100, 73_200] {
             let fit = SineFit(rest, frequency: image / 192_000, from: 1_000)

@@ -81,7 +81,8 @@ import Testing
         var floatSpan = floats.mutableSpan
         Signal.convert(span, channel: 0, of: 0, into: &floatSpan)
         Signal.convert(span, into: &floatSpan)
-        #expect(floats == [0.5, 32_767.0 / 32_768, 9])
+        let expected: [Float] = [0.5, 32_767.0 / 32_768, 9]
+        #expect(floats == expected)
         #expect(output == [16_384, 32_767])
     }
 }

@@ -12,7 +12,8 @@ import Testing
             let array = noise.samples(count + start)
             let part = array[start...]
             let energy = part.reduce(0.0) { $0 + Double($1) * Double($1) }
-            #expect(reading(array, from: start, Signal.peak) == part.map { abs($0) }.max() ?? 0)
+            let peak = part.map(\.magnitude).max() ?? 0
+            #expect(reading(array, from: start, Signal.peak) == peak)
             #expect(abs(reading(array, from: start, Signal.sumOfSquares) - energy) <= tolerance * energy)
             let rms = count == 0 ? 0 : (energy / Double(count)).squareRoot()
             #expect(abs(Double(reading(array, from: start, Signal.rms)) - rms) <= tolerance)

@@ -11,7 +11,7 @@ extension KernelTests {
         let ring = sound + sound[..<5]
         // Delays of 1 to 200 frames, with the anchors.
         let delays = KernelTests.noise(64 * voices, seed: 41).map { 60 + 40 * $0 }
-        let anchors = (0..<64).map { Int32(5 + $0 % 7) }
+        let anchors = (0..<64).map { (i: Int32) in 5 + i % 7 }
         eachForm {
             for (position, count) in [(0, 64), (3, 1), (250, 64), (255, 7), (100, 33)] {
                 var (one, two) = ([Float](repeating: 9, count: 64), [Float](repeating: 9, count: 64))

@@ -121,6 +121,7 @@ import Testing
         #expect(largestDifference(stereo, [1, 0]) < 1e-5)
         let quad = try heard(.quad) { _, _ in }
         #expect(abs(quad[0] - quad[1]) < 1e-5 && quad[0] > 0.4 && abs(quad[2]) < 0.1)
-        #expect(abs(quad.reduce(0, +) - 1) < 1e-5)
+        let sum: Float = quad.reduce(0, +)
+        #expect(abs(sum - 1) < 1e-5)
     }
 }

@@ -46,7 +46,7 @@ import Testing
     func settings(name: String) throws {
         let (before, after) = (try Self.before.get(), try Self.heard(name))
         #expect(largestDifference(before[0], after[0]) > 1e-5, "\(name) was not heard")
-        #expect(Array(before[0][..<4_800]) == Array(after[0][..<4_800]))
+        #expect(before[0][..<4_800] == after[0][..<4_800])
         #expect(try Self.heard(name, inTransaction: true) == after)
     }
 }

@@ -127,8 +127,8 @@ private func contents(_ path: String) throws -> [[Float]] {
         try await mono.finish()
         try await four.finish()
         let (left, right) = (output.array(0), output.array(1))
-        #expect(
-            stores[0].samples.withLock { $0 } == [zip(left, right).map { (left: Float, right: Float) in left + right }])
+        let sum = zip(left, right).map { (left: Float, right: Float) -> Float in left + right }
+        #expect(stores[0].samples.withLock { $0 } == [sum])
         #expect(stores[1].samples.withLock { $0 } == [left, right, right, right])
     }
 
@@ -167,7 +167,8 @@ private func contents(_ path: String) throws -> [[Float]] {
         recorder.begin()
         _ = renderer.renderOffline(frames: 1_000)
         #expect(recorder.isRecording)
-        #expect(recorder.recordedTime == 1_000 / 48_000.0)
+        let seconds: Double = 1_000 / 48_000
+        #expect(recorder.recordedTime == seconds)
         recorder.begin(at: .sample(1_500))  // on the frame after the first take's last
         _ = renderer.renderOffline(frames: 1_000)
         recorder.stop()
@@ -238,7 +239,7 @@ private func contents(_ path: String) throws -> [[Float]] {
         recorder.begin()
         _ = renderer.renderOffline(frames: 200_000, cycle: 4_096)
         try await recorder.finish()
-        #expect(store.samples.withLock { $0[0] } == (0..<200_000).map { Float($0) })
+        #expect(store.samples.withLock { $0[0] } == counted(0..<200_000))
         #expect(recorder.gapCount == 0)
     }
 

@@ -139,7 +139,7 @@ import Testing
             Array(repeating: RenderMath.exp2(level * RenderMath.log2(10) / 10), count: 5)
         }
         func range(every step: Int) -> Double {
-            let looks = stride(from: 30, through: powers.count, by: step).map { end in
+            let looks = stride(from: 30, through: powers.count, by: step).map { (end: Int) -> Double in
                 powers[(end - 30)..<end].reduce(0, +) / 30
             }
             let mean = looks.reduce(0, +) / Double(looks.count)

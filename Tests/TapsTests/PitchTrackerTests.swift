@@ -140,7 +140,8 @@ enum SyntheticVoice {
 
     @Test("In white noise the clarity is the voice's share of the power", arguments: [0.0, 10, 20])
     func clarity(decibels: Double) throws {
-        let tone = (0..<48_000).map { Float(0.1 * 2.0.squareRoot() * RenderMath.sin(0.02 * Double($0))) }
+        let amplitude = 0.1 * 2.0.squareRoot()
+        let tone = (0..<48_000).map { Float(amplitude * RenderMath.sin(0.02 * Double($0))) }
         let found = try readings(
             SyntheticVoice.noisy(tone, decibels: decibels, seed: 3), PitchTracker(channels: 1))
         let mean = found.reduce(0) { $0 + $1.clarity } / Double(found.count)

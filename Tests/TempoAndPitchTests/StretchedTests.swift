@@ -177,7 +177,7 @@ struct StretchedTests {
 
     @Test("Equal channels stay equal; other rates and pitches have their length", arguments: [0.25, 0.7, 4])
     func channels(_ tempo: Double) {
-        let samples = (0..<9_000).map { Float(($0 * 7_919) % 1_000) / 1_000 - 0.5 }
+        let samples = jagged(9_000)
         for cents in [-2_400.0, 123, 2_400] {
             let block = AudioBlock([samples, samples, samples])
             let out = block.stretched(rate: tempo, cents: cents, keepsFormants: cents == 123, sampleRate: 44_100)

@@ -125,10 +125,10 @@ import Testing
             let ahead = Oscillator(wave, frequency: 750, phase: 0.25)
             let expected = render(try renderer(first), frames: 2064)[0]
             let renderer = try renderer(ahead)
-            #expect(render(renderer, frames: 1000)[0] == Array(expected[16..<1016]))
+            #expect(render(renderer, frames: 1000)[0][...] == expected[16..<1016])
             ahead.phase.value = -0.75
             _ = render(renderer, frames: 1000)
-            #expect(render(renderer, frames: 48)[0] == Array(expected[(2000 + 16)...]))
+            #expect(render(renderer, frames: 48)[0][...] == expected[2016...])
         }
     }
 
@@ -227,6 +227,7 @@ import Testing
         let samples = render(renderer, frames: 44_100)[0]
         #expect(level(samples, frequency: 0.49 * 44_100, sampleRate: 44_100) > -0.01)
         #expect(renderer.faultCount == 0)
-        #expect(tone.frequency.range(atSampleRate: 44_100).upperBound == 0.49 * 44_100)
+        let highest: Float = 0.49 * 44_100
+        #expect(tone.frequency.range(atSampleRate: 44_100).upperBound == highest)
     }
 }

@@ -106,7 +106,7 @@ import Testing
             bank[3].level = 0
             bank[4].center = 5_000
             let ended = render(renderer, frames: 2_000, cycles: cycles)
-            let samples = (0..<2).map { begun[$0] + moving[$0] + ended[$0] }
+            let samples = (0..<2).map { (i: Int) -> [Float] in begun[i] + moving[i] + ended[i] }
             if first.isEmpty { first = samples }
             #expect(first == samples)
         }

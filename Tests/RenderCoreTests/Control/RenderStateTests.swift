@@ -90,12 +90,12 @@ private final class PlaceCounter: Sendable {
         let renderer = try Renderer(channels: 1, loop)
         #expect(seen.all == [1, 1, 1])
         _ = renderer.values(1)
-        #expect(Array(seen.all[3...]) == [1, 99, 1])
+        #expect(seen.all[3...] == [1, 99, 1])
         // While another owns it a dry run sees the beginning, never what is being written.
         try renderer.replaceLoop(loop)
-        #expect(Array(seen.all[6...]) == [1, 1, 1])
+        #expect(seen.all[6...] == [1, 1, 1])
         _ = renderer.values(1)
-        #expect(Array(seen.all[9...]) == [99, 99, 99])
+        #expect(seen.all[9...] == [99, 99, 99])
         #expect(renderer.faultCount == 0)
         #expect(lives.alive == 1)
     }

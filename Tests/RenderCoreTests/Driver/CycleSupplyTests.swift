@@ -44,7 +44,7 @@ import Testing
                     offset = supply.nextCut(after: offset)
                 }
             }
-            #expect(starts == (0..<64).map { $0 * 5 })
+            #expect(starts == Array(stride(from: 0, to: 320, by: 5)))
         }
     }
 

@@ -151,7 +151,8 @@ private final class Numbers: Generator {
             renderer.renderOffline(into: &block, from: 0, frames: count, cycle: 64)
         }
         let array = block.array(0)
-        #expect(array == (0..<count).map { (60_032..<60_096).contains($0) ? 0 : 2 })
+        let expected = (0..<count).map { (frame: Int) -> Float in (60_032..<60_096).contains(frame) ? 0 : 2 }
+        #expect(array == expected)
         #expect(found.map(\.foreignCode) == ["careful"])
         #expect(
             found.first?.description

@@ -5,6 +5,9 @@ import Testing
 /// Mixing, and the faults of TAAE2's stack that must not come back.
 @Suite struct MixTests {
     private static let pieces: [[Float]] = [[1], [2, 3], [5], [7, 11, 13, 17], [19, 23], [29]]
+    /// The channels of the external buffer, one after the other.
+    private static let both: [Float] = 8.of(2) + 8.of(3)
+    private static let sum: Float = pieces.joined().reduce(0, +)
 
     /// Pushes TAAE2's chain: mono, external stereo, mono, 4 channels, stereo, mono; runs a body with them on the stack.
     private static func withChain(_ context: inout RenderContext, _ body: (inout RenderContext) -> Void) -> AudioBlock {
@@ -46,7 +49,7 @@ import Testing
         // By twos the mono on top goes into the stereo buffer first, and so stays out of the third and fourth channel.
         let byTwos = [expected[0], expected[1], expected[2] - 29 * 3, expected[3] - 29 * 3]
         #expect(result.value.0[1] == byTwos.map { 8.of($0) })
-        #expect(result.value.1 == 8.of(2) + 8.of(3))
+        #expect(result.value.1 == Self.both)
         #expect(result.value.2 == 1)
         #expect(result.faults == 0)
     }
@@ -111,7 +114,7 @@ import Testing
             return (context.firstSamples(), block.array(0) + block.array(1))
         }
         #expect(result.value.0 == (count == 2 ? [[12, 13], [1]] : [[13, 14]]))
-        #expect(result.value.1 == 8.of(2) + 8.of(3))
+        #expect(result.value.1 == Self.both)
         #expect(result.faults == 0)
     }
 
@@ -122,7 +125,7 @@ import Testing
             context.output(6)
             return context.bufferCount
         }
-        #expect(result.output == [8.of(Self.pieces.joined().reduce(0, +))])
+        #expect(result.output == [8.of(Self.sum)])
         #expect(result.value == 6)
     }
 
@@ -145,7 +148,7 @@ import Testing
             for piece in Self.pieces { context.push(piece) }
             context.output(6, channels: 2...2)
         }
-        #expect(result.output == [8.of(0), 8.of(0), 8.of(Self.pieces.joined().reduce(0, +)), 8.of(0)])
+        #expect(result.output == [8.of(0), 8.of(0), 8.of(Self.sum), 8.of(0)])
     }
 
     @Test("Channels 3 and 4 of 4, and a range that is not there")

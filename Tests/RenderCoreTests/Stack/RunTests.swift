@@ -24,7 +24,8 @@ import Testing
         }
         let faults = try await faults(of: renderer, count: 1) { _ = renderer.next(8) }
         let below: [[Float]] = [[10], [11], [12]]
-        #expect(after.value == [[Float]](repeating: [0], count: effect.pushes) + below[effect.pops...])
+        let expected: [[Float]] = Array(repeating: [0], count: effect.pushes) + below[effect.pops...]
+        #expect(after.value == expected)
         #expect(renderer.faultCount == 1)
         #expect(faults.map(\.kind) == [.unbalanced])
         #expect(faults.first?.module == "Misbehaving" && faults.first?.isInsideModule == true)
