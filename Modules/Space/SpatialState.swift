@@ -155,8 +155,8 @@ struct SpatialState: ~Copyable, Sendable {
                 var flight = courses.flight
                 if count == room {
                     let next = context.sampleTime &+ Int64(done)
-                    if done < frames { isBegun = goesOn(at: next) }
-                    else if isSteady && !hasChanged && ahead.isAtEnd { lookAhead(from: next) }
+                    isBegun = done < frames && goesOn(at: next)
+                    if done == frames && isSteady && !hasChanged && ahead.isAtEnd { lookAhead(from: next) }
                 }
                 signal.relay(way, &flight, part)
                 continue

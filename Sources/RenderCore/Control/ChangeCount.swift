@@ -31,7 +31,9 @@ public import Synchronization
     deinit { unsafe ChangeCount.release(cell) }
 
     /// Returns the count. On the render thread.
-    @inlinable package var value: UInt64 { @_noLocks @_noAllocation get { unsafe cell.pointee.count.load(ordering: .acquiring) } }
+    @inlinable package var value: UInt64 {
+        @_noLocks @_noAllocation get { unsafe cell.pointee.count.load(ordering: .acquiring) }
+    }
 
     /// Returns another reference to the memory.
     var reference: UnsafeMutablePointer<Cell> { unsafe ChangeCount.retain(cell) }
