@@ -12,7 +12,8 @@ struct SpatialState: ~Copyable, Sendable {
     /// and ends half a block outside.
     static var changeBlocks: Int { @_noLocks @_noAllocation get { fadeBlocks &- 1 } }
 
-    // First what every cycle of an even motion needs, so that few lines of the cache hold it.
+    // First what every cycle of an even motion needs, so that few lines of the cache hold it: in so many bytes.
+    static var evenBytes: Int { @_noLocks @_noAllocation get { 1_152 } }
 
     private(set) var glance = SpatialGlance()
     let sampleRate: Double
@@ -33,6 +34,8 @@ struct SpatialState: ~Copyable, Sendable {
     /// Indicates whether a setting has changed since the way was computed.
     private(set) var hasChanged = true
     var isFresh = true
+    /// Indicates whether it is out of earshot and nothing changes but its place: then its way is looked at every 8 blocks only.
+    var isAsleep = false
     /// Indicates whether the source goes on evenly, and where it then is at the next blocks.
     var isSteady = false
     var ahead = SpatialAhead()
@@ -43,8 +46,6 @@ struct SpatialState: ~Copyable, Sendable {
     var courses = SpatialCourses()
     var motion = SpatialMotion()
     var signal: SpatialSignal
-
-    // Then what others need.
 
     /// The settings that were read last.
     private var settings = SpatialSettings()
@@ -57,8 +58,6 @@ struct SpatialState: ~Copyable, Sendable {
     var jumpLeft = 0
     /// Indicates whether the spring has not come to rest since a jump.
     var hasJumped = false
-    /// Indicates whether it is out of earshot and nothing changes but its place: then its way is looked at every 8 blocks only.
-    var isAsleep = false
     /// The numbers of the distance's level, what is left of a change of them, and the blocks in which that goes.
     var distance = SIMD4<Float>(repeating: 0)
     var levelRest: Float = 0
@@ -102,8 +101,8 @@ struct SpatialState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func keep(_ glance: SpatialGlance) { self.glance = glance }
 
-    /// The bytes at its beginning that an even motion needs.
-    static var evenBytes: Int { @_noLocks @_noAllocation get { 1_152 } }
+    /// Indicates whether the source may be heard in the next slice.
+    var isAudible: Bool { @_noLocks @_noAllocation get { !isAsleep && silence < 1 << 30 } }
 
     /// Fetches the samples that the first part of a slice needs, and what is under way.
     @_noLocks @_noAllocation

@@ -56,19 +56,20 @@ final class SpatialVoice: Generator {
 
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
-        // The states and the lines of many sources have no room in the cache. The source sounds while they come there.
-        state.fetch(bytes: SpatialState.evenBytes)
         let changes = numbers.changes.value
         var (versions, channels) = (SIMD4<Int>(repeating: 0), 2)
         surroundings.with(&context) { room, _ in
             channels = room.layout.channels &+ (room.sends ? 1 : 0)
             versions = room.versions(changes)
         }
-        var isAsBefore = false
+        var (isAsBefore, isAudible) = (false, false)
         state.with(&context) { state, context in
-            state.fetch(context)
             isAsBefore = state.glance.isOf(versions)
+            isAudible = state.isAudible
+            if isAudible { state.fetch(context) }
         }
+        // The states and the lines of many sources have no room in the cache. The source sounds while they come there.
+        if isAudible { state.fetch(bytes: SpatialState.evenBytes) }
         if !isAsBefore { look(&context) }
         var hasInput = false
         switch handle.run(&context, waits: true) {

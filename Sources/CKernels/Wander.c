@@ -20,8 +20,9 @@ struct sixteens {
 INLINE void sixteens_of(
     struct sixteens *all, int64_t first, int64_t last, double delay, double step, double bend
 ) {
-    // The parabola goes at most 57 bends beside the line between its ends; the rest is for rounding.
-    float curve = (float)bend, swing = (curve < 0 ? -curve : curve) * 57 + 1e-4f;
+    // The parabola goes at most 57 bends beside the line between its ends; the rest is for rounding. A delay that stays needs none of
+    // it, and may be a whole one.
+    float curve = (float)bend, swing = (curve < 0 ? -curve : curve) * 57 + (step == 0 && bend == 0 ? 0 : 1e-4f);
     all->curve = curve;
     d4 at = (d4){0, 16, 32, 48} + (double)first;
     for (int k = 0; first + 16 * k < last; k += 4, at += 64) {
@@ -177,9 +178,10 @@ static __attribute__((noinline)) void keep_some(
             if (target == rest) keep_some(output, rest, frame, first, last); \
         } \
     } \
-    INLINE void name##_to_two( \
+    /* With all of them: they begin and end with a sixteen. */ \
+    INLINE void name##_to_two_of( \
         const float *ring, int64_t mask, int64_t position, const struct kernel_flight *flight, int64_t first, float *left, \
-        float *right, size_t count \
+        float *right, size_t count, bool isAll \
     ) { \
         struct sixteens all; \
         const struct kernel_course leftLevel = flight->left, rightLevel = flight->right; \
@@ -193,7 +195,7 @@ static __attribute__((noinline)) void keep_some(
             vector x[16 / wide]; \
             name##_sixteen(ring, mask, place, &all, k, weights, x); \
             const float *frames = frame_numbers + frame; \
-            bool isWhole = frame >= first && frame + 16 <= last; \
+            bool isWhole = isAll || (frame >= first && frame + 16 <= last); \
             float rest[2][16], *one = isWhole ? left + frame : rest[0], *other = isWhole ? right + frame : rest[1]; \
             _Pragma("unroll") for (int half = 0; half < 16; half += wide) { \
                 vector at = load(frames + half); \
@@ -204,6 +206,13 @@ static __attribute__((noinline)) void keep_some(
             keep_some(left, rest[0], frame, first, last); \
             keep_some(right, rest[1], frame, first, last); \
         } \
+    } \
+    INLINE void name##_to_two( \
+        const float *ring, int64_t mask, int64_t position, const struct kernel_flight *flight, int64_t first, float *left, \
+        float *right, size_t count \
+    ) { \
+        if ((((size_t)first | count) & 15) == 0) name##_to_two_of(ring, mask, position, flight, first, left, right, count, true); \
+        else name##_to_two_of(ring, mask, position, flight, first, left, right, count, false); \
     }
 WANDER_OF(wander_eight, f8, 8, read_eight, load8, store8)
 WANDER_OF(wander_sixteen, f16, 16, read_sixteen, load16, store16)
