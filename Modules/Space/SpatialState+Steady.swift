@@ -41,7 +41,7 @@ extension SpatialState {
         let (level, wanted) = (block.level, block.way)
         let most = 0.5 * Double(SpatialState.block)
         let isJump = abs(wanted - way) > most && abs(wanted - way - block.drift) > most
-        if !(level > 1e-5) || isJump {
+        if SpatialAim.audible(level) == 0 || isJump {
             endSteadiness()
             return false
         }

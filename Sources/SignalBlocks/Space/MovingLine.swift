@@ -74,7 +74,8 @@ struct MovingLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     @inline(__always) func read(_ delay: DelayCourse, phase: Int, count: Int, into output: UnsafeMutablePointer<Float>)
     {
-        fetch(Int(delay.now), phase: phase, count: count)
+        check(phase: phase, count: count)
+        fetchPast(delay.frames, count: count)
         unsafe kernel_wander(
             ring.base, Int64(mask), Int64(position &- count &- phase), delay.from, delay.step, delay.bend, Int64(phase),
             output, count)
@@ -86,7 +87,8 @@ struct MovingLine: ~Copyable, Sendable {
         _ course: inout FlightCourse, phase: Int, count: Int, to left: UnsafeMutablePointer<Float>,
         _ right: UnsafeMutablePointer<Float>
     ) {
-        fetch(course.frames, phase: phase, count: count)
+        check(phase: phase, count: count)
+        fetchPast(course.frames, count: count)
         unsafe kernel_wander_to_two(
             ring.base, Int64(mask), Int64(position &- count &- phase), &course.kernel, Int64(phase), left, right, count)
     }
@@ -97,7 +99,7 @@ struct MovingLine: ~Copyable, Sendable {
         _ samples: UnsafePointer<Float>, _ course: inout FlightCourse, phase: Int, count: Int,
         to left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, goesOn: Bool
     ) {
-        precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
+        check(phase: phase, count: count)
         let start = position
         position = (start &+ count) & mask
         if goesOn { fetch(course.frames, count: count) }
@@ -109,13 +111,18 @@ struct MovingLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     @inline(__always) func fetch(_ delay: Int, count: Int) {
         unsafe kernel_fetch(ring.base + position, count, true)
+        fetchPast(delay, count: count)
+    }
+
+    /// Fetches what a part of the next frames reads at a delay.
+    @_noLocks @_noAllocation
+    @inline(__always) private func fetchPast(_ delay: Int, count: Int) {
         unsafe kernel_fetch(ring.base + ((position &- delay) & mask), count, false)
     }
 
-    /// Fetches what the next part needs, as above.
+    /// Checks that a part lies in a block.
     @_noLocks @_noAllocation
-    @inline(__always) private func fetch(_ delay: Int, phase: Int, count: Int) {
+    @inline(__always) private func check(phase: Int, count: Int) {
         precondition(count >= 0 && count <= MovingLine.block && phase >= 0 && phase <= Course.frames &- count)
-        unsafe kernel_fetch(ring.base + ((position &- delay) & mask), count, false)
     }
 }

@@ -1,5 +1,3 @@
-internal import CKernels
-
 /// The time that the sound of a moving source is under way: the sound that is heard now set out when the source was elsewhere.
 ///
 /// Every 128 frames the path notes when the sound that sets out will arrive. The sound that arrives now set out between two such
@@ -50,8 +48,8 @@ package struct SoundPath: ~Copyable, Sendable {
     /// Fetches the notes that the next block needs.
     @_noLocks @_noAllocation
     package mutating func fetch() {
-        unsafe kernel_fetch_object(UInt(bitPattern: notes.base + (arrived & mask)))
-        unsafe kernel_fetch_lines(UInt(bitPattern: notes.base + ((block &+ 1) & mask)), 64)
+        let (heard, new) = unsafe (notes.base + (arrived & mask), notes.base + ((block &+ 1) & mask))
+        Kernel.fetch(object: UInt(bitPattern: heard), line: UInt(bitPattern: new))
     }
 
     /// Goes on by a block.
