@@ -1,4 +1,5 @@
 internal import RenderCore
+internal import SignalBlocks
 
 extension SpatialState {
     /// Notes whether the source goes on evenly from here, so that the next blocks may be aimed at together: nothing fades, jumps or
@@ -29,6 +30,33 @@ extension SpatialState {
     @_noLocks @_noAllocation
     mutating func lookAhead(from frame: Int64) {
         ahead.aim(&motion, from: frame, limit: room, sampleRate: sampleRate)
+    }
+
+    /// Plays a part of a block with equal power, and the blocks behind it as far as the source goes on evenly.
+    /// - Returns: The frames of the slice that are done.
+    @_noLocks @_noAllocation
+    mutating func relay(_ context: inout RenderContext, from first: SpatialSignal.Part) -> Int {
+        let frames = context.frameCount
+        let way = SpatialCrossing(&context)
+        var part = first
+        while true {
+            let done = part.first &+ part.count
+            // The numbers of a block come one after the other, and each takes its time. The processor computes those of the next
+            // block while it plays this one.
+            var flight = courses.flight
+            var goesOn = false
+            if part.phase &+ part.count == SpatialState.block {
+                let next = context.sampleTime &+ Int64(done)
+                goesOn = done < frames && self.goesOn(at: next)
+                if done == frames && isSteady && !hasChanged && ahead.isAtEnd { lookAhead(from: next) }
+            }
+            signal.relay(way, &flight, part)
+            if !goesOn {
+                signal.keep(way, before: done)
+                return done
+            }
+            part = SpatialSignal.Part(first: done, count: min(frames &- done, SpatialState.block), phase: 0)
+        }
     }
 
     /// Begins a block of a source that goes on evenly. Returns `false` if it does not in this block, which then

@@ -125,8 +125,6 @@ struct SpatialState: ~Copyable, Sendable {
         let layout = self.layout
         let inputs = hasInput ? context.channelCount(at: 1) : 0
         let isPlain = inputs == 1 && layout.isStereo && !sends
-        var crossing: SpatialCrossing?
-        var isBegun = false
         var done = 0
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
@@ -142,22 +140,10 @@ struct SpatialState: ~Copyable, Sendable {
                 done &+= count
                 continue
             }
-            if (phase == 0 || isFresh) && !isBegun { begin(at: context.sampleTime &+ Int64(done)) }
-            isBegun = false
+            if phase == 0 || isFresh { begin(at: context.sampleTime &+ Int64(done)) }
             let part = SpatialSignal.Part(first: done, count: count, phase: phase)
             if isPlain && courses.kind == 0 && courses.isOpen && faded >= fade {
-                let way = crossing ?? SpatialCrossing(&context)
-                crossing = way
-                done &+= count
-                // The numbers of a block come one after the other, and each takes its time. The processor computes those of the next
-                // block while it plays this one.
-                var flight = courses.flight
-                if count == room {
-                    let next = context.sampleTime &+ Int64(done)
-                    isBegun = done < frames && goesOn(at: next)
-                    if done == frames && isSteady && !hasChanged && ahead.isAtEnd { lookAhead(from: next) }
-                }
-                signal.relay(way, &flight, part)
+                done = relay(&context, from: part)
                 continue
             }
             take(&context, inputs, part)

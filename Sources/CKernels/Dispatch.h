@@ -24,19 +24,26 @@
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("arch=x86-64-v4"), min_vector_width(512)))
 #define AVX2 __attribute__((target("arch=x86-64-v3")))
+// Not inlined: else the public function would first make room for it, where it needs only to jump.
+#define SSE2 __attribute__((noinline))
+#define JUMP __attribute__((musttail)) return
 #define TAKEN __atomic_load_n(&kernel_vectors, __ATOMIC_RELAXED)
 #define KERNEL(type, name, parameters, ...) \
     AVX2 static type name##_avx2 parameters { return name##_body(__VA_ARGS__); } \
-    static type name##_sse2 parameters { return name##_body(__VA_ARGS__); } \
-    type kernel_##name parameters { return TAKEN > 0 ? name##_avx2(__VA_ARGS__) : name##_sse2(__VA_ARGS__); }
+    SSE2 static type name##_sse2 parameters { return name##_body(__VA_ARGS__); } \
+    type kernel_##name parameters { \
+        if (TAKEN > 0) JUMP name##_avx2(__VA_ARGS__); \
+        JUMP name##_sse2(__VA_ARGS__); \
+    }
 #define KERNEL_IN_THREE(type, name, narrow, wide, widest, parameters, ...) \
     AVX512 static type name##_avx512 parameters { return widest(__VA_ARGS__); } \
     AVX2 static type name##_avx2 parameters { return wide(__VA_ARGS__); } \
-    static type name##_sse2 parameters { return narrow(__VA_ARGS__); } \
+    SSE2 static type name##_sse2 parameters { return narrow(__VA_ARGS__); } \
     type kernel_##name parameters { \
         int taken = TAKEN; \
-        if (taken == 1) return name##_avx2(__VA_ARGS__); \
-        return taken > 1 ? name##_avx512(__VA_ARGS__) : name##_sse2(__VA_ARGS__); \
+        if (taken == 1) JUMP name##_avx2(__VA_ARGS__); \
+        if (taken > 1) JUMP name##_avx512(__VA_ARGS__); \
+        JUMP name##_sse2(__VA_ARGS__); \
     }
 #else
 #define KERNEL(type, name, parameters, ...) \

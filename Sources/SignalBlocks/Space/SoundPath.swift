@@ -63,19 +63,21 @@ package struct SoundPath: ~Copyable, Sendable {
         block &+= 1
         unsafe notes.base[block & mask] = SIMD2(way, approach > -0.9 ? (approach < 0.9 ? approach : 0.9) : -0.9)
         if arrived < block &- mask &+ 1 { arrived = block &- mask &+ 1 }
-        // The blocks between the one and now, in frames before now.
+        // The sound that set out so many frames ago has needed so many.
+        var age = SoundPath.length * Double(block &- arrived)
+        var before = met(arrived, age)
         while arrived < block {
-            let age = SoundPath.length * Double(block &- arrived &- 1)
-            if met(arrived &+ 1, age) > age { break }
-            arrived &+= 1
+            let nextAge = age - SoundPath.length
+            let after = met(arrived &+ 1, nextAge)
+            if after > nextAge {
+                // Arrivals before now: of the one `age - before`, of the next `nextAge - after`.
+                let span = SoundPath.length + after - before
+                let share = span > 1e-9 ? (age - before) / span : 1
+                return age - SoundPath.length * (share > 0 ? (share < 1 ? share : 1) : 0)
+            }
+            (arrived, age, before) = (arrived &+ 1, nextAge, after)
         }
-        if arrived == block { return 0 }
-        let age = SoundPath.length * Double(block &- arrived)
-        let before = met(arrived, age), after = met(arrived &+ 1, age - SoundPath.length)
-        // Arrivals before now: of the one `age - before`, of the other `age - 128 - after`.
-        let span = SoundPath.length + after - before
-        let share = span > 1e-9 ? (age - before) / span : 1
-        return age - SoundPath.length * (share > 0 ? (share < 1 ? share : 1) : 0)
+        return 0
     }
 
     /// Returns the frames that a block's sound needs to reach the listener at `age`.

@@ -207,16 +207,22 @@ package struct SpatialSignal: ~Copyable, Sendable {
         unsafe line.read(&course, phase: part.phase, count: part.count, to: left + part.first, right + part.first)
     }
 
-    /// Lets a source into the line as it is, and plays what is heard at one place.
+    /// Lets a source into the line as it is, and plays what is heard at one place. ``keep(_:before:)`` must follow, after the last
+    /// part.
     @_noLocks @_noAllocation
     package mutating func relay(_ way: SpatialCrossing, _ course: inout FlightCourse, _ part: Part) {
         precondition(part.first >= 0 && part.count > 0 && part.first <= way.frames &- part.count)
-        let samples = unsafe Samples(at: way.source, count: way.frames)
         unsafe line.relay(
             way.source + part.first, &course, phase: part.phase, count: part.count, to: way.left + part.first,
             way.right + part.first, goesOn: part.first &+ part.count < way.frames)
-        memories[0] = samples[part.first &+ part.count &- 1]
-        keep(samples, channel: 0, part)
+    }
+
+    /// Keeps what the next part needs of the source, which the line has had up to a frame.
+    @_noLocks @_noAllocation
+    package mutating func keep(_ way: SpatialCrossing, before frame: Int) {
+        let samples = unsafe Samples(at: way.source, count: way.frames)
+        memories[0] = samples[frame &- 1]
+        keep(samples, channel: 0, Part(first: 0, count: frame, phase: 0))
     }
 
     /// Fades what is heard at an ear from what it was before a jump.
