@@ -5,7 +5,8 @@ internal import RenderCore
 /// Every 128 frames of the sample clock the way of the sound is computed anew, and all numbers go there without corners (see
 /// `Course`): so the lengths of the slices change nothing.
 struct SpatialState: ~Copyable, Sendable {
-    static var block: Int { @_noLocks @_noAllocation get { Course.frames } }
+    /// The frames of a `Course`, whose own name for them would be called as a function.
+    static var block: Int { @_noLocks @_noAllocation get { 128 } }
     /// The blocks in which a jump, or a change of the rendering, fades.
     static var fadeBlocks: Int { @_noLocks @_noAllocation get { 8 } }
     /// The blocks in which something that is aimed at changes, so that it is heard to change in ``fadeBlocks``: its course begins
@@ -65,6 +66,7 @@ struct SpatialState: ~Copyable, Sendable {
     let rings: SpeakerRings
 
     init(sampleRate: Double, longest: Int) {
+        precondition(SpatialState.block == Course.frames)
         self.sampleRate = sampleRate
         signal = SpatialSignal(sampleRate: sampleRate, longest: longest)
         limit = signal.limit
