@@ -32,7 +32,7 @@ import Testing
             throw Refused()
         }
         let wanted = ratio.count(input.frameCount)
-        var output = AudioBlock(channels: channels.count, frames: wanted)
+        let output = AudioBlock(channels: channels.count, frames: wanted)
         var (consumed, produced, turn) = (0, 0, 0)
         while consumed < input.frameCount {
             let frames = min(pieces[turn % pieces.count], input.frameCount - consumed)
@@ -132,7 +132,7 @@ import Testing
         guard var resampler = RatioResampler(up: 160, down: 147, channels: 1) else { throw Refused() }
         var outputs: [[Float]] = []
         for _ in 0..<2 {
-            var output = AudioBlock(channels: 1, frames: 5_442)
+            let output = AudioBlock(channels: 1, frames: 5_442)
             let (_, made) = unsafe resampler.convert(
                 input, from: 0, frames: 5_000, into: output.pointers, at: 0, room: 5_442)
             unsafe resampler.finish(into: output.pointers, at: made, room: 5_442 - made)
