@@ -157,20 +157,36 @@ public import RenderCore
         _ input: borrowing AudioBlock, from first: Int = 0, frames: Int? = nil, into output: inout AudioBlock,
         at start: Int = 0, room: Int? = nil
     ) -> (consumed: Int, produced: Int) {
-        demand(!isFinishing, "SampleRateConverter.convert after finish: begin the next stream with reset()")
         let frames = frames ?? input.frameCount - first
-        check(input, first, frames, "convert: the input")
         let room = room ?? output.frameCount - start
-        check(output, start, room, "convert: the output")
-        if let (consumed, produced) = exact?.convert(
-            input, from: first, frames: frames, into: &output, at: start, room: room)
+        check(output, start, room, "convert: the output", channels: channelCount)
+        return unsafe convert(input, from: first, frames: frames, into: output.pointers, at: start, room: room)
+    }
+
+    /// Indicates whether the input may be pairs of 16-bit integers in the place of samples.
+    package var takesPairs: Bool { exact != nil && channelCount == 2 }
+
+    /// Gives the frames out into channels that have the room from `start` on.
+    ///
+    /// - Parameter isPairs: `true` if each sample of the input's one channel is a pair of 16-bit integers; see ``takesPairs``.
+    package mutating func convert(
+        _ input: borrowing AudioBlock, isPairs: Bool = false, from first: Int, frames: Int,
+        into output: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at start: Int, room: Int
+    ) -> (consumed: Int, produced: Int) {
+        demand(!isFinishing, "SampleRateConverter.convert after finish: begin the next stream with reset()")
+        check(input, first, frames, "convert: the input", channels: isPairs && takesPairs ? 1 : channelCount)
+        if let (consumed, produced) = unsafe exact?.convert(
+            input, isPairs: isPairs, from: first, frames: frames, into: output, at: start, room: room)
         {
             consumedCount += consumed
             producedCount += produced
             return (consumed, produced)
         }
         guard unsafe handle != nil else {
-            let count = output.copy(from: input, sourceOffset: first, to: start, frames: min(frames, room))
+            let count = min(frames, room)
+            for channel in 0..<channelCount {
+                unsafe (output[channel] + start).copySamples(from: input.pointers[channel] + first, count: count)
+            }
             consumedCount += count
             producedCount += count
             return (count, count)
@@ -180,7 +196,7 @@ public import RenderCore
         }
         var (consumed, produced) = (0, 0)
         while true {
-            pointTable(at: output, from: start + produced)
+            unsafe pointTable(at: output, from: start + produced)
             let (taken, made) = process(frames - consumed, room: room - produced)
             consumed += taken
             produced += made
@@ -204,18 +220,25 @@ public import RenderCore
     /// - Precondition: The block has the converter's channels, and the frames lie inside it.
     public mutating func finish(into output: inout AudioBlock, at start: Int = 0, room: Int? = nil) -> Int {
         let room = room ?? output.frameCount - start
-        check(output, start, room, "finish: the output")
+        check(output, start, room, "finish: the output", channels: channelCount)
+        return unsafe finish(into: output.pointers, at: start, room: room)
+    }
+
+    /// Gives the remaining frames out into channels that have the room from `start` on.
+    package mutating func finish(
+        into output: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at start: Int, room: Int
+    ) -> Int {
         isFinishing = true
         let count = min(room, remainingCount)
         if exact != nil {
-            exact?.finish(into: &output, at: start, room: count)
+            unsafe exact?.finish(into: output, at: start, room: count)
             producedCount += count
             return count
         }
         for channel in 0..<channelCount { unsafe table[channel] = UnsafeMutableRawPointer(silence) }
         var produced = 0
         while produced < count {
-            pointTable(at: output, from: start + produced)
+            unsafe pointTable(at: output, from: start + produced)
             // The library is given silence and not the end of the stream, whose length it would round by its own rule.
             produced += process(SampleRateConverter.silentFrames, room: count - produced).produced
         }
@@ -232,18 +255,20 @@ public import RenderCore
         isFinishing = false
     }
 
-    private func check(_ block: borrowing AudioBlock, _ first: Int, _ frames: Int, _ what: String) {
+    private func check(
+        _ block: borrowing AudioBlock, _ first: Int, _ frames: Int, _ what: String, channels: Int
+    ) {
         demand(
-            block.channelCount == channelCount,
-            "SampleRateConverter.\(what) has \(block.channelCount) channels, the converter \(channelCount)")
+            block.channelCount == channels,
+            "SampleRateConverter.\(what) has \(block.channelCount) channels, the converter \(channels)")
         demand(
             first >= 0 && frames >= 0 && frames <= block.frameCount - first,
             "SampleRateConverter.\(what) has \(block.frameCount) frames, not \(first)..<\(first + frames)")
     }
 
-    private func pointTable(at output: borrowing AudioBlock, from start: Int) {
+    private func pointTable(at output: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, from start: Int) {
         for channel in 0..<channelCount {
-            unsafe table[channelCount + channel] = UnsafeMutableRawPointer(output.pointers[channel] + start)
+            unsafe table[channelCount + channel] = UnsafeMutableRawPointer(output[channel] + start)
         }
     }
 

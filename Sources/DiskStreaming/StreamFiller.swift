@@ -19,9 +19,11 @@ final class StreamFiller: StreamWriter {
     private let file: StreamFile
     private let geometry: StreamGeometry
     private let outputRate: Double
-    /// Indicates whether a frame is a pair of integers in the place of one sample.
+    /// Indicates whether a frame of the ring is a pair of integers in the place of one sample.
     private let isPairs: Bool
-    private var width: Int { isPairs ? 1 : file.channelCount }
+    /// Indicates whether the file is read as such pairs, on their way into the ring or the converter.
+    private var readsPairs: Bool { isPairs || conversion?.isPairs == true }
+    private var width: Int { readsPairs ? 1 : file.channelCount }
     private var source: (any StreamSource)?
     /// The frame of the file that the source gives next.
     private var position: Int64 = -1
@@ -52,9 +54,12 @@ final class StreamFiller: StreamWriter {
         var count = 0
         /// Frames that come out before the one that is wanted.
         var surplus: Int64 = 0
-        init(from: Double, to: Double, channels: Int) {
-            converter = SampleRateConverter(from: from, to: to, channels: channels)
-            block = AudioBlock(channels: channels, frames: StreamFiller.chunk)
+        /// Indicates whether the block has pairs of integers, which the converter takes as they are.
+        let isPairs: Bool
+        init(_ file: StreamFile, to rate: Double) {
+            converter = SampleRateConverter(from: file.sampleRate, to: rate, channels: file.channelCount)
+            isPairs = file.hasPairs && converter.takesPairs
+            block = AudioBlock(channels: isPairs ? 1 : file.channelCount, frames: StreamFiller.chunk)
         }
     }
 
@@ -84,8 +89,8 @@ final class StreamFiller: StreamWriter {
             if room > 0 && count == 0 { finish() }
             if count == 0 { break }
             do throws(AudioFileError) {
-                if isPairs && wanted <= written && isOnTheWay {
-                    let made = try readInPlace(core, count)
+                if wanted <= written && isInPlace(core) {
+                    let made = try fillInPlace(core, count)
                     if made > 0 {
                         moved += made
                         if written == geometry.end { finish() }
@@ -113,14 +118,23 @@ final class StreamFiller: StreamWriter {
     /// Indicates whether the next frame comes straight from the file: not from a loop that is kept in memory.
     private var isOnTheWay: Bool { input < geometry.firstLength || geometry.length > Self.longestKept }
 
-    /// Reads pairs of integers into the ring's own memory, up to the end of a pass. Returns how many; 0 if the file has ended
-    /// early.
-    private func readInPlace(_ core: borrowing StreamCore, _ limit: Int) throws(AudioFileError) -> Int {
-        let (place, rest) = self.place
-        let made = try unsafe core.ring.write(frames: min(limit, Int(clamping: rest)), time: .sample(written)) {
-            (pairs) throws(AudioFileError) in try unsafe readPairs(into: pairs, from: place)
+    /// Indicates whether the next frames can be made in the ring's own memory, which saves a copy.
+    private func isInPlace(_ core: borrowing StreamCore) -> Bool {
+        isPairs ? isOnTheWay : !geometry.isAtRate && core.ring.channelCount == file.channelCount
+    }
+
+    /// Converts into the ring's own memory, or reads pairs of integers into it up to the end of a pass. Returns how many frames;
+    /// 0 if the file has ended early.
+    private func fillInPlace(_ core: borrowing StreamCore, _ limit: Int) throws(AudioFileError) -> Int {
+        let most = isPairs ? min(limit, Int(clamping: place.rest)) : limit
+        let made = try unsafe core.ring.write(frames: most, time: .sample(written)) {
+            (channels, first, room) throws(AudioFileError) in
+            if !isPairs { return try unsafe convert(room, into: channels, at: first) }
+            let pairs = unsafe UnsafeMutableBufferPointer(start: channels[0] + first, count: room)
+            let count = try unsafe readPairs(into: pairs, from: place.frame)
+            input &+= Int64(count)
+            return count
         }
-        input &+= Int64(made)
         written &+= Int64(made)
         core.written.store(written, ordering: .releasing)
         return made
@@ -162,11 +176,16 @@ final class StreamFiller: StreamWriter {
 
     /// Frames at the renderer's rate, in the file's channels. Fewer: the file has ended early.
     private func produce(_ count: Int, into block: inout AudioBlock) throws(AudioFileError) -> Int {
-        if geometry.isAtRate {
-            let made = try read(into: &block, count)
-            return made
-        }
-        let conversion = conversion ?? Conversion(from: file.sampleRate, to: outputRate, channels: file.channelCount)
+        geometry.isAtRate
+            ? try read(into: &block, count) : try unsafe convert(count, into: block.pointers, at: 0)
+    }
+
+    /// Brings frames to the renderer's rate, into channels that have room for as many from `first` on. Fewer: the file has ended
+    /// early.
+    private func convert(
+        _ count: Int, into channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at first: Int
+    ) throws(AudioFileError) -> Int {
+        let conversion = conversion ?? Conversion(file, to: outputRate)
         self.conversion = conversion
         let total = geometry.end == .max ? Int64.max : geometry.firstLength &+ (geometry.passes - 1) &* geometry.length
         var made = 0
@@ -179,26 +198,28 @@ final class StreamFiller: StreamWriter {
             }
             let produced: Int
             if conversion.count > 0 {
-                let (consumed, count) = conversion.converter.convert(
-                    conversion.block, from: conversion.first, frames: conversion.count, into: &block, at: made,
-                    room: count - made)
+                let (consumed, count) = unsafe conversion.converter.convert(
+                    conversion.block, isPairs: conversion.isPairs, from: conversion.first, frames: conversion.count,
+                    into: channels, at: first + made, room: count - made)
                 conversion.first += consumed
                 conversion.count -= consumed
                 produced = count
             } else {
-                produced = conversion.converter.finish(into: &block, at: made, room: count - made)
+                produced = unsafe conversion.converter.finish(into: channels, at: first + made, room: count - made)
                 if produced == 0 {
                     // The last frame can be one more than the filter gives: its time is before the end all the same.
-                    block.silence(from: made, frames: count - made)
+                    for channel in 0..<file.channelCount {
+                        unsafe (channels[channel] + first + made).clearSamples(count: count - made)
+                    }
                     return count
                 }
             }
             if conversion.surplus > 0 {
                 let dropped = Int(min(conversion.surplus, Int64(produced)))
                 conversion.surplus -= Int64(dropped)
-                for channel in 0..<block.channelCount {
-                    var samples = block[channel]
-                    for i in 0..<(produced - dropped) { samples[made + i] = samples[made + dropped + i] }
+                for channel in 0..<file.channelCount {
+                    let samples = unsafe channels[channel] + first + made
+                    unsafe samples.update(from: samples + dropped, count: produced - dropped)
                 }
                 made += produced - dropped
             } else {
@@ -242,7 +263,7 @@ final class StreamFiller: StreamWriter {
     private func read(
         into target: inout AudioBlock, at first: Int, from place: Int64, _ frames: Int
     ) throws(AudioFileError) -> Int {
-        if isPairs {
+        if readsPairs {
             var samples = target[0, from: first, frames: frames]
             return try unsafe samples.withUnsafeMutableBufferPointer { (pairs) throws(AudioFileError) in
                 try unsafe readPairs(into: pairs, from: place)
@@ -303,7 +324,7 @@ final class StreamFiller: StreamWriter {
             input = frame
             return
         }
-        let conversion = Conversion(from: file.sampleRate, to: outputRate, channels: file.channelCount)
+        let conversion = Conversion(file, to: outputRate)
         let runUp = Int64(outputRate / 20)
         let first = max(0, (frame &- runUp) / geometry.up &* geometry.up)
         conversion.surplus = frame &- first

@@ -32,18 +32,18 @@ import Testing
             throw Refused()
         }
         let wanted = ratio.count(input.frameCount)
-        var output = AudioBlock(channels: channels.count, frames: wanted)
+        let output = AudioBlock(channels: channels.count, frames: wanted)
         var (consumed, produced, turn) = (0, 0, 0)
         while consumed < input.frameCount {
             let frames = min(pieces[turn % pieces.count], input.frameCount - consumed)
             let room = min(pieces[(turn + 1) % pieces.count], wanted - produced)
-            let (taken, made) = resampler.convert(
-                input, from: consumed, frames: frames, into: &output, at: produced, room: room)
+            let (taken, made) = unsafe resampler.convert(
+                input, from: consumed, frames: frames, into: output.pointers, at: produced, room: room)
             consumed += taken
             produced += made
             turn += 1
         }
-        resampler.finish(into: &output, at: produced, room: wanted - produced)
+        unsafe resampler.finish(into: output.pointers, at: produced, room: wanted - produced)
         return (0..<channels.count).map { output.array($0) }
     }
 
@@ -132,9 +132,10 @@ import Testing
         guard var resampler = RatioResampler(up: 160, down: 147, channels: 1) else { throw Refused() }
         var outputs: [[Float]] = []
         for _ in 0..<2 {
-            var output = AudioBlock(channels: 1, frames: 5_442)
-            let (_, made) = resampler.convert(input, from: 0, frames: 5_000, into: &output, at: 0, room: 5_442)
-            resampler.finish(into: &output, at: made, room: 5_442 - made)
+            let output = AudioBlock(channels: 1, frames: 5_442)
+            let (_, made) = unsafe resampler.convert(
+                input, from: 0, frames: 5_000, into: output.pointers, at: 0, room: 5_442)
+            unsafe resampler.finish(into: output.pointers, at: made, room: 5_442 - made)
             outputs.append(output.array(0))
             resampler.reset()
         }

@@ -103,25 +103,27 @@ extension AudioRing {
         return fits
     }
 
-    /// Producer: has samples of a ring of one channel written where they will be read, which saves a copy of them. A block ends
-    /// at the end of the ring's memory; the next one goes on at its beginning.
+    /// Producer: has samples written where they will be read, which saves a copy of them. A block ends at the end of the ring's
+    /// memory; the next one goes on at its beginning.
     ///
     /// - Parameters:
     ///   - frames: The largest number of frames to write, 1 or more.
     ///   - time: The time at which the first of them is heard.
-    ///   - body: Writes the samples, the first ones first, and returns how many it has written. It may wait.
+    ///   - body: Writes so many samples of all channels from an index on, the first ones first, and returns how many it has
+    ///     written. It may wait.
     /// - Returns: The number of frames that were written; 0 if there is no room.
     package func write<Failure: Error>(
-        frames: Int, time: RenderTime, inPlace body: (UnsafeMutableBufferPointer<Float>) throws(Failure) -> Int
+        frames: Int, time: RenderTime,
+        inPlace body: (_ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ first: Int, _ room: Int)
+            throws(Failure) -> Int
     ) throws(Failure) -> Int {
-        guard channelCount == 1, frames > 0, enter(producer) else { return 0 }
+        guard frames > 0, enter(producer) else { return 0 }
         defer { leave(producer) }
         let stamp = nextStamp(time)
         let start = stamp.position % capacity
         let room = min(frames, capacity &- start)
         guard hasRoom(room, stamp) else { return 0 }
-        let place = unsafe UnsafeMutableBufferPointer(start: memory.channels[0] + start, count: room)
-        let count = min(room, try unsafe body(place))
+        let count = min(room, try unsafe body(memory.channels, start, room))
         if count > 0 { publish(count, stamp) }
         return count
     }

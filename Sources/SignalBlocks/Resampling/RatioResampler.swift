@@ -51,40 +51,57 @@ package struct RatioResampler: ~Copyable, Sendable {
     }
 
     /// Takes frames in and gives frames out, as many as there are and have room. Input is left over only where the output
-    /// is full.
+    /// is full, whose channels have the room from `start` on.
+    ///
+    /// - Parameter isPairs: `true` if each sample of the input's one channel is a pair of 16-bit integers, for two channels.
     package mutating func convert(
-        _ input: borrowing AudioBlock, from offset: Int, frames: Int, into output: inout AudioBlock, at start: Int,
-        room: Int
+        _ input: borrowing AudioBlock, isPairs: Bool = false, from offset: Int, frames: Int,
+        into output: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at start: Int, room: Int
     ) -> (consumed: Int, produced: Int) {
         var (consumed, produced) = (0, 0)
         while true {
-            produced += give(room - produced, into: &output, at: start + produced)
+            produced += unsafe give(room - produced, into: output, at: start + produced)
             if first < made.frameCount { return (consumed, produced) }
-            let count = line.copy(from: input, sourceOffset: offset + consumed, to: filled, frames: frames - consumed)
+            let count = min(frames - consumed, line.frameCount - filled)
+            if isPairs {
+                let pairs = unsafe UnsafeRawPointer(input.pointers[0] + offset + consumed)
+                unsafe Kernel.convert(
+                    pairs: pairs.assumingMemoryBound(to: Int16.self), to: line.pointers[0] + filled,
+                    line.pointers[1] + filled, count)
+            } else {
+                line.copy(from: input, sourceOffset: offset + consumed, to: filled, frames: count)
+            }
             filled += count
             consumed += count
             if filled < line.frameCount { return (consumed, produced) }
             if room - produced < made.frameCount {
                 compute()
             } else {
-                unsafe compute(into: output.pointers, at: start + produced)
+                unsafe compute(into: output, at: start + produced)
                 produced += made.frameCount
             }
         }
     }
 
     /// Gives frames out as if silence came in.
-    package mutating func finish(into output: inout AudioBlock, at start: Int, room: Int) {
-        var produced = give(room, into: &output, at: start)
+    package mutating func finish(
+        into output: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at start: Int, room: Int
+    ) {
+        var produced = unsafe give(room, into: output, at: start)
         while produced < room {
             line.silence(from: filled, frames: line.frameCount - filled)
             compute()
-            produced += give(room - produced, into: &output, at: start + produced)
+            produced += unsafe give(room - produced, into: output, at: start + produced)
         }
     }
 
-    private mutating func give(_ most: Int, into output: inout AudioBlock, at start: Int) -> Int {
-        let count = output.copy(from: made, sourceOffset: first, to: start, frames: min(most, made.frameCount - first))
+    private mutating func give(
+        _ most: Int, into output: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at start: Int
+    ) -> Int {
+        let count = min(most, made.frameCount - first)
+        for channel in 0..<channelCount {
+            unsafe Kernel.copy(made.pointers[channel] + first, to: output[channel] + start, count)
+        }
         first += count
         return count
     }
@@ -113,10 +130,10 @@ package struct RatioResampler: ~Copyable, Sendable {
             }
             channel += 2
         }
+        filled = line.frameCount - 16 * advance
         for channel in 0..<channelCount {
             let samples = unsafe line.pointers[channel]
-            for frame in 0..<line.frameCount - 16 * advance { unsafe samples[frame] = samples[frame + 16 * advance] }
+            unsafe samples.update(from: samples + 16 * advance, count: filled)
         }
-        filled = line.frameCount - 16 * advance
     }
 }
