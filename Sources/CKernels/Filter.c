@@ -269,6 +269,7 @@ INLINE d4 drive4(const d4 b[8], const d4 x[8]) {
 // A frame goes into all sums that hear it before the next one does, so that a sum seldom waits for itself.
 INLINE void filter_block_of_four(const struct filter_spread *f, struct filter_four *four) {
     d4 x[8], sums[8], u = four->u, w = four->w;
+    d4 ownU = f->a[0] * u + f->a[2] * w, ownW = f->a[1] * u + f->a[3] * w;
     for (size_t k = 0; k < 8; k++) sums[k] = f->cu[k] * u + f->cw[k] * w;
 #pragma clang loop unroll(full)
     for (size_t j = 0; j < 8; j++) {
@@ -278,8 +279,8 @@ INLINE void filter_block_of_four(const struct filter_spread *f, struct filter_fo
         four->results[place_of(j)] = __builtin_convertvector(sums[j], f4);
         IN_ORDER(four->results[place_of(j)]);
     }
-    four->u = (f->a[0] * u + f->a[2] * w) + drive4(f->bu, x);
-    four->w = (f->a[1] * u + f->a[3] * w) + drive4(f->bw, x);
+    four->u = ownU + drive4(f->bu, x);
+    four->w = ownW + drive4(f->bw, x);
 }
 
 // Whole blocks of eight channels. The frames of four channels are taken before the other four are filtered, and their results
