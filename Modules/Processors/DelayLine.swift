@@ -29,7 +29,7 @@ public struct DelayLine: ~Copyable, Sendable {
     private var filled = 0
 
     /// The most frames that are read at once.
-    static var blockLength: Int { @_noLocks @_noAllocation get { 256 } }
+    static var blockLength: Int { @_noLocks @_noAllocation get { 512 } }
 
     /// Creates a silent line. On the control side: it allocates.
     ///
@@ -87,7 +87,7 @@ public struct DelayLine: ~Copyable, Sendable {
     /// - Parameters:
     ///   - channel: The number of the channel.
     ///   - delay: The delay, 1…``limit`` frames; held to that.
-    ///   - frame: The number of frames after the next, less than 256. Frames that are not written yet count as silence:
+    ///   - frame: The number of frames after the next, less than 512. Frames that are not written yet count as silence:
     ///     a delay that is 8 frames longer than `frame` does not touch them.
     @_noLocks @_noAllocation
     public mutating func read(_ channel: Int, delay: Double, frame: Int = 0) -> Float {

@@ -215,19 +215,49 @@ INLINE void filter_eight_body(
     store8d(w, right);
 }
 
-// Where a register has four, four channels go through all blocks, and then the other four: the frames of a block then stay in
-// registers, and each number that they are multiplied by is read from memory as a part of the product.
+// Where a register has four, four channels go through a block, and then the other four, so that each number that they are
+// multiplied by is read from memory as a part of the product.
 struct filter_spread {
     d4 h[8], cu[8], cw[8], bu[8], bw[8], a[4];
 };
 
-INLINE void transpose4(f4 r[4]) {
-    f4 a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
-    f4 c = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    r[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-    r[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-    r[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-    r[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+// Four channels on their way through blocks. A block's frames and results lie in the order 0, 4, 1, 5, 2, 6, 3, 7.
+struct filter_four {
+    f4 frames[8], results[8];
+    d4 u, w;
+};
+
+INLINE size_t place_of(size_t frame) { return 2 * (frame & 3) + (frame >> 2); }
+
+// What stands before this is done and written before what follows. The compiler would move operations to where they wait for
+// one another, and would run out of registers.
+#define IN_ORDER(memory) __asm__ volatile("" : "+m"(memory) : : "memory")
+
+// The first and the last four frames of four channels, side by side.
+INLINE void transpose_halves(f8 r[4]) {
+    f8 a = __builtin_shufflevector(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    f8 b = __builtin_shufflevector(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    f8 c = __builtin_shufflevector(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    f8 d = __builtin_shufflevector(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    r[0] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+    r[1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    r[2] = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    r[3] = __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+
+INLINE void take_block(struct filter_four *four, float *const samples[4], size_t place) {
+    f8 rows[4];
+    for (int c = 0; c < 4; c++) rows[c] = load8(samples[c] + place);
+    transpose_halves(rows);
+    for (int k = 0; k < 4; k++) __builtin_memcpy(four->frames + 2 * k, rows + k, sizeof(f8));
+    IN_ORDER(four->frames);
+}
+
+INLINE void give_block(const struct filter_four *four, float *const samples[4], size_t place) {
+    f8 rows[4];
+    for (int k = 0; k < 4; k++) __builtin_memcpy(rows + k, four->results + 2 * k, sizeof(f8));
+    transpose_halves(rows);
+    for (int c = 0; c < 4; c++) store8(samples[c] + place, rows[c]);
 }
 
 INLINE d4 drive4(const d4 b[8], const d4 x[8]) {
@@ -236,37 +266,45 @@ INLINE d4 drive4(const d4 b[8], const d4 x[8]) {
     return (p + q) + (r + s);
 }
 
-// Whole blocks of four channels.
-INLINE void filter_four(
+// A frame goes into all sums that hear it before the next one does, so that a sum seldom waits for itself.
+INLINE void filter_block_of_four(const struct filter_spread *f, struct filter_four *four) {
+    d4 x[8], sums[8], u = four->u, w = four->w;
+    d4 ownU = f->a[0] * u + f->a[2] * w, ownW = f->a[1] * u + f->a[3] * w;
+    for (size_t k = 0; k < 8; k++) sums[k] = f->cu[k] * u + f->cw[k] * w;
+#pragma clang loop unroll(full)
+    for (size_t j = 0; j < 8; j++) {
+        x[j] = __builtin_convertvector(four->frames[place_of(j)], d4);
+#pragma clang loop unroll(full)
+        for (size_t k = j; k < 8; k++) sums[k] += x[j] * f->h[k - j];
+        four->results[place_of(j)] = __builtin_convertvector(sums[j], f4);
+        IN_ORDER(four->results[place_of(j)]);
+    }
+    four->u = ownU + drive4(f->bu, x);
+    four->w = ownW + drive4(f->bw, x);
+}
+
+// Whole blocks of eight channels. The frames of four channels are taken before the other four are filtered, and their results
+// are given behind that: by then both are through the memory, and nothing waits for them.
+INLINE void filter_fours(
     const struct filter_spread *f, float *const *channels, size_t offset, size_t count, double *u, double *w
 ) {
-    d4 left = load4d(u), right = load4d(w);
-    float *samples[4];
-    for (int c = 0; c < 4; c++) samples[c] = channels[c] + offset;
+    float *samples[8];
+    for (int c = 0; c < 8; c++) samples[c] = channels[c] + offset;
+    struct filter_four one = {.u = load4d(u), .w = load4d(w)}, two = {.u = load4d(u + 4), .w = load4d(w + 4)};
+    take_block(&one, samples, 0);
     for (size_t i = 0; i < count; i += 8) {
-        d4 x[8];
-        f4 rows[4];
-#pragma clang loop unroll(full)
-        for (size_t half = 0; half < 8; half += 4) {
-            for (int c = 0; c < 4; c++) __builtin_memcpy(rows + c, samples[c] + i + half, sizeof(f4));
-            transpose4(rows);
-            for (size_t k = 0; k < 4; k++) x[half + k] = __builtin_convertvector(rows[k], d4);
-#pragma clang loop unroll(full)
-            for (size_t k = half; k < half + 4; k++) {
-                d4 sum = f->cu[k] * left + f->cw[k] * right;
-#pragma clang loop unroll(full)
-                for (size_t j = 0; j <= k; j++) sum += x[j] * f->h[k - j];
-                rows[k - half] = __builtin_convertvector(sum, f4);
-            }
-            transpose4(rows);
-            for (int c = 0; c < 4; c++) __builtin_memcpy(samples[c] + i + half, rows + c, sizeof(f4));
-        }
-        d4 next = (f->a[0] * left + f->a[2] * right) + drive4(f->bu, x);
-        right = (f->a[1] * left + f->a[3] * right) + drive4(f->bw, x);
-        left = next;
+        take_block(&two, samples + 4, i);
+        filter_block_of_four(f, &one);
+        if (i > 0) give_block(&two, samples + 4, i - 8);
+        if (i + 8 < count) take_block(&one, samples, i + 8);
+        filter_block_of_four(f, &two);
+        give_block(&one, samples, i);
     }
-    store4d(u, left);
-    store4d(w, right);
+    give_block(&two, samples + 4, count - 8);
+    store4d(u, one.u);
+    store4d(u + 4, two.u);
+    store4d(w, one.w);
+    store4d(w + 4, two.w);
 }
 
 INLINE void filter_fours_body(
@@ -295,8 +333,7 @@ INLINE void filter_fours_body(
         for (int i = 0; i < 4; i++) spread.a[i] = spread4(f->a[i]);
         // In memory, which the compiler would avoid.
         __asm__("" : "+m"(spread));
-#pragma clang loop unroll(disable)
-        for (int c = 0; c < 8; c += 4) filter_four(&spread, channels + c, offset, whole, u + c, w + c);
+        filter_fours(&spread, channels, offset, whole, u, w);
     }
     if (whole < count) {
         for (int c = 0; c < 8; c++)

@@ -78,17 +78,20 @@ INLINE void spread_body(float *restrict left, float *restrict right, float leftG
 WIDE_KERNEL(void, spread, (float *left, float *right, float leftGain, float rightGain, size_t count),
     left, right, leftGain, rightGain, count)
 
-// A number less itself is zero; what is infinite, or no number, is none.
+// Zero times a number is zero. Times what is infinite, or no number, it is no number, and stays it.
 INLINE bool is_finite_body(const float *samples, size_t count) {
-    uint32_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        float nothing = samples[i] - samples[i];
-        uint32_t bits;
-        __builtin_memcpy(&bits, &nothing, sizeof bits);
-        found |= bits;
+    f16 first = {0}, second = {0};
+    f8 few = {0};
+    float rest = 0;
+    size_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        first *= load16(samples + i);
+        second *= load16(samples + i + 16);
     }
-    // Zero may have a sign where the processor rounds down.
-    return (found & 0x7fffffffu) == 0;
+    for (; i + 8 <= count; i += 8) few *= load8(samples + i);
+    for (; i < count; i++) rest *= samples[i];
+    first += second;
+    return total((low8(first) + high8(first)) + few) + rest == 0;
 }
 
 WIDE_KERNEL(bool, is_finite, (const float *samples, size_t count), samples, count)
@@ -156,15 +159,15 @@ WIDE_KERNEL(size_t, to_int16_pairs, (const float *left, const float *right, int1
     left, right, pairs, count)
 
 typedef uint64_t w4 __attribute__((vector_size(32)));
-#define EACH _Pragma("clang loop unroll(full)") for (size_t b = 0; b < 4; b++)
+#define EACH _Pragma("clang loop unroll(full)") for (size_t b = 0; b < vectors; b++)
 
-// The sines of 32 frames, as `sine_at` computes them. A polynomial waits for itself from term to term: four vectors side by
+// The sines of 32 or 64 frames, as `sine_at` computes them. A polynomial waits for itself from term to term: vectors side by
 // side fill that time, which the processor cannot do by itself, because the next frames lie too far ahead. `low` and `high`
 // are the phases of the next eight frames, whose upper halves one shuffle puts in order. Twice a phase has lost the half turn,
 // and differs from the phase in its sign where there was one: so the half turn is taken away and back by few operations, and
 // costs no register until the end.
-INLINE void sines(w4 *low, w4 *high, w4 eight, float level, float *samples) {
-    f8 q[4], z[4], p[4];
+INLINE void sines(size_t vectors, w4 *low, w4 *high, w4 eight, float level, float *samples) {
+    f8 q[8], z[8], p[8];
     EACH {
         u8 at = (u8)__builtin_shufflevector((u8)*low, (u8)*high, 1, 3, 9, 11, 5, 7, 13, 15), twice = at + at;
         *low += eight;
@@ -182,10 +185,11 @@ INLINE void sines(w4 *low, w4 *high, w4 eight, float level, float *samples) {
 INLINE void sine_body(uint64_t phase, uint64_t step, float level, float *samples, size_t count) {
     w4 low = (w4){0, 1, 4, 5} * step + phase, high = low + 2 * step, eight = (w4){0} + 8 * step;
     size_t i = 0;
-    for (; i + 32 <= count; i += 32) sines(&low, &high, eight, level, samples + i);
+    for (; i + 64 <= count; i += 64) sines(8, &low, &high, eight, level, samples + i);
+    for (; i + 32 <= count; i += 32) sines(4, &low, &high, eight, level, samples + i);
     if (i < count) {
         float rest[32];
-        sines(&low, &high, eight, level, rest);
+        sines(4, &low, &high, eight, level, rest);
         for (size_t k = 0; i + k < count; k++) samples[i + k] = rest[k];
     }
 }

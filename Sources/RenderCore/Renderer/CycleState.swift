@@ -158,7 +158,7 @@ internal import Synchronization
         supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false, driver: UInt = 0,
         at sampleTime: Int64? = nil, resets: Bool = false
     ) {
-        for index in channels.indices { unsafe channels[index].update(repeating: 0, count: frames) }
+        for index in channels.indices { unsafe StackKernel.fill(channels[index], 0, frames) }
         guard frames > 0 else { return }
         guard drivers.current.load(ordering: .relaxed) == driver && counter.begin() else {
             log.addBusy()
