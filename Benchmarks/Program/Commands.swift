@@ -96,6 +96,11 @@ func run() async throws {
     let options = Options.given
     let words = options.words
     let size = options.number("size", 64)
+    if words.count > 2 { stop("\(words[2]) is one word too many; a size is given by --size") }
+    let needy = ["measure", "render", "cycles", "growth", "cycle-tail"]
+    if let command = words.first, words.count < 2, needy.contains(command) {
+        stop("\(command) needs a workload behind it, as in: bench measure W2 --size 64")
+    }
     switch words.first {
     case "score":
         let encoder = JSONEncoder()
