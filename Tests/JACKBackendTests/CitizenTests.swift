@@ -64,7 +64,7 @@ extension JACKTests {
             #expect(result.status == 0, "\(result.text)")
             #expect(result.text.contains("No real-time priority: the sound may be interrupted"), "\(result.text)")
             #expect(result.text.contains("rtprio"), "\(result.text)")
-            #expect(result.text.contains(/[1-9][0-9]+ cycles/), "\(result.text)")
+            #expect(result.text.contains(/[1-9][0-9]* cycles/), "\(result.text)")
         }
 
         @Test("A server that stands still lets no thread wait forever")
