@@ -95,28 +95,29 @@ struct DistortionControls: ~Copyable, Sendable {
         }
     }
 
-    @_noLocks @_noAllocation
+    /// Writes a setting into all frames, if it is not there yet.
+    @_noLocks @_noAllocation @inline(__always)
     private mutating func fill(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int) {
-        if glide.isFlat {
-            if filled[number] == glide.end { return }
-            for i in 0..<HalfBandResampler.room { set(number, i, glide.end) }
-            filled[number] = glide.end
-        } else {
-            filled[number] = .nan
-            for i in 0..<count { set(number, i, glide[first &+ i]) }
-        }
+        if !(glide.isFlat && filled[number] == glide.end) { write(number, glide, first, count, areDecibels: false) }
     }
 
-    @_noLocks @_noAllocation
+    @_noLocks @_noAllocation @inline(__always)
     private mutating func fillGains(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int) {
+        if !(glide.isFlat && filled[number] == glide.end) { write(number, glide, first, count, areDecibels: true) }
+    }
+
+    @_noLocks @_noAllocation @inline(never)
+    private mutating func write(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int, areDecibels: Bool) {
         if glide.isFlat {
-            if filled[number] == glide.end { return }
-            let gain = RenderMath.amplitude(decibels: glide.end)
-            for i in 0..<HalfBandResampler.room { set(number, i, gain) }
+            let value = areDecibels ? RenderMath.amplitude(decibels: glide.end) : glide.end
+            for i in 0..<HalfBandResampler.room { set(number, i, value) }
             filled[number] = glide.end
         } else {
             filled[number] = .nan
-            for i in 0..<count { set(number, i, RenderMath.amplitude(decibels: glide[first &+ i])) }
+            for i in 0..<count {
+                let value = glide[first &+ i]
+                set(number, i, areDecibels ? RenderMath.amplitude(decibels: value) : value)
+            }
         }
     }
 

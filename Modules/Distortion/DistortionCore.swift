@@ -114,8 +114,13 @@ struct DistortionCore: ~Copyable, Sendable {
                 isClear = false
                 if first >= echoes { echo.reset() }
                 let stages = controls.take(settings, first, count)
+                let clips = settings.shape == 1 && first >= echoes && opened >= opening && clipsAlone(stages)
                 for channel in 0..<min(context.channelCount(), channelCount) {
-                    distort(&context, channel, settings, stages, first, count, echoes: first < echoes)
+                    if clips {
+                        clip(&context, channel, first, count)
+                    } else {
+                        distort(&context, channel, settings, stages, first, count, echoes: first < echoes)
+                    }
                 }
                 opened = min(opened &+ count, opening)
                 advance(settings, first, count, stages)
@@ -160,6 +165,30 @@ struct DistortionCore: ~Copyable, Sendable {
         if opened &+ frame >= opening { return 1 }
         let t = Float(opened &+ frame) / Float(opening)
         return t * t * t * (10 + t * (6 * t - 15))
+    }
+
+    /// Indicates whether a hard clip between two gains at rest is all there is to be done, at the rate itself.
+    @_noLocks @_noAllocation
+    private func clipsAlone(_ stages: DistortionStages) -> Bool {
+        if resampler.times != 1 || stages.hasBias || stages.rings || stages.holds || stages.crushes { return false }
+        if stages.toneMoves || controls.tone[0] < 1 { return false }
+        // The drive, the level and the mix, which is not a number on its way.
+        return controls.filled[0] == controls.filled[0] && controls.filled[2] == controls.filled[2]
+            && controls.filled[3] == 1
+    }
+
+    /// Clips frames of one channel where they are: what ``distort(_:_:_:_:_:_:echoes:)`` does, without its copies.
+    @_noLocks @_noAllocation
+    private mutating func clip(_ context: inout RenderContext, _ channel: Int, _ first: Int, _ count: Int) {
+        let last = first &+ count &- 1
+        var top = context.top
+        var samples = top[channel]
+        // The latency is one frame here, and all of the dry sound that is not heard yet.
+        dry[channel &* (latency &+ HalfBandResampler.room)] = samples[last]
+        Signal.hardClip(&samples, from: first, count: count, gain: controls.drive[0], past: &past, at: 2 &* channel)
+        filter.pass(samples[last], channel: channel)
+        let level = controls.level[0]
+        if level != 1 { for i in first...last { samples[i] *= level } }
     }
 
     /// Distorts frames of one channel.
@@ -307,8 +336,7 @@ struct DistortionCore: ~Copyable, Sendable {
         _ high: inout RenderMemory<Float>, _ count: Int, _ past: inout RenderMemory<Double>, _ place: Int
     ) {
         var samples = high.span
-        var last = past.span
-        Signal.hardClip(&samples, count: count, past: &last, at: place)
+        Signal.hardClip(&samples, from: 0, count: count, past: &past, at: place)
     }
 
     @_noLocks @_noAllocation @inline(__always)

@@ -5,56 +5,73 @@
 
 INLINE d8 choose(l8 mask, d8 a, d8 b) { return (d8)(((l8)a & mask) | ((l8)b & ~mask)); }
 INLINE d8 less(d8 a, d8 b) { return choose(a < b, a, b); }
-INLINE d8 more(d8 a, d8 b) { return choose(a < b, b, a); }
+INLINE d8 more(d8 a, d8 b) { return choose(a > b, a, b); }
 
-/// The mean of a bend: 0 below 0, straight up above.
-INLINE d8 bend(d8 a, d8 b, d8 c) {
-    const d8 zero = {0};
-    l8 up = b > zero;
-    d8 single = choose(up, choose(a < zero, a, zero), choose(c > zero, c, zero)), near = choose(up, b - a, c - b);
-    d8 share = single * single * single / (3 * near * (c - a) + 1e-300);
-    return choose(up, (a + b + c) * (1 / 3.0), zero) + choose(up, -share, share);
-}
-
-INLINE d8 clipped(d8 first, d8 second, d8 third) {
+INLINE d8 kept(d8 x) {
     const d8 one = {1, 1, 1, 1, 1, 1, 1, 1};
-    d8 low = less(first, second), high = more(first, second);
-    d8 upper = choose(third < high, third, high);
-    d8 a = choose(low < third, low, third), b = choose(low < upper, upper, low), c = choose(high < third, third, high);
-    d8 mean = (a + b + c) * (1 / 3.0);
-    // If nothing is clipped both bends are 0, which takes the sign of a zero.
-    if (__builtin_reduce_and((a > -one) & (c < one))) return mean + 0.0;
-    d8 x = mean - bend(a - 1, b - 1, c - 1) + bend(-1 - c, -1 - b, -1 - a);
-    x = choose(x < one, choose(x > -one, x, -one), one);
-    return choose(a >= one, one, choose(c <= -one, -one, x));
+    return less(more(x, -one), one);
 }
 
-INLINE double held(float sample) { return sample < 1e6 ? (sample > -1e6 ? sample : -1e6) : 1e6; }
+/// Three neighbours of each sample, sorted.
+typedef struct { d8 a, b, c; } Window;
+
+INLINE Window sorted(d8 first, d8 second, d8 third) {
+    d8 low = less(first, second), high = more(first, second);
+    return (Window){less(low, third), more(low, less(high, third)), more(high, third)};
+}
+
+INLINE d8 mean(Window w) { return (w.a + w.b + w.c) * (1 / 3.0); }
+
+/// What `ShapedWindow.hardClipped` is before it is kept from -1 to 1: it is beyond by less than what rounding takes away.
+INLINE d8 clipped(Window w) {
+    d8 start = kept(w.a), middle = kept(w.b), end = kept(w.c);
+    d8 p = w.c - middle, q = w.c - end, r = middle - w.a, s = start - w.a;
+    d8 near = (w.b - w.a) + 1e-100, far = (w.c - w.b) + 1e-100;
+    d8 above = p * p * p - q * q * q, below = r * r * r - s * s * s;
+    d8 x = middle + (above * near - below * far) / (3 * (near + far) * (near * far));
+    return choose(((l8)q | (l8)s) == 0, mean(w), x);
+}
+
+INLINE f8 held(f8 x) {
+    const f8 most = spread8(1e6f);
+    i8 under = x < most;
+    x = (f8)(((i8)x & under) | ((i8)most & ~under));
+    i8 over = x > -most;
+    return (f8)(((i8)x & over) | ((i8)-most & ~over));
+}
+
+INLINE int is_within(double x) { return x >= -1 && x <= 1; }
+
+/// Clips eight samples. The eight before are replaced, and so is whether none of the last that count was beyond the limits.
+INLINE f8 eight_clipped(f8 eight, d8 *past, int *was_quiet) {
+    d8 third = __builtin_convertvector(held(eight), d8);
+    d8 first = __builtin_shufflevector(*past, third, 6, 7, 8, 9, 10, 11, 12, 13);
+    d8 second = __builtin_shufflevector(*past, third, 7, 8, 9, 10, 11, 12, 13, 14);
+    *past = third;
+    int is_quiet = __builtin_reduce_and((eight >= -1) & (eight <= 1)) != 0, both = is_quiet & *was_quiet;
+    *was_quiet = is_quiet;
+    Window window = sorted(first, second, third);
+    // Nothing is clipped in a quiet sound, which is asked once for all eight: the branch costs a loud one next to nothing.
+    if (both) return __builtin_convertvector(mean(window), f8) + 0.0f;
+    // A sample that is not a number stays one; a finite sample adds 0 here.
+    return __builtin_convertvector(clipped(window), f8) + (eight - eight);
+}
 
 INLINE void hard_clip_body(float *samples, double *past, size_t count) {
-    if (count == 0) return;
-    double last = held(samples[count - 1]), before = count > 1 ? held(samples[count - 2]) : past[0];
-    const d8 limit = {1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6};
-    d8 previous = {0, 0, 0, 0, 0, 0, past[1], past[0]};
-    for (size_t i = 0; i < count; i += 8) {
-        size_t left = count - i;
-        f8 eight = {0};
-        if (left >= 8) __builtin_memcpy(&eight, samples + i, sizeof eight);
-        else
-            for (size_t k = 0; k < left; k++) eight[k] = samples[i + k];
-        d8 x = __builtin_convertvector(eight, d8);
-        d8 third = choose(x < limit, choose(x > -limit, x, -limit), limit);
-        d8 first = __builtin_shufflevector(previous, third, 6, 7, 8, 9, 10, 11, 12, 13);
-        d8 second = __builtin_shufflevector(previous, third, 7, 8, 9, 10, 11, 12, 13, 14);
-        previous = third;
-        // A sample that is not a number stays one; a finite sample adds 0 here.
-        eight = __builtin_convertvector(clipped(first, second, third) + (x - x), f8);
-        if (left >= 8) __builtin_memcpy(samples + i, &eight, sizeof eight);
-        else
-            for (size_t k = 0; k < left; k++) samples[i + k] = eight[k];
-    }
-    past[0] = last;
-    past[1] = before;
+    d8 last = {0, 0, 0, 0, 0, 0, past[1], past[0]};
+    int was_quiet = is_within(past[0]) & is_within(past[1]);
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) store8(samples + i, eight_clipped(load8(samples + i), &last, &was_quiet));
+    past[0] = last[7];
+    past[1] = last[6];
+    size_t left = count - i;
+    if (left == 0) return;
+    f8 eight = {0};
+    __builtin_memcpy(&eight, samples + i, left * sizeof(float));
+    eight = eight_clipped(eight, &last, &was_quiet);
+    __builtin_memcpy(samples + i, &eight, left * sizeof(float));
+    past[1] = left > 1 ? last[left - 2] : past[0];
+    past[0] = last[left - 1];
 }
 
 WIDE_KERNEL(void, hard_clip, (float *samples, double *past, size_t count), samples, past, count)

@@ -164,6 +164,34 @@ import Testing
         }
     }
 
+    @Test("W6: a hard clip that is all there is has the bits it has between parts that come and go")
+    func clipsAlone() throws {
+        func performance(_ cycles: [Int]) throws -> [[Float]] {
+            let distortion = Distortion(.hardClip, drive: 20, times: 1)
+            let renderer = try renderer([noise(14_000), noise(14_000, seed: 3)], through: distortion)
+            let moves: [(Int64, @Sendable () -> Void)] = [
+                (1_001, { distortion.mix.value = 0.5 }), (2_503, { distortion.mix.value = 1 }),
+                (3_777, { distortion.level.value = -6 }), (5_000, { distortion.tone.value = 3_000 }),
+                (6_503, { distortion.tone.value = 24_000 }), (8_000, { distortion.mix.value = 0 }),
+                (9_501, { distortion.mix.value = 1 }), (11_003, { distortion.echoLevel.value = 0.5 }),
+                (11_100, { distortion.echoLevel.value = 0 }), (12_503, { distortion.bias.value = 0.2 }),
+                (12_600, { distortion.bias.value = 0 }),
+            ]
+            for (time, move) in moves { try renderer.transaction(at: .sample(time)) { move() } }
+            return render(renderer, frames: 14_000, cycles: cycles)
+        }
+        let reference = try performance([512])
+        for cycles in [[1], [7], [100], [10_000], [3, 500, 1, 64, 2_000, 17]] {
+            #expect(try performance(cycles) == reference, "\(cycles)")
+        }
+        // Echoes of nothing take the long way.
+        let (short, long) = (Distortion(.hardClip, level: -3, times: 1), Distortion(.hardClip, level: -3, times: 1))
+        long.echoLevel.value = 1
+        long.echoTime.value = 0.5
+        let input = [noise(6_000, level: 2)]
+        #expect(try play(input, through: short) == play(input, through: long))
+    }
+
     @Test(
         "A parameter that is swept from end to end is not rough", arguments: ["drive", "bias", "tone", "level", "mix"])
     func sweeps(name: String) throws {

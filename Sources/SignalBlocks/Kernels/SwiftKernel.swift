@@ -168,7 +168,7 @@
             let held = sample < limit ? (sample > -limit ? sample : -limit) : limit
             let shaped = unsafe ShapedWindow(past[1], past[0], held).hardClipped
             // A sample that is not a number stays one; a finite sample adds 0 here.
-            unsafe samples[i] = Float(shaped + (sample - sample))
+            unsafe samples[i] = Float(shaped) + (samples[i] - samples[i])
             unsafe (past[1], past[0]) = (past[0], held)
         }
     }

@@ -48,12 +48,18 @@ public struct ShapedWindow: Sendable, BitwiseCopyable {
     }
 
     /// Straight from -1 to 1, flat beyond.
+    ///
+    /// The curve's value at the middle sample, and what its slopes to both sides add: the cubes of the distances, less
+    /// those of the parts that lie beyond the limits. Both sides have one quotient.
     public var hardClipped: Double {
         @_noLocks @_noAllocation get {
-            if a >= 1 { return 1 }
-            if c <= -1 { return -1 }
-            return ShapedWindow.held(
-                mean - ShapedWindow.bend(a - 1, b - 1, c - 1) + ShapedWindow.bend(-1 - c, -1 - b, -1 - a))
+            let (start, middle, end) = (ShapedWindow.held(a), ShapedWindow.held(b), ShapedWindow.held(c))
+            let (p, q, r, s) = (c - middle, c - end, middle - a, start - a)
+            if q == 0 && s == 0 { return mean }
+            // Where two samples are alike there is nothing to be divided; then the divisor may be any number but 0.
+            let (near, far) = ((b - a) + 1e-100, (c - b) + 1e-100)
+            let (above, below) = (p * p * p - q * q * q, r * r * r - s * s * s)
+            return ShapedWindow.held(middle + (above * near - below * far) / (3 * (near + far) * (near * far)))
         }
     }
 
