@@ -12,11 +12,12 @@ enum {
     network_high_direct, network_high_feed, network_high_hold, network_high_state,
     network_low_direct_slope, network_low_feed_slope, network_low_hold_slope,
     network_high_direct_slope, network_high_feed_slope, network_high_hold_slope,
-    /// Two neighbouring lines are turned by an angle: its cosine, and its sine with the sign of each.
+    /// Two neighbouring lines are turned by an angle: its cosine, and its sine with the sign of each. Those of the second count.
     network_cosine, network_cosine_slope, network_sine, network_sine_slope,
     /// The share of the second delay.
     network_fade, network_fade_slope,
-    /// The share of each input that goes into a line: a row for each input.
+    /// The share of each input that goes into a line: a row for each input. Of four lines that of the first counts; the others
+    /// have its size, and the signs of a row of Hadamard's matrix.
     network_inputs,
 };
 
@@ -31,9 +32,9 @@ enum {
 /// @param fades Whether the second delays count.
 /// @param moves Whether the slopes of the filters count.
 /// @param numbers Rows of `8 groups` numbers each.
-/// @param inputs 64 samples for each channel, of which `count` are read.
+/// @param inputs 64 samples for each channel, of which `count` are heard.
 /// @param block Room for 64 rows of all lines.
-/// @param late Room for 64 rows of eight: the first eight sums.
+/// @param late Room for eight rows of 64: the first eight sums. As much as the next multiple of eight is written.
 /// @param first The number of the first frame among the 64 for which the slopes are.
 /// @param groups The lines divided by eight: 1, 2 or 4.
 REALTIME_SAFE void kernel_network(

@@ -155,7 +155,7 @@ package struct DelayTaps: ~Copyable, Sendable {
 }
 
 extension RenderMemory<Float> {
-    /// Adds two of a network's outputs, rows of eight, to two rows of 64 samples, and brings these together.
+    /// Adds two of a network's outputs to two rows of 64 samples, and brings these together.
     ///
     /// - Parameters:
     ///   - base: The left row, and `other` the right one; `count` samples of each are used.

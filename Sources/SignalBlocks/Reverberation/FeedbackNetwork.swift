@@ -81,7 +81,8 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         for line in 0..<table.count { ratios[line] = table[line * step % table.count] }
         longestLine = (0..<table.count).first { $0 * step % table.count == table.count - 1 } ?? 0
         self.ratios = ratios
-        // The signs of a row of Hadamard's matrix for each input, another than the row of the same output.
+        // The signs of a row of Hadamard's matrix for each input, another than the row of the same output. The kernel knows them
+        // within four lines.
         let rows = [5, 6, 3, 0, 4, 7, 1, 2]
         for input in 0..<inputs {
             for line in 0..<table.count {
@@ -331,7 +332,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     /// - Parameters:
     ///   - inputs: 64 samples for each input; the first `count` are used.
     ///   - inputCount: The number of inputs that are used.
-    ///   - outputs: Room for 64 rows of eight samples: eight outputs that hardly have anything in common.
+    ///   - outputs: Room for eight rows of 64 samples: eight outputs that hardly have anything in common.
     ///   - position: The number of frames since the beginning.
     ///   - count: At most ``shortest``; the frames lie in one block.
     @_noLocks @_noAllocation
