@@ -182,10 +182,12 @@ INLINE void mix_lines(
 
 INLINE void network_of(
     float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-    bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
+    bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
     const size_t groups
 ) {
     const size_t lines = groups * 8;
+    // On the stack, where it stays in the nearest cache: that of the next network is at the same place.
+    float block[4 * lane_count * piece];
     for (size_t g = 0; g < groups; g++) {
         read_lines(
             ring + g * 8 * stride, stride, mask, position, age, delays + g * 8, delays + lines + g * 8,
@@ -207,11 +209,11 @@ INLINE void network_of(
 
 INLINE void network_body(
     float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-    bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
+    bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
     size_t groups
 ) {
 #define NETWORK(g) network_of( \
-    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, block, late, first, count, g)
+    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, late, first, count, g)
     if (groups == 1) NETWORK(1);
     else if (groups == 2) NETWORK(2);
     else NETWORK(4);
@@ -220,9 +222,9 @@ INLINE void network_body(
 
 WIDE_KERNEL(void, network,
     (float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-        bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
+        bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
         size_t groups),
-    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, block, late, first, count, groups)
+    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, late, first, count, groups)
 
 // A sample older than the ring counts as zero.
 INLINE f8 since(f8 x, int32_t age, int32_t delay) {

@@ -33,14 +33,13 @@ enum {
 /// @param moves Whether the slopes of the filters count.
 /// @param numbers Rows of `8 groups` numbers each.
 /// @param inputs 64 samples for each channel, of which `count` are heard.
-/// @param block Room for 64 rows of all lines.
 /// @param late Room for eight rows of 64: the first eight sums. As much as the next multiple of eight is written.
 /// @param first The number of the first frame among the 64 for which the slopes are.
 /// @param groups The lines divided by eight: 1, 2 or 4.
 REALTIME_SAFE void kernel_network(
     float *_Nonnull ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *_Nonnull delays,
     bool fades, bool moves, float *_Nonnull numbers, const float *_Nonnull inputs, size_t channels,
-    float *_Nonnull block, float *_Nonnull late, int32_t first, size_t count, size_t groups);
+    float *_Nonnull late, int32_t first, size_t count, size_t groups);
 
 /// Sends samples through all-pass filters, one after the other, with delays of at least `count`, which is at most 64. Their
 /// lines lie `stride` apart; there are at most four. Of the samples and the lines, up to seven more are written than `count` says.
