@@ -128,7 +128,7 @@ INLINE f8 times_from(int32_t first) {
 }
 
 // The row of Hadamard's matrix that has the signs of an input: those of four lines, from the first of them on.
-static const uint8_t rows[] = {5, 6, 3, 0, 4, 7, 1, 2};
+static const uint8_t sign_rows[8] = {5, 6, 3, 0, 4, 7, 1, 2};
 
 // Sums and differences of two vectors.
 INLINE void cross(f8 *a, f8 *b) {
@@ -172,7 +172,7 @@ INLINE void mix_lines(
             }
             for (size_t c = 0; c < channels; c++) {
                 f8 in = numbers[(network_inputs + c) * lines + l] * load8(inputs + c * piece + i);
-                for (size_t k = 0; k < 4; k++) x[k] = __builtin_parity(k & rows[c]) ? x[k] - in : x[k] + in;
+                for (size_t k = 0; k < 4; k++) x[k] = __builtin_parity(k & sign_rows[c % 8]) ? x[k] - in : x[k] + in;
             }
             for (size_t k = 0; k < 4; k++) store8(ring + (l + k) * stride + place + i, without_dust_8(x[k]));
         }
