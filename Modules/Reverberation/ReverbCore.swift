@@ -286,7 +286,8 @@ struct ReverbCore: ~Copyable, Sendable {
                 blend(&top, channel &+ 1, mix, at: start, count: count)
                 channel &+= 2
             } else {
-                for i in 0..<count { wet.put(wet.value(at: base &+ i) + late.value(at: 8 &* i &+ lane), at: base &+ i) }
+                let row = lane &* ReverbCore.block
+                for i in 0..<count { wet.put(wet.value(at: base &+ i) + late.value(at: row &+ i), at: base &+ i) }
                 blend(&top, channel, mix, at: start, count: count)
                 channel &+= 1
             }

@@ -31,8 +31,9 @@ extension DelayTaps {
                 let number = channel &* (reflections &+ 1) &+ tap
                 let frames = Int(preDelay + places.value(at: number) * mean + 0.5)
                 let isOther = tap > 0 && tap & 1 == 0 && channel ^ 1 < channels
-                delays.put(Int32(truncatingIfNeeded: frames), at: number)
-                lines.put(Int32(truncatingIfNeeded: isOther ? channel ^ 1 : channel), at: number)
+                place(
+                    number, line: Int32(truncatingIfNeeded: isOther ? channel ^ 1 : channel),
+                    delay: Int32(truncatingIfNeeded: frames))
             }
         }
     }

@@ -32,6 +32,11 @@ INLINE void recall(const float *ring, int32_t mask, int32_t position, int32_t ag
     for (size_t i = 0; i < count; i++) out[i] = (int32_t)i + age < delay ? 0 : from[i];
 }
 
+// Writes what was written at the beginning of a ring behind its end, too.
+INLINE void repeat(float *from, int32_t mask, size_t count) {
+    for (size_t i = 0; i < count; i += 8) store8(from + mask + 1 + i, load8(from + i));
+}
+
 // Frames out of eight lines into rows of all lines.
 INLINE void read_lines(
     const float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays,
@@ -65,52 +70,6 @@ INLINE void read_lines(
     }
 }
 
-INLINE void write_lines(
-    float *ring, size_t stride, int32_t mask, int32_t position, const float *block, size_t lines, size_t count
-) {
-    int32_t place = position & mask;
-    for (size_t i = 0; i < count; i += 8) {
-        f8 r[8];
-        for (size_t k = 0; k < 8; k++) r[k] = load8(block + (i + k) * lines);
-        turn_eight(r);
-        for (size_t l = 0; l < 8; l++) {
-            float *to = ring + l * stride + place + i;
-            store8(to, r[l]);
-            if (place < piece) store8(to + mask + 1, r[l]);
-        }
-    }
-}
-
-// Sums and differences of all, by butterflies. The factors are 1 and -1: their products are exact, so that a product and a sum
-// in one step have the same bits as in two.
-#define STEP(V, x, signs, ...) \
-    (fused ? __builtin_elementwise_fma(x, signs, __builtin_shufflevector(x, x, __VA_ARGS__)) \
-           : x * signs + __builtin_shufflevector(x, x, __VA_ARGS__))
-#define FOUR -1, -1, -1, -1
-#define ONES 1, 1, 1, 1
-
-INLINE f8 mix_8(f8 x, const bool fused) {
-    const f8 a = {ONES, FOUR}, b = {1, 1, -1, -1, 1, 1, -1, -1}, c = {1, -1, 1, -1, 1, -1, 1, -1};
-    x = STEP(f8, x, a, 4, 5, 6, 7, 0, 1, 2, 3);
-    x = STEP(f8, x, b, 2, 3, 0, 1, 6, 7, 4, 5);
-    return STEP(f8, x, c, 1, 0, 3, 2, 5, 4, 7, 6);
-}
-
-INLINE f16 mix_16(f16 x, const bool fused) {
-    const f16 o = {ONES, ONES, FOUR, FOUR}, a = {ONES, FOUR, ONES, FOUR};
-    const f16 b = {1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1};
-    const f16 c = {1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1};
-    x = STEP(f16, x, o, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-    x = STEP(f16, x, a, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-    x = STEP(f16, x, b, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-    return STEP(f16, x, c, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-}
-
-INLINE f8 neighbours_8(f8 y) { return __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6); }
-INLINE f16 neighbours_16(f16 y) {
-    return __builtin_shufflevector(y, y, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-}
-
 INLINE f8 without_dust_8(f8 x) {
     i8 size = (i8)x & 0x7fffffff;
     return (f8)((i8)x & (i8)((f8)size > 1e-12f));
@@ -121,43 +80,25 @@ INLINE f16 without_dust_16(f16 x) {
     return (f16)((i16)x & (i16)((f16)size > 1e-12f));
 }
 
-INLINE f8 first_8(f8 x) { return x; }
-INLINE f8 first_16(f16 x) { return low8(x); }
-
-// Frames through the equalisers and the matrix, in vectors of eight lines, or of sixteen.
+// Frames through the equalisers, in vectors of eight lines, or of sixteen.
 #define ROW(name) LOAD(numbers + network_##name * lines + g * width)
 #define MOVED(name) (moves ? ROW(name) + ROW(name##_slope) * time : ROW(name))
-#define TURN(size) \
-INLINE void turn_network_##size( \
-    float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count, \
-    const size_t vectors, const bool moves, const bool fused \
+#define EQUALISE(size) \
+INLINE void equalise_##size( \
+    float *numbers, float *block, int32_t first, size_t count, const size_t vectors, const bool moves \
 ) { \
     const size_t width = size, lines = vectors * width; \
     f##size low[2], high[2]; \
     for (size_t g = 0; g < vectors; g++) low[g] = ROW(low_state), high[g] = ROW(high_state); \
     for (size_t i = 0; i < count; i++) { \
-        float *row = block + i * lines; \
-        f##size time = SPREAD((float)(first + (int32_t)i)), x[2]; \
+        f##size time = SPREAD((float)(first + (int32_t)i)); \
         for (size_t g = 0; g < vectors; g++) { \
-            f##size in = LOAD(row + g * width) * MOVED(gain); \
+            float *row = block + i * lines + g * width; \
+            f##size in = LOAD(row) * MOVED(gain); \
             f##size middle = MOVED(low_direct) * in + low[g]; \
             low[g] = MOVED(low_feed) * in + MOVED(low_hold) * low[g]; \
-            x[g] = MOVED(high_direct) * middle + high[g]; \
+            STORE(row, MOVED(high_direct) * middle + high[g]); \
             high[g] = MOVED(high_feed) * middle + MOVED(high_hold) * high[g]; \
-        } \
-        if (vectors == 2) { \
-            f##size sum = x[0] + x[1]; \
-            x[1] = x[0] - x[1]; \
-            x[0] = sum; \
-        } \
-        for (size_t g = 0; g < vectors; g++) { \
-            f##size y = mix_##size(x[g], fused); \
-            if (g == 0) store8(late + i * 8, first_##size(y)); \
-            y = y * (ROW(cosine) + ROW(cosine_slope) * time) \
-                + neighbours_##size(y) * (ROW(sine) + ROW(sine_slope) * time); \
-            for (size_t c = 0; c < channels; c++) \
-                y += LOAD(numbers + (network_inputs + c) * lines + g * width) * SPREAD(inputs[c * piece + i]); \
-            STORE(row + g * width, without_dust_##size(y)); \
         } \
     } \
     for (size_t g = 0; g < vectors; g++) { \
@@ -168,68 +109,122 @@ INLINE void turn_network_##size( \
 #define LOAD load8
 #define STORE store8
 #define SPREAD spread8
-TURN(8)
+EQUALISE(8)
 #undef LOAD
 #undef STORE
 #undef SPREAD
 #define LOAD load16
 #define STORE store16
 #define SPREAD spread16
-TURN(16)
+EQUALISE(16)
 #undef LOAD
 #undef STORE
 #undef SPREAD
-
-INLINE void network_of(
-    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-    bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
-    const size_t groups, const bool fused
-) {
-    const size_t lines = groups * 8;
-    for (size_t g = 0; g < groups; g++) {
-        read_lines(
-            ring + g * 8 * stride, stride, mask, position, age, delays + g * 8, delays + lines + g * 8,
-            numbers + network_fade * lines + g * 8, numbers + network_fade_slope * lines + g * 8, fades, block + g * 8,
-            lines, first, count);
-    }
-#define TURNED(channels, moves) \
-    (groups == 1 ? turn_network_8(numbers, inputs, channels, block, late, first, count, 1, moves, fused) \
-                 : turn_network_16(numbers, inputs, channels, block, late, first, count, groups / 2, moves, fused))
-    if (moves) TURNED(channels, true);
-    else if (channels == 2) TURNED(2, false);
-    else TURNED(channels, false);
-#undef TURNED
-    for (size_t g = 0; g < groups; g++) {
-        write_lines(ring + g * 8 * stride, stride, mask, position, block + g * 8, lines, count);
-    }
-}
-
-#define NETWORK(name, fused) \
-INLINE void name( \
-    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades, \
-    bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count, \
-    size_t groups \
-) { \
-    if (groups == 1) NETWORK_OF(1, fused); \
-    else if (groups == 2) NETWORK_OF(2, fused); \
-    else NETWORK_OF(4, fused); \
-}
-#define NETWORK_OF(g, fused) network_of( \
-    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, block, late, first, count, g, fused)
-NETWORK(network_narrow, false)
-NETWORK(network_wide, true)
-
-KERNEL_OF(void, network, network_narrow, network_wide,
-    (float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-        bool moves, float *numbers, const float *inputs, size_t channels, float *block, float *late, int32_t first, size_t count,
-        size_t groups),
-    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, block, late, first, count, groups)
 
 // The frames from `first` on, as numbers.
 INLINE f8 times_from(int32_t first) {
     const i8 steps = {0, 1, 2, 3, 4, 5, 6, 7};
     return __builtin_convertvector(steps + first, f8);
 }
+
+// The row of Hadamard's matrix that has the signs of an input: those of four lines, from the first of them on.
+static const uint8_t sign_rows[8] = {5, 6, 3, 0, 4, 7, 1, 2};
+
+// Sums and differences of two vectors.
+INLINE void cross(f8 *a, f8 *b) {
+    f8 sum = *a + *b;
+    *b = *a - *b;
+    *a = sum;
+}
+
+// Frames through the matrix and into the lines, in vectors of eight frames: so sums, differences and turns need no shuffle.
+INLINE void mix_lines(
+    float *ring, size_t stride, int32_t mask, int32_t position, const float *numbers, const float *inputs, size_t channels,
+    const float *block, float *late, int32_t first, size_t count, const size_t lines
+) {
+    const int32_t place = position & mask;
+    for (size_t i = 0; i < count; i += 8) {
+        f8 y[32], time = times_from(first + (int32_t)i);
+        for (size_t l = 0; l < lines; l += 8) {
+            for (size_t k = 0; k < 8; k++) y[l + k] = load8(block + (i + k) * lines + l);
+            turn_eight(y + l);
+        }
+#pragma clang loop unroll(full)
+        for (size_t half = lines / 2; half > 2; half /= 2) {
+#pragma clang loop unroll(full)
+            for (size_t l = 0; l < lines; l++) if (!(l & half)) cross(y + l, y + l + half);
+        }
+#pragma clang loop unroll(full)
+        for (size_t l = 0; l < lines; l += 4) {
+            f8 x[4] = {y[l], y[l + 1], y[l + 2], y[l + 3]};
+            cross(x, x + 2);
+            cross(x + 1, x + 3);
+            cross(x, x + 1);
+            cross(x + 2, x + 3);
+            if (l < 8) for (size_t k = 0; k < 4; k++) store8(late + (l + k) * piece + i, x[k]);
+            for (size_t k = 0; k < 4; k += 2) {
+#define AT(name) numbers[network_##name * lines + l + k + 1]
+                f8 cosine = AT(cosine) + AT(cosine_slope) * time, sine = AT(sine) + AT(sine_slope) * time;
+#undef AT
+                f8 turned = x[k] * cosine - x[k + 1] * sine;
+                x[k + 1] = x[k + 1] * cosine + x[k] * sine;
+                x[k] = turned;
+            }
+            for (size_t c = 0; c < channels; c++) {
+                f8 in = numbers[(network_inputs + c) * lines + l] * load8(inputs + c * piece + i);
+                for (size_t k = 0; k < 4; k++) x[k] = __builtin_parity(k & sign_rows[c % 8]) ? x[k] - in : x[k] + in;
+            }
+            for (size_t k = 0; k < 4; k++) store8(ring + (l + k) * stride + place + i, without_dust_8(x[k]));
+        }
+    }
+    if (place < piece) for (size_t l = 0; l < lines; l++) repeat(ring + l * stride + place, mask, count);
+}
+
+INLINE void network_of(
+    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
+    bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
+    const size_t groups
+) {
+    const size_t lines = groups * 8;
+    // On the stack, where it stays in the nearest cache: that of the next network is at the same place.
+    float block[4 * lane_count * piece];
+    for (size_t g = 0; g < groups; g++) {
+        read_lines(
+            ring + g * 8 * stride, stride, mask, position, age, delays + g * 8, delays + lines + g * 8,
+            numbers + network_fade * lines + g * 8, numbers + network_fade_slope * lines + g * 8, fades, block + g * 8,
+            lines, first, count);
+    }
+#define EQUALISED(moves) \
+    (groups == 1 ? equalise_8(numbers, block, first, count, 1, moves) \
+                 : equalise_16(numbers, block, first, count, groups / 2, moves))
+    if (moves) EQUALISED(true);
+    else EQUALISED(false);
+#undef EQUALISED
+#define MIXED(channels) mix_lines( \
+    ring, stride, mask, position, numbers, inputs, channels, block, late, first, count, lines)
+    if (channels == 2) MIXED(2);
+    else MIXED(channels);
+#undef MIXED
+}
+
+INLINE void network_body(
+    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
+    bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
+    size_t groups
+) {
+#define NETWORK(g) network_of( \
+    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, late, first, count, g)
+    if (groups == 1) NETWORK(1);
+    else if (groups == 2) NETWORK(2);
+    else NETWORK(4);
+#undef NETWORK
+}
+
+WIDE_KERNEL(void, network,
+    (float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
+        bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
+        size_t groups),
+    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, late, first, count, groups)
 
 // A sample older than the ring counts as zero.
 INLINE f8 since(f8 x, int32_t age, int32_t delay) {
@@ -239,8 +234,8 @@ INLINE f8 since(f8 x, int32_t age, int32_t delay) {
 
 // Eight frames at a time go through all filters. Behind the last of `count` there is room.
 INLINE void diffuse_through(
-    float *restrict const *lines, const float *const *past, int32_t mask, int32_t age, const int32_t *delays,
-    const size_t stages, f8 gain, f8 slope, int32_t first, float *restrict samples, size_t count, const bool young, const bool twice
+    float *restrict const *lines, const float *const *past, int32_t age, const int32_t *delays, const size_t stages,
+    f8 gain, f8 slope, int32_t first, float *restrict samples, size_t count, const bool young
 ) {
     for (size_t i = 0; i < count; i += 8) {
         f8 x = load8(samples + i), g = gain + slope * times_from(first + (int32_t)i);
@@ -250,7 +245,6 @@ INLINE void diffuse_through(
             f8 in = without_dust_8(x + g * held);
             x = held - g * in;
             store8(lines[stage] + i, in);
-            if (twice) store8(lines[stage] + i + mask + 1, in);
         }
         store8(samples + i, x);
     }
@@ -271,11 +265,12 @@ INLINE void diffuse_body(
         past[stage] = ring + stage * stride + ((position - delays[stage]) & mask);
         young |= age < delays[stage];
     }
-#define THROUGH(stages, young, twice) diffuse_through( \
-    lines, past, mask, age, delays, stages, spread8(gain), spread8(slope), first, samples, count, young, twice)
-    if (stages == 4 && !young && place >= piece) THROUGH(4, false, false);
-    else THROUGH(stages, true, place < piece);
+#define THROUGH(stages, young) diffuse_through( \
+    lines, past, age, delays, stages, spread8(gain), spread8(slope), first, samples, count, young)
+    if (stages == 4 && !young) THROUGH(4, false);
+    else THROUGH(stages, true);
 #undef THROUGH
+    if (place < piece) for (size_t stage = 0; stage < stages; stage++) repeat(lines[stage], mask, count);
 }
 
 KERNEL(void, diffuse,
@@ -308,14 +303,21 @@ INLINE void add_past_body(
         past[tap] = ring + (size_t)lines[tap] * stride + ((position - delays[tap]) & mask);
         young |= age < delays[tap];
     }
-    for (size_t i = 0; i < count; i += 8) {
-        f8 all = {0};
-        if (young) {
-            for (size_t tap = 0; tap < taps; tap++)
-                all += since(load8(past[tap] + i), age + (int32_t)i, delays[tap]) * gains[tap];
-        } else {
-            for (size_t tap = 0; tap < taps; tap++) all += load8(past[tap] + i) * gains[tap];
+    size_t i = 0;
+    // Four vectors at once: the sum of each waits for its last tap.
+    for (; !young && i + 32 <= count; i += 32) {
+        f8 all[4] = {0};
+        for (size_t tap = 0; tap < taps; tap++)
+            for (size_t k = 0; k < 4; k++) all[k] += load8(past[tap] + i + 8 * k) * gains[tap];
+        for (size_t k = 0; k < 4; k++) {
+            float *to = sum + i + 8 * k;
+            store8(to, load8(to) + all[k] * (gain + slope * times_from(first + (int32_t)(i + 8 * k))));
         }
+    }
+    for (; i < count; i += 8) {
+        f8 all = {0};
+        for (size_t tap = 0; tap < taps; tap++)
+            all += since(load8(past[tap] + i), age + (int32_t)i, delays[tap]) * gains[tap];
         store8(sum + i, load8(sum + i) + all * (gain + slope * times_from(first + (int32_t)i)));
     }
 }
@@ -330,10 +332,7 @@ INLINE void widen_body(
     float *restrict right, size_t count
 ) {
     for (size_t i = 0; i < count; i += 8) {
-        f8 a, b;
-        for (size_t k = 0; k < 8; k++) a[k] = late[8 * (i + k) + lane], b[k] = late[8 * (i + k) + other];
-        a += load8(left + i);
-        b += load8(right + i);
+        f8 a = load8(late + piece * lane + i) + load8(left + i), b = load8(late + piece * other + i) + load8(right + i);
         f8 middle = 0.5f * (a + b), side = 0.5f * (a - b) * (width + slope * times_from(first + (int32_t)i));
         store8(left + i, middle + side);
         store8(right + i, middle - side);

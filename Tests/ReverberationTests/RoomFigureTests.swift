@@ -34,7 +34,7 @@ import Testing
             let count = min(network.shortest, 64 - position % 64)
             for i in 0..<count { inputs[i] = position + i == 0 ? 1 : 0 }
             network.process(inputs, inputCount: 1, outputs: &outputs, position: position, count: count)
-            for i in 0..<count { heard.append((0..<8).map { outputs[8 * i + $0] }) }
+            for i in 0..<count { heard.append((0..<8).map { outputs[64 * $0 + i] }) }
             position += count
         }
         for (frame, values) in samples {

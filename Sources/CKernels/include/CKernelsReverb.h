@@ -12,11 +12,12 @@ enum {
     network_high_direct, network_high_feed, network_high_hold, network_high_state,
     network_low_direct_slope, network_low_feed_slope, network_low_hold_slope,
     network_high_direct_slope, network_high_feed_slope, network_high_hold_slope,
-    /// Two neighbouring lines are turned by an angle: its cosine, and its sine with the sign of each.
+    /// Two neighbouring lines are turned by an angle: its cosine, and its sine with the sign of each. Those of the second count.
     network_cosine, network_cosine_slope, network_sine, network_sine_slope,
     /// The share of the second delay.
     network_fade, network_fade_slope,
-    /// The share of each input that goes into a line: a row for each input.
+    /// The share of each input that goes into a line: a row for each input. Of four lines that of the first counts; the others
+    /// have its size, and the signs of a row of Hadamard's matrix.
     network_inputs,
 };
 
@@ -31,15 +32,14 @@ enum {
 /// @param fades Whether the second delays count.
 /// @param moves Whether the slopes of the filters count.
 /// @param numbers Rows of `8 groups` numbers each.
-/// @param inputs 64 samples for each channel, of which `count` are read.
-/// @param block Room for 64 rows of all lines.
-/// @param late Room for 64 rows of eight: the first eight sums.
+/// @param inputs 64 samples for each channel, of which `count` are heard.
+/// @param late Room for eight rows of 64: the first eight sums. As much as the next multiple of eight is written.
 /// @param first The number of the first frame among the 64 for which the slopes are.
 /// @param groups The lines divided by eight: 1, 2 or 4.
 REALTIME_SAFE void kernel_network(
     float *_Nonnull ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *_Nonnull delays,
     bool fades, bool moves, float *_Nonnull numbers, const float *_Nonnull inputs, size_t channels,
-    float *_Nonnull block, float *_Nonnull late, int32_t first, size_t count, size_t groups);
+    float *_Nonnull late, int32_t first, size_t count, size_t groups);
 
 /// Sends samples through all-pass filters, one after the other, with delays of at least `count`, which is at most 64. Their
 /// lines lie `stride` apart; there are at most four. Of the samples and the lines, up to seven more are written than `count` says.

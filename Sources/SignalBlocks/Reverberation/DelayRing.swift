@@ -98,11 +98,7 @@ package struct DelayRing: ~Copyable, Sendable {
     ) {
         precondition(first >= 0 && first <= sum.count &- DelayRing.block && count >= 0 && count <= DelayRing.block)
         precondition(tap >= 0 && tapCount >= 0 && tapCount <= min(16, taps.count &- tap))
-        for number in tap..<(tap &+ tapCount) {
-            let (delay, line) = (taps.delays.number(at: number), taps.lines.number(at: number))
-            precondition(delay >= 0 && Int(delay) <= length &- DelayRing.block)
-            precondition(line >= 0 && Int(line) < channelCount)
-        }
+        precondition(Int(taps.longest) <= length &- DelayRing.block && Int(taps.last) < channelCount)
         unsafe kernel_add_past(
             memory.memory.base, length &+ DelayRing.room, mask, Int32(truncatingIfNeeded: position & (length &- 1)),
             DelayRing.age(position), taps.lines.memory.base + tap, taps.delays.memory.base + tap,
@@ -140,9 +136,12 @@ package struct DelayRing: ~Copyable, Sendable {
 
 /// Places in a ``DelayRing`` that are heard: a channel of it, a delay in frames, and a gain for each.
 package struct DelayTaps: ~Copyable, Sendable {
-    package var lines: RenderMemory<Int32>
-    package var delays: RenderMemory<Int32>
+    fileprivate var lines: RenderMemory<Int32>
+    fileprivate var delays: RenderMemory<Int32>
     package var gains: RenderMemory<Float>
+    /// The longest delay and the last line that any tap ever had: so a ring need not look at each.
+    fileprivate var longest: Int32 = 0
+    fileprivate var last: Int32 = 0
     /// The number of taps.
     package var count: Int { @_noLocks @_noAllocation get { delays.count } }
 
@@ -152,10 +151,19 @@ package struct DelayTaps: ~Copyable, Sendable {
         delays = RenderMemory(repeating: 0, count: count)
         gains = RenderMemory(repeating: 1, count: count)
     }
+
+    /// Puts a tap in its place.
+    @_noLocks @_noAllocation
+    package mutating func place(_ tap: Int, line: Int32, delay: Int32) {
+        precondition(line >= 0 && delay >= 0)
+        lines.put(line, at: tap)
+        delays.put(delay, at: tap)
+        (last, longest) = (max(last, line), max(longest, delay))
+    }
 }
 
 extension RenderMemory<Float> {
-    /// Adds two of a network's outputs, rows of eight, to two rows of 64 samples, and brings these together.
+    /// Adds two of a network's outputs to two rows of 64 samples, and brings these together.
     ///
     /// - Parameters:
     ///   - base: The left row, and `other` the right one; `count` samples of each are used.

@@ -42,7 +42,6 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     private var ring: RenderMemory<Float>
     private var numbers: RenderMemory<Float>
     private var delays: RenderMemory<Int32>
-    private var block: RenderMemory<Float>
     /// The delays against their mean; the gains that are the target of a block; the phases and angles of the turns.
     private let ratios: RenderMemory<Float>
     private let longestLine: Int
@@ -53,6 +52,8 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     private var isFading = false
     private var isNew = true
     private var isMoving = false
+    /// Whether the gains are what they should be, and have no slope.
+    private var isSettled = false
     private var last = Settings()
 
     /// Creates a silent network. It allocates.
@@ -69,7 +70,6 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         ring = RenderMemory(repeating: 0, count: table.count * (capacity + FeedbackNetwork.room))
         numbers = RenderMemory(repeating: 0, count: (Int(network_inputs) + inputs) * table.count)
         delays = RenderMemory(repeating: 1, count: 2 * table.count)
-        block = RenderMemory(repeating: 0, count: DelayRing.block * table.count)
         var ratios = RenderMemory<Float>(repeating: 1, count: table.count)
         gains = RenderMemory(repeating: 0, count: table.count)
         // Eight pairs are turned at a time.
@@ -81,7 +81,8 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         for line in 0..<table.count { ratios[line] = table[line * step % table.count] }
         longestLine = (0..<table.count).first { $0 * step % table.count == table.count - 1 } ?? 0
         self.ratios = ratios
-        // The signs of a row of Hadamard's matrix for each input, another than the row of the same output.
+        // The signs of a row of Hadamard's matrix for each input, another than the row of the same output. The kernel knows them
+        // within four lines.
         let rows = [5, 6, 3, 0, 4, 7, 1, 2]
         for input in 0..<inputs {
             for line in 0..<table.count {
@@ -210,13 +211,15 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
         let jumps = isNew || change * Float(delays.number(at: longestLine)) > 8
         let moves = !jumps && (isFading || !isSame)
-        for line in 0..<lineCount {
+        let isStill = !(jumps || moves || isMoving)
+        for line in 0..<(isStill && isSettled ? 0 : lineCount) {
             let before = gains.value(at: line)
-            if jumps || moves || isMoving { equalise(line, settings, fade.end, isJump: !moves) }
+            if !isStill { equalise(line, settings, fade.end, isJump: !moves) }
             let ramp = Ramp(from: jumps ? gains.value(at: line) : before, to: gains.value(at: line))
             set(network_gain, line, ramp.start)
             set(network_gain_slope, line, ramp.slope)
         }
+        isSettled = isStill
         isMoving = moves
         if settings.swing > 0 || isTurned { turn(settings) }
         last = settings
@@ -331,7 +334,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     /// - Parameters:
     ///   - inputs: 64 samples for each input; the first `count` are used.
     ///   - inputCount: The number of inputs that are used.
-    ///   - outputs: Room for 64 rows of eight samples: eight outputs that hardly have anything in common.
+    ///   - outputs: Room for eight rows of 64 samples: eight outputs that hardly have anything in common.
     ///   - position: The number of frames since the beginning.
     ///   - count: At most ``shortest``; the frames lie in one block.
     @_noLocks @_noAllocation
@@ -347,7 +350,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             ring.memory.base, capacity &+ FeedbackNetwork.room, Int32(truncatingIfNeeded: length &- 1),
             Int32(truncatingIfNeeded: position & (length &- 1)), Int32(truncatingIfNeeded: known), delays.memory.base,
             isFading,
-            isMoving, numbers.memory.base, inputs.memory.base, inputCount, block.memory.base, outputs.memory.base,
+            isMoving, numbers.memory.base, inputs.memory.base, inputCount, outputs.memory.base,
             Int32(truncatingIfNeeded: first), count, lineCount &>> 3)
         known = min(known &+ count, 1 &<< 30)
     }
