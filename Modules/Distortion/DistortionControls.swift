@@ -43,9 +43,9 @@ struct DistortionControls: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func take(_ settings: DistortionCore.Settings, _ first: Int, _ count: Int) -> DistortionStages {
         var stages = DistortionStages()
-        fillGains(0, settings.drive, first, count)
+        fill(0, settings.drive, first, count, areDecibels: true)
         fill(1, settings.bias, first, count)
-        fillGains(2, settings.level, first, count)
+        fill(2, settings.level, first, count, areDecibels: true)
         fill(3, settings.mix, first, count)
         fill(4, settings.ringAmount, first, count)
         stages.hasBias = !(settings.bias.isFlat && settings.bias.end == 0)
@@ -97,17 +97,12 @@ struct DistortionControls: ~Copyable, Sendable {
 
     /// Writes a setting into all frames, if it is not there yet.
     @_noLocks @_noAllocation @inline(__always)
-    private mutating func fill(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int) {
-        if !(glide.isFlat && filled[number] == glide.end) { write(number, glide, first, count, areDecibels: false) }
-    }
-
-    @_noLocks @_noAllocation @inline(__always)
-    private mutating func fillGains(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int) {
-        if !(glide.isFlat && filled[number] == glide.end) { write(number, glide, first, count, areDecibels: true) }
+    private mutating func fill(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int, areDecibels: Bool = false) {
+        if !(glide.isFlat && filled[number] == glide.end) { write(number, glide, first, count, areDecibels) }
     }
 
     @_noLocks @_noAllocation @inline(never)
-    private mutating func write(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int, areDecibels: Bool) {
+    private mutating func write(_ number: Int, _ glide: Glide, _ first: Int, _ count: Int, _ areDecibels: Bool) {
         if glide.isFlat {
             let value = areDecibels ? RenderMath.amplitude(decibels: glide.end) : glide.end
             for i in 0..<HalfBandResampler.room { set(number, i, value) }

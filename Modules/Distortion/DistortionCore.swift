@@ -172,9 +172,8 @@ struct DistortionCore: ~Copyable, Sendable {
     private func clipsAlone(_ stages: DistortionStages) -> Bool {
         if resampler.times != 1 || stages.hasBias || stages.rings || stages.holds || stages.crushes { return false }
         if stages.toneMoves || controls.tone[0] < 1 { return false }
-        // The drive, the level and the mix, which is not a number on its way.
-        return controls.filled[0] == controls.filled[0] && controls.filled[2] == controls.filled[2]
-            && controls.filled[3] == 1
+        // The drive, the level and the mix: what has been filled in is not a number while it moves.
+        return !controls.filled[0].isNaN && !controls.filled[2].isNaN && controls.filled[3] == 1
     }
 
     /// Clips frames of one channel where they are: what ``distort(_:_:_:_:_:_:echoes:)`` does, without its copies.

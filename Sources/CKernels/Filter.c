@@ -233,18 +233,6 @@ INLINE size_t place_of(size_t frame) { return 2 * (frame & 3) + (frame >> 2); }
 // one another, and would run out of registers.
 #define IN_ORDER(memory) __asm__ volatile("" : "+m"(memory) : : "memory")
 
-// The first and the last four frames of four channels, side by side.
-INLINE void transpose_halves(f8 r[4]) {
-    f8 a = __builtin_shufflevector(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13);
-    f8 b = __builtin_shufflevector(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13);
-    f8 c = __builtin_shufflevector(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);
-    f8 d = __builtin_shufflevector(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);
-    r[0] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-    r[1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-    r[2] = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
-    r[3] = __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
-}
-
 INLINE void take_block(struct filter_four *four, float *const samples[4], size_t place) {
     f8 rows[4];
     for (int c = 0; c < 4; c++) rows[c] = load8(samples[c] + place);

@@ -127,9 +127,6 @@ INLINE f8 times_from(int32_t first) {
     return __builtin_convertvector(steps + first, f8);
 }
 
-// The row of Hadamard's matrix that has the signs of an input: those of four lines, from the first of them on.
-static const uint8_t sign_rows[8] = {5, 6, 3, 0, 4, 7, 1, 2};
-
 // Sums and differences of two vectors.
 INLINE void cross(f8 *a, f8 *b) {
     f8 sum = *a + *b;
@@ -172,7 +169,7 @@ INLINE void mix_lines(
             }
             for (size_t c = 0; c < channels; c++) {
                 f8 in = numbers[(network_inputs + c) * lines + l] * load8(inputs + c * piece + i);
-                for (size_t k = 0; k < 4; k++) x[k] = __builtin_parity(k & sign_rows[c % 8]) ? x[k] - in : x[k] + in;
+                for (size_t k = 0; k < 4; k++) x[k] = kernel_input_is_negative(c, k) ? x[k] - in : x[k] + in;
             }
             for (size_t k = 0; k < 4; k++) store8(ring + (l + k) * stride + place + i, without_dust_8(x[k]));
         }

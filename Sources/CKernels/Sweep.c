@@ -4,21 +4,13 @@
 
 /// Six neighbours for each of eight frames: rows become columns of eight.
 INLINE void gather(const float *ring, i8 index, f8 columns[6]) {
-    f8 rows[4];
     for (int k = 0; k < 4; k++) {
         f4 low, high;
         __builtin_memcpy(&low, ring + index[k], sizeof low);
         __builtin_memcpy(&high, ring + index[k + 4], sizeof high);
-        rows[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+        columns[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
     }
-    f8 a = __builtin_shufflevector(rows[0], rows[1], 0, 8, 1, 9, 4, 12, 5, 13);
-    f8 b = __builtin_shufflevector(rows[2], rows[3], 0, 8, 1, 9, 4, 12, 5, 13);
-    f8 c = __builtin_shufflevector(rows[0], rows[1], 2, 10, 3, 11, 6, 14, 7, 15);
-    f8 d = __builtin_shufflevector(rows[2], rows[3], 2, 10, 3, 11, 6, 14, 7, 15);
-    columns[0] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-    columns[1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-    columns[2] = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
-    columns[3] = __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
+    transpose_halves(columns);
     // The last two as pairs.
     double pairs[8];
     for (int k = 0; k < 8; k++) __builtin_memcpy(pairs + k, ring + index[k] + 4, sizeof(double));

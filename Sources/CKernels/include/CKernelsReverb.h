@@ -17,9 +17,16 @@ enum {
     /// The share of the second delay.
     network_fade, network_fade_slope,
     /// The share of each input that goes into a line: a row for each input. Of four lines that of the first counts; the others
-    /// have its size, and the signs of a row of Hadamard's matrix.
+    /// have its size, and the sign of `kernel_input_is_negative` against it.
     network_inputs,
 };
+
+/// Returns whether an input goes into a line with the opposite sign: by a row of Hadamard's matrix, another than that of the
+/// output of the same number. Of a line only its number among eight counts.
+REALTIME_SAFE static inline bool kernel_input_is_negative(size_t input, size_t line) {
+    static const uint8_t rows[8] = {5, 6, 3, 0, 4, 7, 1, 2};
+    return __builtin_parity((unsigned)line & rows[input % 8]);
+}
 
 /// Runs a feedback delay network for at most 64 frames, and at most as many as its shortest delay: each line through its
 /// equaliser, sums and differences of them all (by a matrix of Hadamard, which has to be scaled by the gains), the neighbours

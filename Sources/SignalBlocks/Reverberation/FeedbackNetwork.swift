@@ -81,12 +81,9 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         for line in 0..<table.count { ratios[line] = table[line * step % table.count] }
         longestLine = (0..<table.count).first { $0 * step % table.count == table.count - 1 } ?? 0
         self.ratios = ratios
-        // The signs of a row of Hadamard's matrix for each input, another than the row of the same output. The kernel knows them
-        // within four lines.
-        let rows = [5, 6, 3, 0, 4, 7, 1, 2]
         for input in 0..<inputs {
             for line in 0..<table.count {
-                let isNegative = (line & rows[input % 8]).nonzeroBitCount % 2 == 1
+                let isNegative = kernel_input_is_negative(input, line)
                 let share = 1 / Float(table.count).squareRoot()
                 numbers[(Int(network_inputs) + input) * table.count + line] = isNegative ? -share : share
             }
