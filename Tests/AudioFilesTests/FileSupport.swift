@@ -1,5 +1,6 @@
 import Foundation
 import RenderCore
+import TestSupport
 import Testing
 
 @testable import AudioFiles
@@ -71,16 +72,8 @@ extension AudioBlock {
 /// Runs a program and returns its status and what it printed.
 @discardableResult
 func run(_ program: String, _ arguments: [String], input: String? = nil) throws -> (status: Int32, output: String) {
-    let process = Process(), output = Pipe(), entry = Pipe()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.standardOutput = output
-    process.standardError = output
-    process.standardInput = entry
-    try process.run()
-    if let input { try entry.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
-    try entry.fileHandleForWriting.close()
-    let text = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+    let process = try Program(program, arguments, seconds: nil, hasInput: true)
+    if let input { process.write(input) }
+    let (text, status) = process.wait()
+    return (status, text)
 }

@@ -102,26 +102,18 @@ import Testing
     /// A disk of 256 kB, which a process of its own mounts where no other sees it, and keeps until the test ends.
     private final class SmallDisk {
         let path: String
-        private let keeper = Process()
-        private let end = Pipe()
+        private let keeper: Program
 
         init(on folder: String) throws {
-            keeper.executableURL = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .appendingPathComponent("small-disk")
-            keeper.arguments = [folder]
-            let said = Pipe()
-            keeper.standardInput = end
-            keeper.standardOutput = said
-            try keeper.run()
-            let text = String(decoding: said.fileHandleForReading.availableData, as: UTF8.self)
+            keeper = try Program(script.path, [folder], seconds: nil, hasInput: true)
+            let text = keeper.read()
             let number = try #require(text.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }, "\(text)")
             path = "/proc/\(number)/root\(folder)"
         }
 
-        deinit {
-            try? end.fileHandleForWriting.close()
-            keeper.waitUntilExit()
-        }
+        deinit { keeper.wait() }
     }
 
     @Test("a file removed under its writer is an error, at once or at the end", arguments: formats)

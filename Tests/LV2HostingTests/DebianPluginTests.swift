@@ -98,22 +98,15 @@ import Testing
         let folder = try TemporaryFolder()
         let input = try folder.write(
             noise(channels: plugin.description.inputs, frames: frames), "in.wav", format: .wav(.float32))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/lv2apply")
-        process.arguments = ["-i", input, "-o", folder.path + "/out.wav"]
+        var arguments = ["-i", input, "-o", folder.path + "/out.wav"]
         // lv2apply does not multiply by the sample rate.
         for control in plugin.description.controls where control.isPartOfRate && !control.isOutput {
-            process.arguments! += ["-c", control.symbol, "\(plugin[control.symbol]?.value ?? 0)"]
+            arguments += ["-c", control.symbol, "\(plugin[control.symbol]?.value ?? 0)"]
         }
-        process.arguments! += [plugin.description.uri]
-        var environment = ProcessInfo.processInfo.environment
-        environment["LV2_PATH"] = "/usr/lib/lv2"
-        process.environment = environment
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0, process.terminationReason == .exit else { return nil }
+        arguments += [plugin.description.uri]
+        let program = try Program(
+            "lv2apply", arguments, environment: ["LV2_PATH": "/usr/lib/lv2"], seconds: nil, isHeard: false)
+        guard program.wait().status == 0 else { return nil }
         let block = try await AudioBlock.load(path: folder.path + "/out.wav")
         return (0..<block.channelCount).map { block.array($0) }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import RenderStack
+import TestSupport
 import Testing
 
 /// The plug-ins of plugins.c, compiled and described in a folder that is there as long as the tests run.
@@ -29,15 +30,11 @@ enum TestBundle {
         }
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "Plugins/plugins.c")
-        let compiler = Process()
-        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        compiler.arguments = [
-            "gcc", "-shared", "-fPIC", "-O1", "-o", folder.appendingPathComponent("test.so").path, source.path, "-lm",
-            "-lpthread",
-        ]
-        try compiler.run()
-        compiler.waitUntilExit()
-        try #require(compiler.terminationStatus == 0, "gcc cannot compile the plug-ins of the tests")
+        let library = folder.appendingPathComponent("test.so").path
+        let compiled = try Program(
+            "gcc", ["-shared", "-fPIC", "-O1", "-o", library, source.path, "-lm", "-lpthread"], seconds: nil
+        ).wait()
+        try #require(compiled.status == 0, "gcc cannot compile the plug-ins of the tests: \(compiled.text)")
         let prefixes = """
             @prefix lv2: <http://lv2plug.in/ns/lv2core#> .
             @prefix atom: <http://lv2plug.in/ns/ext/atom#> .

@@ -65,14 +65,11 @@ func python(_ program: String, data: [[Float]], settings: String = "null") throw
         """
     try settings.write(toFile: folder + "/settings", atomically: false, encoding: .utf8)
     try (head + program).write(toFile: folder + "/program.py", atomically: false, encoding: .utf8)
-    let process = Process()
-    let pipe = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = [folder + "/program.py"]
-    process.standardOutput = pipe
-    try process.run()
-    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "python3 failed: it needs numpy and scipy")
-    return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+    let errors = folder + "/errors"
+    let (output, status) = try Program(
+        "/usr/bin/python3", [folder + "/program.py"], seconds: nil, errors: errors
+    ).wait()
+    let said = (try? String(contentsOfFile: errors, encoding: .utf8)) ?? ""
+    try #require(status == 0, "python3 failed: it needs numpy and scipy: \(said)")
+    return output.split(separator: "\n").map(String.init)
 }

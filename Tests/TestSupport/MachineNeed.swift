@@ -1,4 +1,3 @@
-import Foundation
 internal import Synchronization
 public import Testing
 
@@ -30,13 +29,8 @@ public enum MachineNeed: String, Sendable {
     private static let tried = Mutex<[MachineNeed: Bool]>([:])
 
     private func tries() -> Bool {
-        let process = Process()
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        process.executableURL = folder.appendingPathComponent("../../scripts/checks/probe").standardizedFileURL
-        process.arguments = [rawValue]
-        do { try process.run() } catch { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        let folder = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        return (try? Program("/\(folder)/scripts/checks/probe", [rawValue], seconds: nil).wait())?.status == 0
     }
 }
 
