@@ -62,7 +62,7 @@ package struct Program {
         var settings: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup("\($0)=\($1)") } + [nil]
         var child = pid_t()
         let error = unsafe posix_spawnp(&child, all[0], &actions, &attributes, &words, &settings)
-        for unsafeword in unsafe words + settings { unsafe free(word) }
+        unsafe (words + settings).forEach { unsafe free($0) }
         unsafe posix_spawn_file_actions_destroy(&actions)
         unsafe posix_spawnattr_destroy(&attributes)
         close(said.write)
