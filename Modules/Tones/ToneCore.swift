@@ -1,6 +1,7 @@
 internal import RenderCore
 
-/// The shape of a tone. Each begins at its rising zero, and its fundamental is in phase with the sine.
+/// The shape of a tone. Each begins where it rises, and its fundamental is in phase with the sine; that of a pulse whose width
+/// is not ½ is ahead of it by ½ - width of half a turn.
 public enum Waveform: Sendable, Hashable, BitwiseCopyable, CaseIterable {
     /// A sine between -1 and 1: one harmonic.
     case sine
