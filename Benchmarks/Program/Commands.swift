@@ -179,12 +179,23 @@ func run() async throws {
         tell("stalled", stalls.reduce(0, +))
     case "cycle-tail":
         let tail: CycleTail
+        var least: [Double] = []
         if words[1] == "W2" {
             let found = try CycleTail.voices(seconds: options.seconds(10))
             tell("voices", found.voices)
             tail = found.tail
+            least = try CycleTail.leastTimes(of: 1_500, replays: options.number("replays", 30)) {
+                let renderer = try Voices.modules(found.voices)
+                renderer.settle()
+                return renderer
+            }
         } else if words[1] == "W8-stretch" {
             tail = CycleTail(of: try Effects.stretcher(), seconds: options.seconds(10))
+            least = try CycleTail.leastTimes(of: 3_000, replays: options.number("replays", 60)) {
+                let renderer = try Effects.stretcher()
+                renderer.settle()
+                return renderer
+            }
         } else {
             let rooms = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")
             tell("late", rooms.lateCount)
@@ -203,13 +214,8 @@ func run() async throws {
             for (name, times) in [("cycle by place", places.cycles), ("reference by place", places.reference)] {
                 tell(name, times.map { "\(Int($0))" }.joined(separator: "\t"))
             }
-            let least = try CycleTail.leastTimes(of: 3_000, replays: options.number("replays", 60)) {
-                let renderer = try Effects.stretcher()
-                renderer.settle()
-                return renderer
-            }
-            tell("least", least.map { "\(Int($0))" }.joined(separator: "\t"))
         }
+        if !least.isEmpty { tell("least", least.map { "\(Int($0))" }.joined(separator: "\t")) }
     case "start":
         let start = try await Live.start()
         tell("first sample", start.firstSample)
