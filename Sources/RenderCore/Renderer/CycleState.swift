@@ -177,6 +177,9 @@ internal import Synchronization
             if resets { unsafe reset(image, at: carried.pointee.sampleTime, hostTime) }
             unsafe run(image, frames, channels, hostTime, isOffline, outer)
             unsafe image.core.pointee.supply = nil
+            // What a module puts on an output when it is reset, or enters a loop, before the next cycle has its channels
+            // reaches no memory that is gone.
+            unsafe image.core.pointee.setOutputs(UnsafeBufferPointer(start: nil, count: 0))
         }
         lastHostTime.store(hostTime, ordering: .relaxed)
         lastFrameCount.store(frames, ordering: .relaxed)

@@ -194,6 +194,41 @@ import Testing
         #expect(renderer.faultCount == 0)
     }
 
+    /// An effect that outputs when it is reset.
+    private final class Loud: Effect {
+        @_noLocks @_noAllocation func process(_ context: inout RenderContext) {}
+        func reset(_ context: inout RenderContext) {
+            context.push(channels: 1)
+            var top = context.top
+            var samples = top[0]
+            for i in samples.indices { samples[i] = 7 }
+            context.output()
+            context.pop()
+        }
+    }
+
+    @Test("A module that is reset before a cycle has its channels reaches none, nor those of the last cycle")
+    func resetOutside() throws {
+        let loud = Loud()
+        let renderer = try Renderer(layout: smallLayout) { context in
+            context.push([1])
+            context.run(loud)
+            context.output()
+        }
+        let first = AudioBlock(channels: 2, frames: 8)
+        let second = AudioBlock(channels: 2, frames: 8)
+        func render(into block: borrowing AudioBlock, resets: Bool) {
+            renderer.state.render(
+                frames: 8, into: UnsafeBufferPointer(start: UnsafePointer(block.pointers), count: 2), hostTime: 0,
+                isOffline: true, resets: resets)
+        }
+        render(into: first, resets: false)
+        render(into: second, resets: true)
+        let heard = (0...1).map { first.array($0) + second.array($0) }
+        #expect(heard == [16.of(1), 16.of(1)])
+        #expect(renderer.faultCount == 0)
+    }
+
     @Test("A driver that may not render gets +0") func busy() throws {
         let renderer = try make { context in
             context.push([1])
