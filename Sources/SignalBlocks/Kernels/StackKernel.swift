@@ -1,5 +1,6 @@
 #if arch(x86_64)
-    internal import CKernels
+    // Public because what other targets inline calls it.
+    public import CKernels
 #endif
 
 /// The loops under the stack's own operations, over raw memory. For spans there is ``Signal``.
@@ -28,7 +29,7 @@
     /// Starts the sums of some channels with others, mono with each of them or one to one, whatever was there. Returns
     /// whether every sample is finite.
     @_noLocks @_noAllocation
-    @usableFromInline package static func startChannels(
+    @inlinable package static func startChannels(
         _ sources: UnsafePointer<UnsafeMutablePointer<Float>>, _ sourceCount: Int, _ sourceOffset: Int,
         sums: UnsafePointer<UnsafeMutablePointer<Float>>, _ sumCount: Int, _ sumOffset: Int, _ count: Int
     ) -> Bool {
@@ -71,8 +72,8 @@
 
 extension Kernel {
     /// Computes `sum = 0 + source`. Returns whether no sample is infinite, and none is no number.
-    @_noLocks @_noAllocation @inline(__always)
-    static func start(_ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func start(_ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
         #if arch(x86_64)
             unsafe kernel_start_sum(sum, source, count)
         #else

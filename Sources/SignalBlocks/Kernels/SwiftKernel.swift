@@ -96,7 +96,9 @@
     }
 
     @_noLocks @_noAllocation
-    static func start(_ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
+    @usableFromInline package static func start(
+        _ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) -> Bool {
         for i in 0..<count { unsafe sum[i] = 0 + source[i] }
         return unsafe isFinite(source, count)
     }
