@@ -78,23 +78,41 @@ INLINE void spread_body(float *restrict left, float *restrict right, float leftG
 WIDE_KERNEL(void, spread, (float *left, float *right, float leftGain, float rightGain, size_t count),
     left, right, leftGain, rightGain, count)
 
-// Zero times a number is zero. Times what is infinite, or no number, it is no number, and stays it.
-INLINE bool is_finite_body(const float *samples, size_t count) {
+// Zero times a number is zero. Times what is infinite, or no number, it is no number, and stays it. Where a sum starts with
+// the samples, it is zero plus them: -0 becomes 0 there, as it would in a sum that was cleared.
+INLINE bool finite(const float *restrict samples, size_t count, bool starts, float *restrict sum) {
     f16 first = {0}, second = {0};
     f8 few = {0};
     float rest = 0;
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
-        first *= load16(samples + i);
-        second *= load16(samples + i + 16);
+        f16 one = load16(samples + i), two = load16(samples + i + 16);
+        if (starts) store16(sum + i, one + 0.0f);
+        if (starts) store16(sum + i + 16, two + 0.0f);
+        first *= one;
+        second *= two;
     }
-    for (; i + 8 <= count; i += 8) few *= load8(samples + i);
-    for (; i < count; i++) rest *= samples[i];
+    for (; i + 8 <= count; i += 8) {
+        f8 one = load8(samples + i);
+        if (starts) store8(sum + i, one + 0.0f);
+        few *= one;
+    }
+    for (; i < count; i++) {
+        float one = samples[i];
+        if (starts) sum[i] = one + 0.0f;
+        rest *= one;
+    }
     first += second;
     return total((low8(first) + high8(first)) + few) + rest == 0;
 }
 
+INLINE bool is_finite_body(const float *samples, size_t count) { return finite(samples, count, false, NULL); }
+
 WIDE_KERNEL(bool, is_finite, (const float *samples, size_t count), samples, count)
+
+INLINE bool start_sum_body(float *sum, const float *a, size_t count) { return finite(a, count, true, sum); }
+
+WIDE_KERNEL(bool, start_sum, (float *sum, const float *a, size_t count), sum, a, count)
 
 INLINE void from_int16_body(const int16_t *restrict integers, float *restrict samples, size_t count) {
     for (size_t i = 0; i < count; i++) samples[i] = (float)integers[i] * 0x1p-15f;

@@ -121,6 +121,10 @@ internal import Synchronization
         unsafe midi.receive(frames)
         unsafe own.pointee.supply.frameCount = Int(frames)
         unsafe own.pointee.supply.transport = JACKCycle.transport(cjack_transport_query(client))
+        // The server plays what is in its buffers even if this cycle comes too late, or never.
+        for index in unsafe audio.channels.indices {
+            unsafe audio.channels[index].update(repeating: 0, count: Int(frames))
+        }
         unsafe renderer.render(
             frames: Int(frames), into: audio.channels, hostTime: start + Int64(Double(ahead) * nanoseconds),
             isOffline: isFreewheeling, supply: &own.pointee.supply,

@@ -59,6 +59,13 @@ import Testing
         compare(odd: true, { Kernel.add($1, to: $0, $2) }, { SwiftKernel.add($1, to: $0, $2) })
         compare(odd: true, { Kernel.add($1, gain: 0.3, to: $0, $2) }, { SwiftKernel.add($1, gain: 0.3, to: $0, $2) })
         compare({ Kernel.scale($0, 0.7, $2) }, { SwiftKernel.scale($0, 0.7, $2) })
+        for odd in [false, true] {
+            var (kernel, swift): ([Bool], [Bool]) = ([], [])
+            compare(
+                odd: odd, { kernel.append(Kernel.start($1, sum: $0, $2) == (!odd || $2 == 0)) },
+                { swift.append(SwiftKernel.start($1, sum: $0, $2) == (!odd || $2 == 0)) })
+            #expect(!kernel.contains(false) && !swift.contains(false))
+        }
         let b = KernelTests.noise(600, seed: 11)
         let c = KernelTests.noise(600, seed: 12)
         compare({ Kernel.add($1, b, c, to: $0, $2) }, { SwiftKernel.add($1, b, c, to: $0, $2) })

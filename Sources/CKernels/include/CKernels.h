@@ -84,6 +84,9 @@ REALTIME_SAFE void kernel_sine(uint64_t phase, uint64_t step, float level, float
 /// Returns whether no sample is infinite, and none is no number.
 REALTIME_SAFE bool kernel_is_finite(const float *_Nonnull samples, size_t count);
 
+/// `sum = 0 + a`, whatever was there. Returns whether no sample is infinite, and none is no number.
+REALTIME_SAFE bool kernel_start_sum(float *_Nonnull sum, const float *_Nonnull a, size_t count);
+
 /// Weighted sums of neighbours: `output[i]` is the sum of `weights[t] * past[i + taps - 1 - t]`.
 REALTIME_SAFE void kernel_combine(
     const float *_Nonnull weights, size_t taps, const float *_Nonnull past, float *_Nonnull output, size_t count);

@@ -158,9 +158,9 @@ internal import Synchronization
         supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false, driver: UInt = 0,
         at sampleTime: Int64? = nil, resets: Bool = false
     ) {
-        for index in channels.indices { unsafe StackKernel.fill(channels[index], 0, frames) }
         guard frames > 0 else { return }
         guard drivers.current.load(ordering: .relaxed) == driver && counter.begin() else {
+            for index in channels.indices { unsafe StackKernel.fill(channels[index], 0, frames) }
             log.addBusy()
             return
         }
@@ -177,6 +177,9 @@ internal import Synchronization
             if resets { unsafe reset(image, at: carried.pointee.sampleTime, hostTime) }
             unsafe run(image, frames, channels, hostTime, isOffline, outer)
             unsafe image.core.pointee.supply = nil
+            // What a module puts on an output when it is reset, or enters a loop, before the next cycle has its channels
+            // reaches no memory that is gone.
+            unsafe image.core.pointee.setOutputs(UnsafeBufferPointer(start: nil, count: 0))
         }
         lastHostTime.store(hostTime, ordering: .relaxed)
         lastFrameCount.store(frames, ordering: .relaxed)
@@ -190,7 +193,8 @@ internal import Synchronization
         _ hostTime: Int64, _ isOffline: Bool, _ outer: RenderPass?
     ) {
         let core = unsafe image.core
-        unsafe core.pointee.setOutputs(channels)
+        let dealt = unsafe core.pointee.setOutputs(channels)
+        for index in dealt..<channels.count { unsafe StackKernel.fill(channels[index], 0, frames) }
         let rate = image.settings.sampleRate
         if unsafe image.id != carried.pointee.lastImage {
             unsafe carried.pointee.lastImage = image.id
@@ -311,16 +315,19 @@ internal import Synchronization
         return Int64(max(-1e15, min(1e15, frames)).rounded())
     }
 
-    /// Silences outputs with samples that are not finite. Then every module is watched, to find the one that makes
-    /// them.
+    /// Clears outputs that got nothing, and silences those with samples that are not finite. Then every module is watched,
+    /// to find the one that makes them.
     private func checkOutputs(
         _ core: UnsafeMutablePointer<CycleMemory>, _ offset: Int, _ length: Int, _ now: Int64, _ rate: Double
     ) {
         var isFinite = true
         for index in unsafe 0..<core.pointee.busCount {
-            let bus = unsafe core.pointee.buses[index]
-            for channel in 0..<bus.channelCount {
-                let samples = unsafe bus.channels[channel] + offset
+            let bus = unsafe core.pointee.buses + index
+            unsafe OutputBus.fill(bus, to: offset &+ length)
+            if unsafe bus.pointee.isFinite { continue }
+            unsafe bus.pointee.isFinite = true
+            for channel in unsafe 0..<bus.pointee.channelCount {
+                let samples = unsafe bus.pointee.channels[channel] + offset
                 if unsafe StackKernel.isFinite(samples, length) { continue }
                 unsafe samples.update(repeating: 0, count: length)
                 isFinite = false

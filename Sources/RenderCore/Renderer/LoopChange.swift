@@ -150,6 +150,10 @@ internal import Synchronization
         unsafe progress.pointee.layer = 0
         new(&context)
         context.beginLayer()
+        for index in unsafe 0..<core.pointee.busCount {
+            unsafe OutputBus.fill(core.pointee.buses + index, to: outputOffset + frames)
+            unsafe core.pointee.buses[index].isFinite = false
+        }
         if let youngest = leaving.first(where: { !$0.isOver && $0.position < $0.fade }) {
             let position = youngest.position
             for index in unsafe 0..<core.pointee.busCount {
@@ -178,6 +182,7 @@ internal import Synchronization
             let bus = unsafe core.pointee.buses[index]
             unsafe kept[index] = bus
             unsafe core.pointee.buses[index].channels = UnsafePointer(tables.baseAddress! + first)
+            unsafe core.pointee.buses[index].filled = frames
             first += outputs[index]
         }
         unsafe core.pointee.outputOffset = 0
@@ -333,6 +338,7 @@ extension RenderContext {
         let count = max(1, min(bus.channelCount, channelLimit))
         pushSilence(channels: count)
         if isDryRun { return }
+        unsafe OutputBus.fill(core.pointee.buses, to: core.pointee.outputOffset + frameCount)
         for channel in 0..<min(count, bus.channelCount) {
             let samples = unsafe bus.channels[channel] + core.pointee.outputOffset
             if let entry = unsafe realEntry(0) {

@@ -7,7 +7,7 @@ extension Renderer {
     /// renderer: then it gives silence, and a fault.
     ///
     /// The block's channels are those of the first output, then those of the others. Channels that the block lacks are
-    /// not rendered, and channels that it has beyond are left alone.
+    /// not rendered, and channels that it has beyond are silent.
     ///
     /// - Parameters:
     ///   - block: The block to fill; its samples are overwritten.

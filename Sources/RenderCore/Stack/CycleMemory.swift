@@ -112,8 +112,10 @@ internal import Synchronization
         unsafe setFailed(false, in: core)
     }
 
-    /// Deals channels out to the outputs, in order, until there are no more.
-    func setOutputs(_ channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>) {
+    /// Deals channels out to the outputs, in order, until there are no more. Nothing is in them yet. Returns the number of
+    /// channels that the outputs have got.
+    @discardableResult
+    func setOutputs(_ channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>) -> Int {
         let table = unsafe channels.baseAddress ?? UnsafePointer(sinks[0].channels)
         var first = 0
         var index = 0
@@ -121,9 +123,12 @@ internal import Synchronization
             let count = unsafe min(buses[index].fullCount, channels.count &- first)
             unsafe buses[index].channels = table + first
             unsafe buses[index].channelCount = count
+            unsafe buses[index].filled = 0
+            unsafe buses[index].isFinite = true
             first &+= count
             index &+= 1
         }
+        return first
     }
 
     /// Gives an entry the slot's own memory, with whatever is in it.

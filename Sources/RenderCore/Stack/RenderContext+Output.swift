@@ -13,7 +13,7 @@ extension RenderContext {
     public mutating func output(_ count: Int = 1, to output: OutputID = .main) {
         guard let bus = unsafe bus(output, count) else { return }
         if mode.has(.dry) { notePaths(count, to: output) }
-        unsafe addToBus(bus.pointee, 0, bus.pointee.channelCount, count)
+        unsafe addToBus(bus, 0, bus.pointee.channelCount, count)
     }
 
     /// Adds the buffers on top to some channels of an output.
@@ -27,7 +27,7 @@ extension RenderContext {
             unsafe fault(.wrongChannels, .output, wanted: channels.upperBound, found: bus.pointee.channelCount)
             return
         }
-        unsafe addToBus(bus.pointee, channels.lowerBound, channels.upperBound &- channels.lowerBound &+ 1, count)
+        unsafe addToBus(bus, channels.lowerBound, channels.upperBound &- channels.lowerBound &+ 1, count)
     }
 
     /// Adds every buffer that the render loop (or the running module) can reach to the output; an empty stack is no
@@ -58,13 +58,31 @@ extension RenderContext {
     }
 
     @_noLocks @_noAllocation
-    mutating func addToBus(_ bus: OutputBus, _ first: Int, _ channels: Int, _ count: Int) {
+    mutating func addToBus(
+        _ bus: UnsafeMutablePointer<OutputBus>, _ first: Int, _ channels: Int, _ count: Int
+    ) {
+        let start = unsafe core.pointee.outputOffset &+ offset
+        let end = start &+ frameCount
         var index = 0
         while index < count {
             if let entry = unsafe realEntry(index) {
-                unsafe StackKernel.addChannels(
-                    entry.pointee.channels, entry.pointee.channelCount, offset,
-                    to: bus.channels + first, channels, core.pointee.outputOffset + offset, gain: 1, frameCount)
+                let (sources, sourceCount) = unsafe (entry.pointee.channels, entry.pointee.channelCount)
+                let sums = unsafe bus.pointee.channels + first
+                // What comes first, and to every channel, is written: nothing has to be cleared for it, nor looked at
+                // again.
+                if unsafe bus.pointee.filled == start && channels == bus.pointee.channelCount,
+                    sourceCount == 1 || channels > 1 && sourceCount >= channels
+                {
+                    let isFinite = unsafe StackKernel.startChannels(
+                        sources, sourceCount, offset, sums: sums, channels, start, frameCount)
+                    unsafe bus.pointee.filled = end
+                    if !isFinite { unsafe bus.pointee.isFinite = false }
+                } else {
+                    unsafe OutputBus.fill(bus, to: end)
+                    unsafe bus.pointee.isFinite = false
+                    unsafe StackKernel.addChannels(
+                        sources, sourceCount, offset, to: sums, channels, start, gain: 1, frameCount)
+                }
             }
             index &+= 1
         }
@@ -91,4 +109,21 @@ public struct OutputID: Sendable, Hashable, BitwiseCopyable {
     /// Channels there are in this cycle: as many as it has, or fewer if the driver gave fewer.
     var channelCount: Int
     let fullCount: Int
+    /// The frame of the cycle up to which all channels have their samples. What is behind it is anything.
+    var filled = 0
+    /// Indicates whether the samples of this slice are known to be finite.
+    var isFinite = true
+
+    /// Clears all channels from where they have no samples up to a frame.
+    @_noLocks @_noAllocation
+    static func fill(_ bus: UnsafeMutablePointer<OutputBus>, to end: Int) {
+        let filled = unsafe bus.pointee.filled
+        if filled >= end { return }
+        var channel = 0
+        while unsafe channel < bus.pointee.channelCount {
+            unsafe StackKernel.fill(bus.pointee.channels[channel] + filled, 0, end &- filled)
+            channel &+= 1
+        }
+        unsafe bus.pointee.filled = end
+    }
 }

@@ -1,3 +1,8 @@
+#if arch(x86_64)
+    // Public because what other targets inline calls it.
+    public import CKernels
+#endif
+
 /// The loops under the stack's own operations, over raw memory. For spans there is ``Signal``.
 @usableFromInline package enum StackKernel {
     /// Adds channels to channels by the one rule: mono to every channel, into mono everything, else one to one.
@@ -19,6 +24,23 @@
             }
             pair &+= 1
         }
+    }
+
+    /// Starts the sums of some channels with others, mono with each of them or one to one, whatever was there. Returns
+    /// whether every sample is finite.
+    @_noLocks @_noAllocation
+    @inlinable package static func startChannels(
+        _ sources: UnsafePointer<UnsafeMutablePointer<Float>>, _ sourceCount: Int, _ sourceOffset: Int,
+        sums: UnsafePointer<UnsafeMutablePointer<Float>>, _ sumCount: Int, _ sumOffset: Int, _ count: Int
+    ) -> Bool {
+        var isFinite = true
+        var channel = 0
+        while channel < sumCount {
+            let source = unsafe sources[sourceCount == 1 ? 0 : channel] + sourceOffset
+            if unsafe !Kernel.start(source, sum: sums[channel] + sumOffset, count) { isFinite = false }
+            channel &+= 1
+        }
+        return isFinite
     }
 
     /// Copies samples from memory that does not overlap.
@@ -45,5 +67,17 @@
     @_noLocks @_noAllocation
     @inlinable package static func isFinite(_ samples: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
         unsafe Kernel.isFinite(samples, count)
+    }
+}
+
+extension Kernel {
+    /// Computes `sum = 0 + source`. Returns whether no sample is infinite, and none is no number.
+    @_noLocks @_noAllocation @inlinable @inline(__always)
+    package static func start(_ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
+        #if arch(x86_64)
+            unsafe kernel_start_sum(sum, source, count)
+        #else
+            unsafe SwiftKernel.start(source, sum: sum, count)
+        #endif
     }
 }

@@ -96,6 +96,14 @@
     }
 
     @_noLocks @_noAllocation
+    @usableFromInline package static func start(
+        _ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int
+    ) -> Bool {
+        for i in 0..<count { unsafe sum[i] = 0 + source[i] }
+        return unsafe isFinite(source, count)
+    }
+
+    @_noLocks @_noAllocation
     static func sine(
         _ phase: UInt64, _ step: UInt64, _ level: Float, _ samples: UnsafeMutablePointer<Float>, _ count: Int
     ) {
