@@ -154,11 +154,13 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     private func playOn(_ context: inout RenderContext) -> Outcome {
         let number = commands.load(ordering: .acquiring)
         let channels = channelCount
+        // It may change at any time, without a command.
+        let fade = Int(microfade.current(context))
         var frame: Int64 = -2
         var missing = 0
         state.with(&context) { playback, context in
             frame = -1
-            if playback.isSteady(frames: context.frameCount, lastCommand: number) {
+            if playback.isSteady(frames: context.frameCount &+ fade, lastCommand: number) {
                 context.pushUninitialized(channels: channels)
                 missing = playback.playOn(&context)
                 frame = playback.voice.frame
@@ -314,6 +316,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
             }
         }
         playback.jumpAhead()
+        // The call below has the next stream made; whoever changes the queue or the loop later does so too.
+        playback.followedStream = playback.voice.stream?.id ?? 0
         state.write(playback, context)
         // Several slices at once: a read costs more than a slice.
         fillAll(frames: context.frameCount + 12_288)
