@@ -88,9 +88,11 @@ struct FilePlayback: Sendable {
     var missing = 0
     /// The stream whose numbers the playhead has.
     var shownStream = -1
-    /// Up to which frame the stream only plays on, unless there is another command than this.
-    private var steadyEnd = Int64.min
+    /// Up to which frame the stream only plays on (and fades out), unless there is another command than this.
+    private var steadyEnd: Int64 = 0
     private var steadyCommand = -1
+    /// The stream for which control code has seen to it that the next one is known, offline.
+    var followedStream = 0
 
     init() {}
 
@@ -117,14 +119,15 @@ struct FilePlayback: Sendable {
     static var longestFade: Int { @_noLocks @_noAllocation get { 65_536 } }
 
     /// Returns the number of frames that need nothing but the frames of the present stream that have come. It is 0 near
-    /// the end of a file, where the next stream has to be known, and if there is a command.
+    /// the end of a file until the next stream is known, and if there is a command.
     func supply(_ context: borrowing RenderContext, lastCommand number: Int) -> Int {
         if number != commands || isBusy { return 0 }
         // A new stream begins with a tenth of a second: see `makeStream`.
         if Double(context.frameCount) > context.sampleRate / 10 { return 0 }
         let most = context.sampleRate < 8_000 ? context.frameCount : 1 << 20
         guard let stream = voice.stream else { return most }
-        let rest = end(of: voice) &- voice.frame &- Int64(FilePlayback.longestFade)
+        let tail = stream.id == followedStream ? 0 : Int64(FilePlayback.longestFade)
+        let rest = end(of: voice) &- voice.frame &- tail
         return Int(max(0, min(Int64(most), min(rest, stream.supply(from: voice.frame)))))
     }
 
@@ -142,7 +145,8 @@ struct FilePlayback: Sendable {
 // MARK: - Frames
 
 extension FilePlayback {
-    /// Returns whether the next frames are only to be read: there is no new command, nothing fades, and no end is near.
+    /// Returns whether the next frames are only to be read: there is no new command, nothing fades, and no end is among
+    /// them. At the end of them the sound may fade out.
     @_noLocks @_noAllocation
     func isSteady(frames: Int, lastCommand number: Int) -> Bool {
         guard number == steadyCommand, let stream = voice.stream else { return false }
@@ -163,8 +167,7 @@ extension FilePlayback {
     /// Finds out how far the stream only plays on from here.
     @_noLocks @_noAllocation
     mutating func settle(isStaged: Bool) {
-        steadyCommand = commands
-        steadyEnd = .min
+        steadyCommand = -1
         // Commands in a transaction may be shown at any slice.
         if isStaged { return }
         switch phase {
@@ -175,7 +178,8 @@ extension FilePlayback {
         guard let geometry = voice.stream?.geometry else { return }
         let pass = geometry.end(ofPass: geometry.passesEnded(at: voice.frame &- 1) &+ 1)
         let end = end(of: voice)
-        steadyEnd = (pass < end ? pass : end) &- Int64(FilePlayback.longestFade)
+        steadyEnd = pass < end ? pass : end
+        steadyCommand = commands
     }
 
     /// Renders the next frames of the voice.

@@ -132,18 +132,13 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     public func process(_ context: inout RenderContext) {
         switch playOn(&context) {
         case .played: break
-        case .busy:
-            context.push(channels: channelCount)
-            var playback = state.read(context)
-            render(&playback, &context)
-            state.write(playback, context)
+        case .busy: render(&context)
         case .foreign:
             context.push(channels: channelCount)
             return
         }
         context.fade(volume: volume, balance: pan)
-        let mute = mute.glide(context)
-        if !mute.isFlat || mute.end != 0 { silence(mute, &context) }
+        if !mute.restsOff(context) { silence(mute.glide(context), &context) }
     }
 
     /// The outcome of a slice: it played on; there is more to do; the player is another renderer's.
@@ -154,11 +149,13 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     private func playOn(_ context: inout RenderContext) -> Outcome {
         let number = commands.load(ordering: .acquiring)
         let channels = channelCount
+        // It may change at any time, without a command.
+        let fade = Int(microfade.current(context))
         var frame: Int64 = -2
         var missing = 0
         state.with(&context) { playback, context in
             frame = -1
-            if playback.isSteady(frames: context.frameCount, lastCommand: number) {
+            if playback.isSteady(frames: context.frameCount &+ fade, lastCommand: number) {
                 context.pushUninitialized(channels: channels)
                 missing = playback.playOn(&context)
                 frame = playback.voice.frame
@@ -179,8 +176,11 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         Int64(Double(context.frameCount) * 1e9 / context.sampleRate)
     }
 
+    /// Plays any other slice. A function of its own, so that the usual slice need not make room for its variables.
     @_noLocks @_noAllocation
-    private func render(_ playback: inout FilePlayback, _ context: inout RenderContext) {
+    @inline(never) private func render(_ context: inout RenderContext) {
+        context.push(channels: channelCount)
+        var playback = state.read(context)
         takeCommands(&playback, &context)
         let before = playback.voice.stream?.id ?? 0
         var left = supply.load(ordering: .relaxed) &- context.frameCount
@@ -202,6 +202,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         supply.store(left, ordering: .relaxed)
         publish(&playback, context)
         playback.settle(isStaged: staged.load(ordering: .relaxed) > 0)
+        state.write(playback, context)
     }
 
     /// Ends the playing file, at once.
@@ -314,6 +315,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
             }
         }
         playback.jumpAhead()
+        // The call below has the next stream made; whoever changes the queue or the loop later does so too.
+        playback.followedStream = playback.voice.stream?.id ?? 0
         state.write(playback, context)
         // Several slices at once: a read costs more than a slice.
         fillAll(frames: context.frameCount + 12_288)

@@ -257,6 +257,7 @@ public struct DelayLine: ~Copyable, Sendable {
         Signal.feed(
             echoAt: start &+ echo, gains.samples, feedback: 0, mix: mixes, &top, from: first, &line, at: place,
             count: part)
+        if part == count { return }
         Signal.feed(
             echoAt: start &+ echo &+ part, gains.samples, feedback: part, mix: mixes &+ part, &top,
             from: first &+ part, &line, at: start, count: count &- part)

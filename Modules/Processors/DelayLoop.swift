@@ -89,7 +89,7 @@ struct DelayLoop: ~Copyable, Sendable {
                 place = line.place(to, count: count)
             }
             if place < 0 { count = read(channels, settings.change.isCrossfade, atMost: frames &- done) }
-            prepare(settings, rate, first: done, count: count)
+            if !isPrepared(settings, rate) { prepare(settings, rate, first: done, count: count) }
             var channel = 0
             while channel < channels {
                 if settings.isPingPong && channel &+ 1 < channels {
@@ -188,6 +188,14 @@ struct DelayLoop: ~Copyable, Sendable {
 
     // MARK: The loop
 
+    /// Indicates whether these numbers are those of the last slice, and the same for all frames.
+    @_noLocks @_noAllocation
+    private func isPrepared(_ settings: Settings, _ rate: Double) -> Bool {
+        isSteady && settings.feedback.isFlat && settings.cutoff.isFlat && settings.mix.isFlat
+            && settings.cutoff.end == settled.cutoff && rate == settled.rate && settings.feedback.end == numbers[0]
+            && settings.mix.end == numbers[2 &* DelayLine.blockLength]
+    }
+
     /// Computes the numbers that are the same for all channels.
     @_noLocks @_noAllocation
     private mutating func prepare(_ settings: Settings, _ rate: Double, first: Int, count: Int) {
@@ -195,11 +203,6 @@ struct DelayLoop: ~Copyable, Sendable {
         let isFlat = settings.feedback.isFlat && settings.cutoff.isFlat && settings.mix.isFlat
         if isFlat {
             let coefficient = settle(settings.cutoff, rate, first: first)
-            if isSteady && numbers[0] == settings.feedback.end && numbers[block] == coefficient
-                && numbers[2 &* block] == settings.mix.end
-            {
-                return
-            }
             for i in 0..<block {
                 numbers[i] = settings.feedback.end
                 numbers[block &+ i] = coefficient

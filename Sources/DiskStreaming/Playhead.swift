@@ -64,8 +64,7 @@ package struct Playhead: ~Copyable, Sendable {
     /// Stores the position only, if the player has just played on since the last time.
     @_noLocks @_noAllocation
     package func store(frame: Int64, hostTime: Int64, sliceLength: Int64) {
-        var next = (frame, hostTime, sliceLength)
-        unsafe words.store(&next, words: 3)
+        words.store(UInt64(bitPattern: frame), UInt64(bitPattern: hostTime), UInt64(bitPattern: sliceLength))
     }
 
     /// Returns the position of the player. From any thread. On a render thread, which must not loop for long, it gives

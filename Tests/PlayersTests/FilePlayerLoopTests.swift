@@ -119,6 +119,27 @@ import Testing
         }
     }
 
+    @Test("A microfade that is set while a file plays holds for its end, until it is set anew", arguments: cycleLengths)
+    func lateMicrofade(cycles: [Int]) throws {
+        let length = 80_000
+        let player = try FilePlayer(memoryFile([Array(repeating: 1, count: length)]))
+        let renderer = try solo(player)
+        player.play()
+        var output = render(renderer, frames: 40_000, cycles: cycles)[0]
+        player.microfade.value = 30_000
+        output += render(renderer, frames: 30_000, cycles: cycles)[0]
+        player.microfade.value = 0
+        output += render(renderer, frames: 5_000, cycles: cycles)[0]
+        player.microfade.value = 1_000
+        output += render(renderer, frames: 5_100, cycles: cycles)[0]
+        let gains = (0..<length + 100).map { frame -> Float in
+            let fade: Float = frame < 70_000 ? 30_000 : frame < 75_000 ? 0 : 1_000
+            let left = Float(max(0, length - frame))
+            return left < fade ? left / fade : min(1, left)
+        }
+        #expect(output == gains)
+    }
+
     @Test("A seek while it plays fades from one place into the other")
     func seekFade() throws {
         let player = try FilePlayer(memoryFile([(0..<48_000).map { $0 < 24_000 ? 1 : 2 }]))

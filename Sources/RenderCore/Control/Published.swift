@@ -88,6 +88,20 @@ package struct Published<Value: BitwiseCopyable & Sendable>: ~Copyable, Sendable
         unsafe words[0].store(number &+ 2, ordering: .releasing)
     }
 
+    /// Stores the first three words, and leaves the others as they are. One thread at a time.
+    ///
+    /// - Precondition: The value has three words or more.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package func store(_ first: UInt64, _ second: UInt64, _ third: UInt64) {
+        let number = unsafe words[0].load(ordering: .relaxed)
+        unsafe words[0].store(number &+ 1, ordering: .relaxed)
+        atomicMemoryFence(ordering: .releasing)
+        unsafe words[1].store(first, ordering: .relaxed)
+        unsafe words[2].store(second, ordering: .relaxed)
+        unsafe words[3].store(third, ordering: .relaxed)
+        unsafe words[0].store(number &+ 2, ordering: .releasing)
+    }
+
     /// Writes the value to memory of its type. After so many tries it may be of two values: a render thread does not try
     /// forever.
     @_noLocks @_noAllocation

@@ -39,6 +39,13 @@ public struct Switch: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     public func glide(_ context: borrowing RenderContext) -> Glide { position.glide(context) }
 
+    /// Returns whether the switch is off and does not glide, at a glance: ``glide(_:)`` is then 0 for all frames.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package func restsOff(_ context: borrowing RenderContext) -> Bool {
+        if let share = position.atRest(context) { return share == 0 }
+        return false
+    }
+
     /// Has the switch's changes counted, as ``Parameter/join(_:)`` does.
     package func join(_ count: borrowing ChangeCount) { position.join(count) }
 

@@ -19,7 +19,16 @@ extension RenderContext {
     /// Pushes buffers whose samples are undefined, for a module that writes every sample anyway. A push straight after
     /// a pop takes the same memory with the same contents.
     @_noLocks @_noAllocation
-    @inlinable public mutating func pushUninitialized(_ count: Int = 1, channels: Int = 2) {
+    @inlinable @inline(__always) public mutating func pushUninitialized(_ count: Int = 1, channels: Int = 2) {
+        if count == 1 {
+            _ = claim(channels: channels, for: .push)
+        } else {
+            pushMany(count, channels)
+        }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) mutating func pushMany(_ count: Int, _ channels: Int) {
         var left = bounded(count)
         while left > 0 {
             _ = claim(channels: channels, for: .push)
@@ -155,10 +164,12 @@ extension RenderContext {
     /// Returns the number of buffers that are pushed for a request of `count`: never more than the largest stack
     /// can hold. Each that does not fit is a fault, and takes time.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) func bounded(_ count: Int) -> Int { count <= 1_024 ? count : boundedSlowly(count) }
+    @inlinable @inline(__always) mutating func bounded(_ count: Int) -> Int {
+        count <= 1_024 ? count : boundedSlowly(count)
+    }
 
     @_noLocks @_noAllocation
-    @usableFromInline @inline(never) func boundedSlowly(_ count: Int) -> Int {
+    @usableFromInline @inline(never) mutating func boundedSlowly(_ count: Int) -> Int {
         fault(.badArgument, .push, wanted: count, found: 1_024)
         return 1_024
     }
