@@ -131,6 +131,8 @@ extension FilePlayback {
             if voice.frame <= end { break }
             _ = follow(&context, past: end, at: frame, port)
         }
+        // It is where it would be. If it rests before its first frame, a change of the loops counts from there.
+        voice.isLate = false
     }
 
     @_noLocks @_noAllocation

@@ -86,8 +86,14 @@ final class StreamFiller: StreamWriter {
             if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, geometry.end)) }
             let room = min(core.ring.freeFrames, Self.chunk, limit - moved)
             let count = Int(min(Int64(room), geometry.end &- written))
-            if room > 0 && count == 0 { finish() }
-            if count == 0 { break }
+            if count == 0 {
+                if room > 0 {
+                    // After a jump to the end no frame comes any more: whoever waits for one sees it here.
+                    core.written.store(written, ordering: .releasing)
+                    finish()
+                }
+                break
+            }
             do throws(AudioFileError) {
                 if wanted <= written && isInPlace(core) {
                     let made = try fillInPlace(core, count)

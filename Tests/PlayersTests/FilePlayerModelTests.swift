@@ -182,6 +182,9 @@ private struct NaivePlayer {
         for seed in part * count..<(part + 1) * count { try anySequence(seed: seed) }
     }
 
+    @Test("Sequences that failed once", arguments: [21_094, 29_838])
+    func formerFailures(seed: Int) throws { try anySequence(seed: seed) }
+
     private func anySequence(seed: Int) throws {
         var random = SplitMix(state: UInt64(seed) &* 7_919 &+ 1)
         // Short loops, some that are longer than a slice, and files so long that the end is far.
