@@ -185,17 +185,12 @@ func run() async throws {
             tell("voices", found.voices)
             tail = found.tail
             least = try CycleTail.leastTimes(of: 1_500, replays: options.number("replays", 30)) {
-                let renderer = try Voices.modules(found.voices)
-                renderer.settle()
-                return renderer
+                try Voices.modules(found.voices)
             }
         } else if words[1] == "W8-stretch" {
             tail = CycleTail(of: try Effects.stretcher(), seconds: options.seconds(10))
-            least = try CycleTail.leastTimes(of: 3_000, replays: options.number("replays", 60)) {
-                let renderer = try Effects.stretcher()
-                renderer.settle()
-                return renderer
-            }
+            least = try CycleTail.leastTimes(
+                of: 3_000, replays: options.number("replays", 60), Effects.stretcher)
         } else {
             let rooms = try Rooms.tail(seconds: options.seconds(10), isSpread: options.text("spread") == "yes")
             tell("late", rooms.lateCount)

@@ -47,6 +47,7 @@ struct CycleTail {
         var work = Reference()
         for _ in 0..<replays {
             let renderer = try make()
+            renderer.settle()
             for cycle in 0..<cycles {
                 let took = time { renderer.render(into: &block, hostTime: 0) }
                 least[cycle] = min(least[cycle], took)

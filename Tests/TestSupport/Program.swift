@@ -3,8 +3,8 @@ package import Glibc
 /// A program that a test runs: in a process group of its own, under `timeout`, with no signal blocked.
 ///
 /// Tests do without Foundation's `Process`. A program that it starts from a concurrency thread inherits blocked signals, and
-/// ignores SIGTERM; and its `waitUntilExit()` gives that thread a run loop, whose remains have crashed when the thread ended,
-/// seconds later.
+/// ignores SIGTERM. And its `waitUntilExit()` gives that thread a run loop: a run of CI crashed in Foundation and Dispatch alone,
+/// probably while it took such a run loop down.
 package struct Program {
     package let identifier: pid_t
     private let output: Int32
@@ -100,9 +100,14 @@ package struct Program {
 
     /// Waits until it says something or ends, and returns what it has said; an empty text if it has ended.
     package func read() -> String {
+        String(decoding: next(), as: UTF8.self)
+    }
+
+    /// Waits for some bytes of its output, and returns them; none at its end.
+    private func next() -> ArraySlice<UInt8> {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = unsafe Glibc.read(output, &buffer, buffer.count)
-        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        return buffer.prefix(max(0, count))
     }
 
     /// Ends its standard input, waits until it has ended, and returns what it has said and its status: −1 if a signal
@@ -110,12 +115,7 @@ package struct Program {
     @discardableResult package func wait() -> (text: String, status: Int32) {
         if let input { close(input) }
         var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = unsafe Glibc.read(output, &buffer, buffer.count)
-            if count <= 0 { break }
-            bytes += buffer[0..<count]
-        }
+        while case let more = next(), !more.isEmpty { bytes += more }
         close(output)
         var status: Int32 = 0
         while unsafe waitpid(identifier, &status, 0) < 0 && errno == EINTR {}

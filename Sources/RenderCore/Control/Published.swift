@@ -76,16 +76,13 @@ package struct Published<Value: BitwiseCopyable & Sendable>: ~Copyable, Sendable
     @inlinable @inline(__always) package func store(_ value: UnsafeRawPointer, words limit: Int = .max) {
         let count = limit < self.count ? limit : self.count
         let source = unsafe value.assumingMemoryBound(to: UInt64.self)
-        let number = unsafe words[0].load(ordering: .relaxed)
-        unsafe words[0].store(number &+ 1, ordering: .relaxed)
-        // No word of the value is seen before the odd number.
-        atomicMemoryFence(ordering: .releasing)
+        let number = begin()
         var word = 0
         while word < count {
             unsafe words[word &+ 1].store(source[word], ordering: .relaxed)
             word &+= 1
         }
-        unsafe words[0].store(number &+ 2, ordering: .releasing)
+        end(number)
     }
 
     /// Stores the first three words, and leaves the others as they are. One thread at a time.
@@ -93,12 +90,25 @@ package struct Published<Value: BitwiseCopyable & Sendable>: ~Copyable, Sendable
     /// - Precondition: The value has three words or more.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) package func store(_ first: UInt64, _ second: UInt64, _ third: UInt64) {
-        let number = unsafe words[0].load(ordering: .relaxed)
-        unsafe words[0].store(number &+ 1, ordering: .relaxed)
-        atomicMemoryFence(ordering: .releasing)
+        let number = begin()
         unsafe words[1].store(first, ordering: .relaxed)
         unsafe words[2].store(second, ordering: .relaxed)
         unsafe words[3].store(third, ordering: .relaxed)
+        end(number)
+    }
+
+    /// Begins a change: no word of the value is seen before the odd number. Returns the number before.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) func begin() -> UInt64 {
+        let number = unsafe words[0].load(ordering: .relaxed)
+        unsafe words[0].store(number &+ 1, ordering: .relaxed)
+        atomicMemoryFence(ordering: .releasing)
+        return number
+    }
+
+    /// Ends the change that began at a number.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) func end(_ number: UInt64) {
         unsafe words[0].store(number &+ 2, ordering: .releasing)
     }
 
