@@ -102,20 +102,27 @@ extension FilePlayback {
     /// Returns the stream of a start that is due, and the number of frames that the start lies back.
     @_noLocks @_noAllocation
     func pendingStart(_ context: borrowing RenderContext, at frame: Int) -> (stream: StreamReference?, late: Int64) {
-        // A seek that came after it says where.
         var stream = startStream
-        if seek.number > start.number, let seekStream, !seekStream.wasBegun { stream = seekStream }
+        var place: Int64 = 0
+        if seek.number > start.number, let next = seekStream, !next.wasBegun {
+            if !seekKeepsPlace {
+                // A seek that came after it says where.
+                stream = next
+            } else if let first = startStream, first.isSameFile(as: next),
+                next.geometry.includes(first.geometry.start)
+            {
+                // Another region, set after the start: it begins at the frame where it would have begun, or at the
+                // nearest one inside. What was heard before does not matter.
+                stream = next
+                place = next.geometry.frame(like: 0, of: first.geometry)
+            }
+        }
         var late = Int64(frame).subtractingSaturated(context.frames(until: start.time))
         // If the player waited for the start, and missed it because clocks are not steady, the file still begins at its beginning.
         if start.time.isImmediate || start.wasAhead && late < Int64(context.frameCount) { late = 0 }
         // After months only loops are heard, and they may begin anywhere.
         late = max(0, min(late, 1 &<< 42))
-        // Another region, set after the start: it begins where it would have gone on.
-        if seekKeepsPlace, let next = stream, next.id == seekStream?.id {
-            let place = nextFrame(in: next)
-            if place > 0 { late &+= place }
-        }
-        return (stream, late)
+        return (stream, late &+ place)
     }
 
     @_noLocks @_noAllocation
@@ -123,6 +130,8 @@ extension FilePlayback {
         let (found, late) = pendingStart(context, at: frame)
         start.isWaiting = false
         guard let stream = found else { return }
+        // A change of the region that the start does not take was for the sound before, which is over.
+        if seekKeepsPlace && seek.number > start.number && stream.id != seekStream?.id { seek.isWaiting = false }
         begin(stream, at: late, fade: fade)
         phase = .playing
         port.tell(.began, stream: stream.id, at: frame, context)
@@ -139,7 +148,8 @@ extension FilePlayback {
     private mutating func performSeek(
         _ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort
     ) {
-        guard let stream = seekStream, !stream.wasBegun else {
+        // Without a sound the stream stays as it is, with all its frames: a start that waits may take it.
+        guard let stream = seekStream, !stream.wasBegun, canSeek else {
             seek.isWaiting = false
             return
         }
@@ -162,7 +172,7 @@ extension FilePlayback {
         }
         let fade = seekFade > 0 ? seekFade : self.fade
         switch phase {
-        case .idle, .stopping: return
+        case .idle, .stopping: break
         case .playing, .paused: begin(stream, at: place, fade: fade)
         case .pausing:
             begin(stream, at: place, fade: fade)
@@ -182,11 +192,41 @@ extension FilePlayback {
         return stream.geometry.frame(like: voice.frame, of: current.geometry)
     }
 
-    /// Offline, has the disk bring the frames that a change of the region will need.
+    /// Indicates whether there is a sound that a seek can move.
+    private var canSeek: Bool {
+        @_noLocks @_noAllocation get {
+            switch phase {
+            case .idle, .stopping: false
+            case .playing, .pausing, .paused: true
+            }
+        }
+    }
+
+    /// Returns whether the change of the region that waits will find the present sound: a start or a stop that was asked
+    /// for before, and is due, ends that.
     @_noLocks @_noAllocation
-    mutating func jumpAhead() {
-        guard seek.isWaiting && seekKeepsPlace, let stream = seekStream, !stream.wasBegun else { return }
-        stream.jump(to: nextFrame(in: stream))
+    private func willGoOn(_ context: borrowing RenderContext) -> Bool {
+        guard seek.isWaiting && seekKeepsPlace && canSeek, let stream = seekStream, !stream.wasBegun else {
+            return false
+        }
+        if start.isWaiting && start.number < seek.number && context.frames(until: start.time) <= 0 { return false }
+        return !(stop.isWaiting && stop.number < seek.number && context.frames(until: stop.time) <= 0)
+    }
+
+    /// Offline, has the disk bring the frames that a start in the past and a change of the region will need. A stream
+    /// loses the frames before, so that this goes only to where the command itself will go.
+    @_noLocks @_noAllocation
+    mutating func jumpAhead(_ context: inout RenderContext) {
+        let changed = willGoOn(context) ? seekStream : nil
+        // A start in the past begins further on.
+        if start.isWaiting && context.frames(until: start.time) < Int64(context.frameCount) {
+            let (stream, late) = pendingStart(context, at: 0)
+            if let stream, late > 0, stream.id != changed?.id {
+                let voice = beginning(stream, late: late, &context)
+                voice.stream?.jump(to: voice.frame)
+            }
+        }
+        if let changed { changed.jump(to: nextFrame(in: changed)) }
     }
 
     /// Puts a stream in the place of the one that is heard, which fades out where it is to.

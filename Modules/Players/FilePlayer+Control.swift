@@ -39,6 +39,8 @@ extension FilePlayer {
         /// For each stream that goes on round the loop of another one: that other one.
         var begunBy: [Int: Int] = [:]
         var lastStart = 0
+        /// Indicates whether the last start was asked for in a transaction.
+        var isStartStaged = false
         /// Starts in transactions that have neither been shown nor called off.
         var stagedStarts = 0
         /// The stream of the last seek to a frame, and whether it was made in a transaction.
@@ -51,6 +53,12 @@ extension FilePlayer {
         var isStretchPending = false
         /// The stream of the last start.
         var startStream = 0
+
+        /// Returns the frame of the region at which a stream begins that is to begin at a frame of the file.
+        func inside(_ frame: Int64) -> Int64 {
+            let nearest = max(region.lowerBound, min(frame, region.upperBound))
+            return nearest == region.upperBound && loops.passes > 1 ? region.lowerBound : nearest
+        }
 
         /// Returns the number of the stream whose loop a stream goes round; of any other stream its own.
         func firstPass(of stream: DiskStream) -> Int { begunBy[stream.id] ?? stream.id }
@@ -73,9 +81,11 @@ extension FilePlayer {
                 control.prepared, control.region, control.sampleRate, control.lastStart
             )
             let stream = prepared ?? makeStream(file, from: control.region.lowerBound, control)
+            let before = (stream: control.startStream, isStaged: control.isStartStaged)
             control.startStream = stream.id
             let number = nextNumber()
             control.lastStart = number
+            control.isStartStaged = isStaged
             // A seek before this start is overruled by it.
             control.lastSeek = (0, false)
             if isStaged { control.stagedStarts += 1 }
@@ -87,7 +97,10 @@ extension FilePlayer {
                 whenShown: { $0.stagedStarts -= 1 },
                 undo: { control in
                     control.stagedStarts -= 1
-                    if control.lastStart == number { control.lastStart = last }
+                    if control.lastStart == number {
+                        control.lastStart = last
+                        (control.startStream, control.isStartStaged) = before
+                    }
                     // The stream that a seek had prepared is there for the next start, if it still fits.
                     guard let prepared, control.prepared == nil, !prepared.wasBegun, control.region == region,
                         control.sampleRate == rate
@@ -178,10 +191,10 @@ extension FilePlayer {
 
     /// The frames of the file that are played. After a change of the region the player goes on with the frame that is
     /// next when the render thread learns of it, or with the nearest one inside; no frame is left out or heard twice.
+    /// After a start that has not been made yet, the next frame is the one at which that begins.
     public var region: Range<Int64> {
         get { control.withLock { $0.region } }
         set {
-            let frame = currentFrame
             let now = playhead.load()
             let sought: Int64? = control.withLock { control in
                 let (old, before) = (control.region, control.prepared)
@@ -195,11 +208,8 @@ extension FilePlayer {
                     if control.prepared == nil { control.prepared = before }
                 }
                 if let seek = pendingSeek(control) { return seek }
-                if heard(control)?.file === file {
-                    goOn(from: now, &control)
-                    return nil
-                }
-                return isStarting(control) ? frame : nil
+                if heard(control)?.file === file || isStarting(control) { goOn(from: now, &control) }
+                return nil
             }
             if let sought { seek(to: sought) }
             DiskThread.shared.wake()
@@ -209,13 +219,20 @@ extension FilePlayer {
     /// Returns the frame of a seek that the render thread has not seen yet, if no other command came after it.
     func pendingSeek(_ control: Control) -> Int64? {
         let (id, isStaged) = control.lastSeek
-        guard isStaged == OpenTransaction.exists, heard(control)?.file === file,
+        let current = heard(control)
+        guard isStaged == OpenTransaction.exists, current?.file === file || current == nil && isStarting(control),
             let stream = control.streams.first(where: { $0.id == id && $0.isInUse && !$0.wasBegun })
         else { return nil }
         return stream.geometry.start
     }
 
-    /// Has another stream of the file take the place of the one that is heard, on whichever frame that then is.
+    /// Returns the stream of a start that was asked for and has been neither made nor called off.
+    func startingStream(_ control: Control) -> DiskStream? {
+        isStarting(control) ? control.streams.first { $0.id == control.startStream } : nil
+    }
+
+    /// Has another stream of the file take the place of the one that is heard, on whichever frame that then is; or of the
+    /// one that a start would begin with.
     private func goOn(from now: Playhead.State, _ control: inout Control) {
         // A converter needs some frames from before, as its filter has heard them in the other stream; so does a
         // stretched sound.
@@ -227,6 +244,14 @@ extension FilePlayer {
             // By the time it is heard it may be inside: there the frames of both streams have to meet.
             let met = place + (region.lowerBound - place + step - 1) / step * step
             if met < region.upperBound { place = met }
+        }
+        let start = startingStream(control)?.geometry.start ?? region.lowerBound
+        if heard(control)?.file !== file {
+            place = start
+        } else if isStartUnseen(control) {
+            // The render thread finds out whether the start is made before this change, and then goes on from the start's
+            // frame or from the present one: the stream has both.
+            place = min(control.inside(place), control.inside(start))
         }
         let stream = makeStream(file, from: place, control)
         adopt(stream, &control)

@@ -84,9 +84,9 @@ extension FilePlayer {
         var plan: (control: Control, file: StreamFile, item: Int, now: Playhead.State)?
         var sought: Int64? = control.withLock { control in
             guard control.isStretchPending else { return nil }
-            guard control.prepared == nil, pendingSeek(control) == nil, let current = heard(control) else {
-                return restretch(&control)
-            }
+            guard control.prepared == nil, pendingSeek(control) == nil, !isStartUnseen(control),
+                let current = heard(control)
+            else { return restretch(&control) }
             control.isStretchPending = false
             control.lastStretch = HostClock.now
             plan = (control, current.file, current.id, playhead.load())
@@ -98,7 +98,7 @@ extension FilePlayer {
             // A command that came in between may have made other streams, from the settings of that moment.
             guard control.region == plan.control.region, control.loops == plan.control.loops,
                 control.sampleRate == plan.control.sampleRate, control.prepared == nil, pendingSeek(control) == nil,
-                heard(control)?.id == plan.item
+                !isStartUnseen(control), heard(control)?.id == plan.item
             else { return restretch(&control) }
             remakeQueue(&control)
             goOn(with: stream, &control)
@@ -124,16 +124,16 @@ extension FilePlayer {
             takeBackIfThrown { control in if control.prepared === next { control.prepared = prepared } }
         }
         if let seek = pendingSeek(control) { return seek }
-        if let current = heard(control) {
+        let current = heard(control)
+        if let current, !isStartUnseen(control) {
             goOn(with: streamThatGoesOn(current.file, from: playhead.load(), control), &control)
             return nil
         }
         guard isStarting(control) else { return nil }
-        guard let starting = control.streams.first(where: { $0.id == control.startStream }) else {
-            return control.region.lowerBound
-        }
-        if !OpenTransaction.exists { return starting.geometry.start }
-        // By the time of the transaction the player plays.
+        guard let starting = startingStream(control) else { return control.region.lowerBound }
+        if current == nil && !OpenTransaction.exists { return starting.geometry.start }
+        // By the time of the transaction the player plays. One that plays already goes on from the frame of the start, or
+        // from the present one until then.
         var start = Playhead.State()
         start.geometry = starting.geometry
         goOn(with: streamThatGoesOn(starting.file, from: start, control), &control)

@@ -306,15 +306,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         }
         var playback = state.read(context)
         takeCommands(&playback, &context)
-        // A start in the past begins further on.
-        if playback.start.isWaiting && context.frames(until: playback.start.time) < Int64(context.frameCount) {
-            let start = playback.pendingStart(context, at: 0)
-            if let stream = start.stream, start.late > 0 {
-                let voice = playback.beginning(stream, late: start.late, &context)
-                voice.stream?.jump(to: voice.frame)
-            }
-        }
-        playback.jumpAhead()
+        playback.jumpAhead(&context)
         // The call below has the next stream made; whoever changes the queue or the loop later does so too.
         playback.followedStream = playback.voice.stream?.id ?? 0
         state.write(playback, context)
@@ -348,5 +340,12 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     func isStarting(_ control: Control) -> Bool {
         let seen = seenStart.load(ordering: .acquiring)
         return control.stagedStarts > 0 || seen & 1 == 1 || seen >> 1 < control.lastStart
+    }
+
+    /// Returns whether the render thread has not seen the last start yet, and will see it before a command that is given
+    /// now, or together with that.
+    func isStartUnseen(_ control: Control) -> Bool {
+        seenStart.load(ordering: .acquiring) >> 1 < control.lastStart
+            && (!control.isStartStaged || OpenTransaction.exists)
     }
 }

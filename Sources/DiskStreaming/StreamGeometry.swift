@@ -114,6 +114,10 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
         return whole &* up &+ (rest &* up &+ part) / down
     }
 
+    /// Returns whether the stream has a frame of the file; for a frame outside of the region, the nearest one inside.
+    @_noLocks @_noAllocation
+    package func includes(_ place: Int64) -> Bool { passes > 1 || start == lower || place >= start }
+
     /// Returns a frame of the file that lies on one of the stream, so many frames or a few more before one of the
     /// stream.
     package func place(before frame: Int64, by distance: Int64) -> Int64 {

@@ -45,6 +45,18 @@ import Testing
         #expect(!player.isPlaying)
     }
 
+    @Test("A start is not lost by another tempo that is set in the same cycle") func startAndTempo() throws {
+        let samples = sine(440, 96_000)
+        let player = try FilePlayer(memoryFile([samples]))
+        let renderer = try solo(player)
+        player.play()
+        _ = render(renderer, frames: 30_000)
+        player.play()
+        player.rate = 1.25
+        let output = render(renderer, frames: 9_000)[0]
+        #expect(largestDifference(output, stretched(samples, rate: 1.25, frames: 9_000)) == 0)
+    }
+
     @Test("A file of another rate has its length and its pitch at 0.8") func otherRate() throws {
         let step = 2 * Double.pi * 441 / 44_100
         let samples = (0..<44_100).map { Float(0.5 * RenderMath.sin(step * Double($0))) }

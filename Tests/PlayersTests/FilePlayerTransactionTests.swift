@@ -174,6 +174,53 @@ private func thrownOut(_ renderer: Renderer, _ body: () -> Void) {
         #expect(!player.isPlaying)
     }
 
+    @Test(
+        "A start is not lost by a region that is set in the same cycle", arguments: [false, true], [false, true])
+    func regionAfterStart(isStopped: Bool, isTogether: Bool) throws {
+        let player = try FilePlayer(memoryFile([ramp(100_000)]), readAhead: 0.25)
+        let renderer = try solo(player)
+        func begin(in region: Range<Int64>) {
+            func give() {
+                if isStopped { player.stop() }
+                player.play()
+                player.region = region
+            }
+            if isTogether { renderer.transaction { give() } } else { give() }
+        }
+        player.region = 1_000..<90_000
+        player.play()
+        _ = renderer.renderOffline(frames: 30_000)
+        // The start is made in the region of before, and its first frame lies in the new one.
+        begin(in: 500..<80_000)
+        #expect(renderer.renderOffline(frames: 100).array(0) == ramp(100, from: 1_001))
+        // `#expect` would look at length for the differences of so many frames.
+        let isRight = renderer.renderOffline(frames: 30_000).array(0) == ramp(30_000, from: 1_101)
+        #expect(isRight)
+        // It lies before the new one.
+        begin(in: 2_000..<60_000)
+        #expect(renderer.renderOffline(frames: 100).array(0) == ramp(100, from: 2_001))
+        player.seek(to: 60_000)
+        player.pause()
+        _ = renderer.renderOffline(frames: 100)
+        begin(in: 100..<50_000)
+        #expect(renderer.renderOffline(frames: 100).array(0) == ramp(100, from: 2_001))
+        #expect(player.underrunCount == 0)
+    }
+
+    @Test("A start that waits goes with a new region, from its own frame or that of a seek")
+    func regionAfterWaitingStart() throws {
+        let player = try FilePlayer(memoryFile([ramp(1_000)]))
+        let renderer = try solo(player)
+        player.seek(to: 500)
+        player.play(at: .sample(100))
+        player.region = 100..<900
+        #expect(renderer.renderOffline(frames: 501).array(0) == silence(100) + ramp(400, from: 501) + silence(1))
+        player.play(at: .sample(601))
+        player.seek(to: 700)
+        player.region = 200..<800
+        #expect(renderer.renderOffline(frames: 200).array(0) == silence(100) + ramp(100, from: 701))
+    }
+
     private final class Flag: Sendable {
         let value = Atomic<Bool>(true)
         var isSet: Bool { value.load(ordering: .relaxed) }
