@@ -245,6 +245,10 @@ extension FilePlayer {
             let met = place + (region.lowerBound - place + step - 1) / step * step
             if met < region.upperBound { place = met }
         }
+        // Behind the end a loop begins again, with all its passes.
+        if control.loops.passes > 1 && now.geometry.position(at: now.frame) >= region.upperBound {
+            place = region.lowerBound
+        }
         let start = startingStream(control)?.geometry.start ?? region.lowerBound
         if heard(control)?.file !== file {
             place = start

@@ -212,7 +212,7 @@ private struct NaivePlayer {
         for seed in part * count..<(part + 1) * count { try anySequence(seed: seed) }
     }
 
-    @Test("Sequences that failed once", arguments: [6_266, 21_094, 27_228, 29_838])
+    @Test("Sequences that failed once", arguments: [6_266, 21_094, 27_228, 29_838, 50_852, 52_481])
     func formerFailures(seed: Int) throws { try anySequence(seed: seed) }
 
     private func anySequence(seed: Int) throws {
