@@ -223,16 +223,18 @@ internal import Synchronization
             }
             var mode = isOffline ? RenderContext.Mode.offline : .plain
             if unsafe now < carried.pointee.inspectUntil { mode.add(.inspecting) }
-            // Three times in the first second, then about once: two looks at the clock for each module are more than
-            // many of them cost.
-            let span: Int64 = now < 1 &<< 16 ? 14 : 16
-            if now &>> span != (now &+ Int64(length)) &>> span { mode.add(.timing) }
+            // Each module is timed three times in the first second, and then about once.
+            let span = unsafe Int64((now < 1 &<< 16 ? 14 : 16) &- core.pointee.timingParts)
+            if now &>> span != (now &+ Int64(length)) &>> span, unsafe CycleMemory.beginTiming(core) {
+                mode.add(.timing)
+            }
             unsafe carried.pointee.slices &+= 1
             let pass = unsafe RenderPass(
                 number: UInt64(core.pointee.owner) &<< 40 ^ UInt64(carried.pointee.slices), offset: 0, sampleTime: now)
             image.run(
                 frames: length, offset: offset, sampleTime: now, hostTime: due, mode: mode,
                 pass: outer?.moved(by: offset) ?? pass)
+            unsafe CycleMemory.endTiming(core)
             unsafe checkOutputs(core, offset, length, now, rate)
             offset &+= length
         }

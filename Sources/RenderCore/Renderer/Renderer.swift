@@ -263,8 +263,8 @@ public final class Renderer: EventSource, CustomStringConvertible {
     /// The number of faults so far.
     public var faultCount: Int { state.log.total.load(ordering: .relaxed) }
 
-    /// The longest time that each module has taken in one slice, in nanoseconds, of the slices that were timed (one in
-    /// 64).
+    /// The longest time that each module has taken in one slice, in nanoseconds, of the slices that measured it: about one
+    /// in 65,536 frames.
     public var moduleTimes: [(name: String, nanoseconds: Int64)] {
         // Names are a user's code: not under the lock.
         let image = control.withLock { $0.image }

@@ -52,6 +52,13 @@ internal import Synchronization
     /// The reasons that keep ``RenderContext/run(_:)`` from its short way, as bits; 0 for none. See ``failed``,
     /// ``isSlow``.
     @usableFromInline var attention: UInt8 = 0
+    /// The first module that a slice measures, and the number of modules that this slice still has to measure.
+    var firstTimed = 0
+    var toTime = 0
+    /// The number of times that every module's turn has come.
+    var timingRounds = 0
+    /// The record whose key has the mark of ``beginTiming(_:)``; `nil` if none has.
+    var marked: UnsafeMutablePointer<ModuleRecord>?
     /// The change of loops that is under way in this slice.
     var change: Unmanaged<LoopChange>?
     /// In a dry run, where there are no records: the number of the module at work, and of the one that ended last.
@@ -283,6 +290,63 @@ internal import Synchronization
         _ call: Call, _ record: UnsafeMutablePointer<ModuleRecord>, in core: UnsafeMutablePointer<CycleMemory>
     ) {
         unsafe core.pointee.details(of: record).pointee.calls &= ~call.rawValue
+    }
+
+    /// The number of modules that one slice measures. Two looks at the clock take as long as a small module: a slice that
+    /// measured thousands of modules would be late.
+    private static let timedAtOnce = 128
+
+    /// The number of slices that measure every module once, as a power of 2.
+    var timingParts: Int { Int.bitWidth &- ((recordCount &- 1) / CycleMemory.timedAtOnce).leadingZeroBitCount }
+
+    /// Chooses the modules that this slice measures: those behind the ones that were measured last. Returns whether they
+    /// begin with the first of all.
+    ///
+    /// Else a mark in the key of the first one brings it, and it alone, off the short way of ``RenderContext/run(_:)``. So the
+    /// modules before it, which this slice does not measure, take as long as ever.
+    @_noLocks @_noAllocation
+    static func beginTiming(_ core: UnsafeMutablePointer<CycleMemory>) -> Bool {
+        let count = unsafe core.pointee.recordCount
+        // The modules begin elsewhere in each round, because nothing is measured if the one with the mark does not run.
+        let end = unsafe core.pointee.firstTimed &+ timedAtOnce
+        let first = unsafe end < count ? end &- (core.pointee.timingRounds & 63) : 0
+        unsafe core.pointee.firstTimed = first
+        unsafe core.pointee.toTime = min(timedAtOnce, count &- first)
+        if first == 0 {
+            unsafe core.pointee.timingRounds &+= 1
+            return true
+        }
+        let record = unsafe core.pointee.records + first
+        // A module that the renderer does not hold yet has another key.
+        let key = unsafe UInt(bitPattern: core.pointee.details[first].identity)
+        if unsafe record.pointee.key.compareExchange(expected: key, desired: key | 1, ordering: .relaxed).exchanged {
+            unsafe core.pointee.marked = record
+        }
+        return false
+    }
+
+    /// Takes the mark off a record. Returns whether it had it.
+    @_noLocks @_noAllocation
+    static func takeMark(
+        of record: UnsafeMutablePointer<ModuleRecord>, in core: UnsafeMutablePointer<CycleMemory>
+    ) -> Bool {
+        guard unsafe record == core.pointee.marked else { return false }
+        unsafe core.pointee.marked = nil
+        _ = unsafe record.pointee.key.bitwiseAnd(~1, ordering: .relaxed)
+        return true
+    }
+
+    /// Takes the mark off, in case that no module has done it in this slice.
+    @_noLocks @_noAllocation
+    static func endTiming(_ core: UnsafeMutablePointer<CycleMemory>) {
+        if let record = unsafe core.pointee.marked { _ = unsafe takeMark(of: record, in: core) }
+    }
+
+    /// Returns whether a module is one of those that this slice measures.
+    @_noLocks @_noAllocation
+    func times(_ record: UnsafeMutablePointer<ModuleRecord>) -> Bool {
+        let number = unsafe record - records
+        return number >= firstTimed && number < firstTimed &+ CycleMemory.timedAtOnce
     }
 
     /// Keeps the longest time that the running module has taken.

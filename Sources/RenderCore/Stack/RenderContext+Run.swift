@@ -42,7 +42,7 @@ extension RenderContext {
     /// Runs a module that comes out of turn, may not run, or is to be timed or searched.
     @usableFromInline @inline(never)
     mutating func runSlowly<M: Module>(_ module: M, _ effect: StackEffect, _ identity: UnsafeRawPointer) {
-        let record = unsafe CycleMemory.find(identity, in: core)
+        let record = unsafe isNext(identity) ? cursor : CycleMemory.find(identity, in: core)
         let change = unsafe change
         if let change = unsafe change,
             unsafe change._withUnsafeGuaranteedRef({ unsafe $0.substitute(identity, effect, &self) })
@@ -63,9 +63,10 @@ extension RenderContext {
         let expected = depth &- effect.pops &+ effect.pushes
         let results = effect.results
         let frame = unsafe enter(record, pops: effect.pops)
-        let start = mode.has(.timing) ? HostClock.now : 0
+        let isTimed = unsafe isTimed(record)
+        let start = isTimed ? HostClock.now : 0
         module.process(&self)
-        if start != 0 { unsafe core.pointee.noteTime(HostClock.now &- start) }
+        if isTimed { unsafe core.pointee.noteTime(HostClock.now &- start) }
         if unsafe core.pointee.failed || depth != expected
             || !(mode.has(.inspecting) ? areFinite(results) : endsFinite(results))
         {
@@ -77,6 +78,18 @@ extension RenderContext {
         }
         if !isInTurn { unsafe CycleMemory.end(.run, record, in: core) }
         unsafe CycleMemory.setFailed(failed, in: core)
+    }
+
+    /// Returns whether this slice measures the time of a module that is about to run. From the first such module to the last
+    /// the context takes the long way.
+    @_noLocks @_noAllocation
+    private mutating func isTimed(_ record: UnsafeMutablePointer<ModuleRecord>) -> Bool {
+        if unsafe CycleMemory.takeMark(of: record, in: core) { mode.add(.timing) }
+        guard mode.has(.timing), unsafe core.pointee.times(record) else { return false }
+        unsafe core.pointee.toTime &-= 1
+        if unsafe core.pointee.toTime == 0 { mode.remove(.timing) }
+        unsafe CycleMemory.setSlow(mode.slowsModules, in: core)
+        return true
     }
 
     /// Returns whether a module has to be run; one that may not run counts as active, and ``run(_:)`` says why not.

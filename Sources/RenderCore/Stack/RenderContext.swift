@@ -113,13 +113,15 @@ public import Synchronization
             case offline = 2
             /// The context searches every module's buffers for samples that are not finite.
             case inspecting = 4
-            /// The context measures every module's time.
+            /// The context measures the time of modules: see ``CycleMemory/beginTiming(_:)``.
             case timing = 8
         }
         @_noLocks @_noAllocation
         @inlinable func has(_ bit: Bit) -> Bool { bits & bit.rawValue != 0 }
         @_noLocks @_noAllocation
         mutating func add(_ bit: Bit) { bits |= bit.rawValue }
+        @_noLocks @_noAllocation
+        mutating func remove(_ bit: Bit) { bits &= ~bit.rawValue }
         static var plain: Mode { @_noLocks @_noAllocation get { Mode(bits: 0) } }
         static var dry: Mode { Mode(bits: Bit.dry.rawValue) }
         static var offline: Mode { Mode(bits: Bit.offline.rawValue) }
