@@ -59,6 +59,9 @@
 /// Set before `main`, and by tests. Hidden, so that its address needs no register: a small kernel takes a dozen instructions.
 extern int kernel_vectors __attribute__((visibility("hidden")));
 
+/// In a number of 32 bits the first of two integers of 16 bits is the lower half.
+#define FIRST_IS_LOW (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 typedef float f4 __attribute__((vector_size(16)));
 typedef float f8 __attribute__((vector_size(32)));
 typedef float f16 __attribute__((vector_size(64)));
@@ -69,6 +72,7 @@ typedef int32_t i4 __attribute__((vector_size(16)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 typedef int32_t i16 __attribute__((vector_size(64)));
 typedef int64_t l8 __attribute__((vector_size(64)));
+typedef uint32_t u4 __attribute__((vector_size(16)));
 typedef uint32_t u8 __attribute__((vector_size(32)));
 typedef uint32_t u16 __attribute__((vector_size(64)));
 typedef int16_t s8 __attribute__((vector_size(16)));

@@ -10,80 +10,92 @@
 // Taps far from the middle are small: a single sum from end to end would round the second half of them beside the whole
 // result, which cost 8 dB (134 instead of 142). Rows have zeros before, between and behind their halves.
 
-/// Sixteen parts of a channel, `stride` frames apart, as rows of lanes; or, from rows of lanes, back.
-INLINE void lay_out(const float *restrict from, size_t stride, float *restrict lanes, size_t count) {
-    size_t j = 0;
-    for (; j + 4 <= count; j += 4) {
-        for (size_t lane = 0; lane < 16; lane += 4) {
-            f4 a, b, c, d;
-            const float *at = from + lane * stride + j;
-            __builtin_memcpy(&a, at, 16);
-            __builtin_memcpy(&b, at + stride, 16);
-            __builtin_memcpy(&c, at + 2 * stride, 16);
-            __builtin_memcpy(&d, at + 3 * stride, 16);
-            f4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), AB = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-            f4 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-            a = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), b = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-            c = __builtin_shufflevector(AB, CD, 0, 1, 4, 5), d = __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
-            float *to = lanes + 16 * j + lane;
-            __builtin_memcpy(to, &a, 16);
-            __builtin_memcpy(to + 16, &b, 16);
-            __builtin_memcpy(to + 32, &c, 16);
-            __builtin_memcpy(to + 48, &d, 16);
-        }
-    }
-    for (; j < count; j++)
-        for (size_t lane = 0; lane < 16; lane++) lanes[16 * j + lane] = from[lane * stride + j];
-}
-
-INLINE void lay_back(const float *restrict lanes, float *restrict to, size_t stride, size_t count) {
-    size_t j = 0;
-    for (; j + 4 <= count; j += 4) {
-        for (size_t lane = 0; lane < 16; lane += 4) {
-            f4 a, b, c, d;
-            const float *at = lanes + 16 * j + lane;
-            __builtin_memcpy(&a, at, 16);
-            __builtin_memcpy(&b, at + 16, 16);
-            __builtin_memcpy(&c, at + 32, 16);
-            __builtin_memcpy(&d, at + 48, 16);
-            f4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), AB = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-            f4 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-            a = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), b = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-            c = __builtin_shufflevector(AB, CD, 0, 1, 4, 5), d = __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
-            float *out = to + lane * stride + j;
-            __builtin_memcpy(out, &a, 16);
-            __builtin_memcpy(out + stride, &b, 16);
-            __builtin_memcpy(out + 2 * stride, &c, 16);
-            __builtin_memcpy(out + 3 * stride, &d, 16);
-        }
-    }
-    for (; j < count; j++)
-        for (size_t lane = 0; lane < 16; lane++) to[lane * stride + j] = lanes[16 * j + lane];
-}
-
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define TWICE _Pragma("clang loop unroll_count(2)")
 
-/// Lays out the input of all lanes. A lane goes on where the next one begins, so only its first frames are collected from
-/// afar: the rest are those of the lanes above it, moved down by one.
-INLINE void lay_out_input(const struct kernel_ratio *ratio, const float *restrict from, float *restrict lanes) {
-    size_t advance = ratio->advance, own = (advance + 3) / 4 * 4;
-    lay_out(from, advance, lanes, own);
+/// Loads four frames of each of four lanes, and turns them into four rows of lanes; or loads rows, and turns them into frames.
+INLINE void load_turned(const float *from, size_t stride, f4 r[4]) {
+    UNROLL for (size_t k = 0; k < 4; k++) __builtin_memcpy(&r[k], from + k * stride, 16);
+    f4 ab = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), AB = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    f4 cd = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), CD = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    r[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), r[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    r[2] = __builtin_shufflevector(AB, CD, 0, 1, 4, 5), r[3] = __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
+}
+
+INLINE void store4(float *to, f4 v) { __builtin_memcpy(to, &v, 16); }
+
+// The steps of a resampler, each in forms of its own, and for this file alone. What is laid out are sixteen parts of a channel as
+// rows of lanes. A lane goes on where the next one begins, so only its first frames are collected from afar: the rest are those
+// of the lanes above it, moved down by one.
+#pragma GCC visibility push(hidden)
+
+/// Returns how many rows of lanes are collected from afar.
+INLINE size_t collected(const struct kernel_ratio *ratio) { return (ratio->advance + 3) / 4 * 4; }
+
+/// Makes a row of lanes from one that is there already, and from the last lane's own frame.
+INLINE void move_down(const struct kernel_ratio *ratio, float *lanes, size_t row, float last) {
+    store16(lanes + 16 * row, load16(lanes + 16 * (row - ratio->advance) + 1));
+    lanes[16 * row + 15] = last;
+}
+
+INLINE void lay_out_body(const struct kernel_ratio *ratio, const float *restrict from, float *restrict lanes) {
+    size_t advance = ratio->advance, own = collected(ratio);
+    for (size_t j = 0; j < own; j += 4)
+        for (size_t lane = 0; lane < 16; lane += 4) {
+            f4 r[4];
+            load_turned(from + lane * advance + j, advance, r);
+            UNROLL for (size_t k = 0; k < 4; k++) store4(lanes + 16 * (j + k) + lane, r[k]);
+        }
+    for (size_t j = own; j < ratio->columns; j++) move_down(ratio, lanes, j, from[15 * advance + j]);
+}
+
+KERNEL(void, lay_out, (const struct kernel_ratio *ratio, const float *from, float *lanes), ratio, from, lanes)
+
+/// Lays out two channels from pairs of 16-bit integers, which are turned as one number of 32 bits.
+INLINE void lay_out_pairs_body(
+    const struct kernel_ratio *ratio, const int16_t *restrict pairs, float *restrict left, float *restrict right
+) {
+    size_t advance = ratio->advance, own = collected(ratio);
+    const float *from = (const float *)(const void *)pairs;
+    for (size_t j = 0; j < own; j += 4)
+        for (size_t lane = 0; lane < 16; lane += 4) {
+            f4 r[4];
+            load_turned(from + lane * advance + j, advance, r);
+            UNROLL for (size_t k = 0; k < 4; k++) {
+                u4 both = (u4)r[k];
+                // The integers become the upper halves of wider ones, which are exact as floats too.
+                f4 low = __builtin_convertvector((i4)(both << 16), f4) * 0x1p-31f;
+                f4 high = __builtin_convertvector((i4)(both & 0xffff0000u), f4) * 0x1p-31f;
+                store4(left + 16 * (j + k) + lane, FIRST_IS_LOW ? low : high);
+                store4(right + 16 * (j + k) + lane, FIRST_IS_LOW ? high : low);
+            }
+        }
     for (size_t j = own; j < ratio->columns; j++) {
-        store16(lanes + 16 * j, load16(lanes + 16 * (j - advance) + 1));
-        lanes[16 * j + 15] = from[15 * advance + j];
+        const int16_t *last = pairs + 2 * (15 * advance + j);
+        move_down(ratio, left, j, (float)last[0] * 0x1p-15f);
+        move_down(ratio, right, j, (float)last[1] * 0x1p-15f);
     }
 }
 
-/// @param width How many rows of taps at once, of each channel: as many as the processor has room for.
-/// @param channels One or two, whose samples meet the same taps.
-INLINE void resample_fixed_body(
-    size_t width, size_t channels, const struct kernel_ratio *ratio, const float *const samples[2],
-    float *restrict scratch, float *const output[2]
-) {
-    size_t apart = 16 * ratio->columns;
-    float *restrict input = scratch, *restrict sums = scratch + channels * apart;
-    UNROLL for (size_t c = 0; c < channels; c++) lay_out_input(ratio, samples[c], input + c * apart);
+KERNEL(void, lay_out_pairs,
+    (const struct kernel_ratio *ratio, const int16_t *pairs, float *left, float *right), ratio, pairs, left, right)
+
+/// Makes the frames of a channel of rows of lanes.
+INLINE void lay_back_body(const float *restrict lanes, float *restrict to, size_t count) {
+    for (size_t j = 0; j < count; j += 4)
+        for (size_t lane = 0; lane < 16; lane += 4) {
+            f4 r[4];
+            load_turned(lanes + 16 * j + lane, 16, r);
+            UNROLL for (size_t k = 0; k < 4; k++) store4(to + (lane + k) * count + j, r[k]);
+        }
+}
+
+KERNEL(void, lay_back, (const float *lanes, float *to, size_t count), lanes, to, count)
+
+/// Weighs the input of one channel.
+///
+/// @param width How many rows of taps at once: as many as the processor has room for.
+INLINE void weigh_lanes_body(size_t width, const struct kernel_ratio *ratio, const float *input, float *sums) {
     size_t phase = 0, start = 0;
     for (size_t first = 0; first < ratio->rows; first += width) {
         const float *taps[8];
@@ -94,77 +106,145 @@ INLINE void resample_fixed_body(
             if (row + 1 < width)
                 for (; phase >= ratio->up; phase -= ratio->up) shift++;
         }
-        const f16 *from[2];
-        f16 sum[2][8], *result[2];
-        UNROLL for (size_t c = 0; c < channels; c++) {
-            from[c] = (const f16 *)(input + c * apart) + start;
-            result[c] = (f16 *)(sums + 16 * c * ratio->rows) + first;
-            UNROLL for (size_t row = 0; row < width; row++) sum[c][row] = (f16){0};
-        }
+        const f16 *from = (const f16 *)input + start;
+        f16 sum[8], *result = (f16 *)sums + first;
+        UNROLL for (size_t row = 0; row < width; row++) sum[row] = (f16){0};
         size_t half = ratio->taps / 2 + shift;
         TWICE for (size_t j = 0; j < half; j++)
-            UNROLL for (size_t c = 0; c < channels; c++)
-                UNROLL for (size_t row = 0; row < width; row++) sum[c][row] += taps[row][j] * from[c][j];
+            UNROLL for (size_t row = 0; row < width; row++) sum[row] += taps[row][j] * from[j];
         // In memory meanwhile: not every processor has registers for both.
-        UNROLL for (size_t c = 0; c < channels; c++)
-            UNROLL for (size_t row = 0; row < width; row++) {
-                result[c][row] = sum[c][row];
-                sum[c][row] = (f16){0};
-            }
-        TWICE for (size_t j = ratio->taps + shift; j-- > ratio->taps / 2;)
-            UNROLL for (size_t c = 0; c < channels; c++)
-                UNROLL for (size_t row = 0; row < width; row++) sum[c][row] += taps[row][j + 16] * from[c][j];
-        UNROLL for (size_t c = 0; c < channels; c++)
-            UNROLL for (size_t row = 0; row < width; row++) result[c][row] += sum[c][row];
+        UNROLL for (size_t row = 0; row < width; row++) {
+            result[row] = sum[row];
+            sum[row] = (f16){0};
+        }
+        TWICE for (size_t j = ratio->taps + shift - 1; j >= ratio->taps / 2; j--)
+            UNROLL for (size_t row = 0; row < width; row++) sum[row] += taps[row][j + 16] * from[j];
+        UNROLL for (size_t row = 0; row < width; row++) result[row] += sum[row];
         for (start += shift; phase >= ratio->up; phase -= ratio->up) start++;
     }
-    UNROLL for (size_t c = 0; c < channels; c++)
-        lay_back(sums + 16 * c * ratio->rows, output[c], ratio->rows, ratio->rows);
 }
 
-INLINE void resample_fixed_two(
-    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
-) {
-    resample_fixed_body(2, 1, ratio, &samples, scratch, &output);
+INLINE void weigh_lanes_two(const struct kernel_ratio *ratio, const float *restrict input, float *restrict sums) {
+    weigh_lanes_body(2, ratio, input, sums);
 }
 
-INLINE void resample_fixed_four(
-    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
-) {
-    resample_fixed_body(4, 1, ratio, &samples, scratch, &output);
+INLINE void weigh_lanes_four(const struct kernel_ratio *ratio, const float *restrict input, float *restrict sums) {
+    weigh_lanes_body(4, ratio, input, sums);
 }
 
-INLINE void resample_fixed_eight(
-    const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output
-) {
-    resample_fixed_body(8, 1, ratio, &samples, scratch, &output);
+INLINE void weigh_lanes_eight(const struct kernel_ratio *ratio, const float *restrict input, float *restrict sums) {
+    weigh_lanes_body(8, ratio, input, sums);
 }
 
-KERNEL_IN_THREE(void, resample_fixed, resample_fixed_two, resample_fixed_four, resample_fixed_eight,
-    (const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output),
-    ratio, samples, scratch, output)
+KERNEL_IN_THREE(void, weigh_lanes, weigh_lanes_two, weigh_lanes_four, weigh_lanes_eight,
+    (const struct kernel_ratio *ratio, const float *input, float *sums), ratio, input, sums)
+
+#pragma GCC visibility pop
 
 #if defined(__x86_64__)
 // Two rows of taps for two channels begin closer together than four rows for one, so that fewer zeros are weighed, and each
-// tap is spread over the lanes once for both channels.
-AVX2 static void resample_fixed_pair_avx2(
-    const struct kernel_ratio *ratio, const float *const samples[2], float *scratch, float *const output[2]
+// tap is spread over the lanes once for both channels. The taps of both rows lie side by side, in the order in which they are
+// weighed: the processor fetches them ahead.
+
+/// Weighs eight lanes with a tap of each row. These instructions are written out, because the compiler puts each sum right behind
+/// its product: on Zen 3 all of it then takes 1.07 times as long.
+#define WEIGH(lanes, tap, next, sum, nextSum) do { \
+        f8 kept, product; \
+        __asm__("vmovaps %[from], %[kept]\n\t" \
+                "vmulps %[kept], %[a], %[product]\n\t" \
+                "vmulps %[kept], %[b], %[kept]\n\t" \
+                "vaddps %[product], %[first], %[first]\n\t" \
+                "vaddps %[kept], %[second], %[second]" \
+            : [first] "+x"(sum), [second] "+x"(nextSum), [kept] "=&x"(kept), [product] "=&x"(product) \
+            : [from] "m"(lanes), [a] "x"(tap), [b] "x"(next)); \
+    } while (0)
+
+/// Weighs a frame of both channels, two vectors of eight lanes each, with one tap of each row.
+INLINE AVX2 void weigh_frame(const float *taps, const f8 *const from[2], ptrdiff_t frame, f8 sum[2][4]) {
+    // Less nothing, a number becomes a vector of it, whatever its sign.
+    f8 tap = taps[0] - (f8){0}, next = taps[1] - (f8){0};
+    UNROLL for (size_t c = 0; c < 2; c++)
+        UNROLL for (size_t part = 0; part < 2; part++)
+            WEIGH(from[c][2 * frame + (ptrdiff_t)part], tap, next, sum[c][part], sum[c][part + 2]);
+}
+
+/// Weighs frames with half of the taps, one after the other. Returns the taps that come next.
+///
+/// @param direction 1 where the frames lie behind `start`, and -1 where they lie before it.
+INLINE AVX2 const float *weigh_half(
+    const float *taps, size_t half, size_t extra, const f8 *const start[2], ptrdiff_t direction, f8 sum[2][4]
 ) {
-    resample_fixed_body(2, 2, ratio, samples, scratch, output);
+    const f8 *from[2] = {start[0], start[1]};
+    UNROLL for (size_t k = 0; k < 8; k++) sum[k / 4][k % 4] = (f8){0};
+    for (const float *end = taps + 2 * half; taps < end; taps += 16) {
+        UNROLL for (ptrdiff_t k = 0; k < 8; k++) weigh_frame(taps + 2 * k, from, direction * k, sum);
+        from[0] += 16 * direction;
+        from[1] += 16 * direction;
+    }
+    for (size_t k = 0; k < extra; k++, taps += 2) weigh_frame(taps, from, direction * (ptrdiff_t)k, sum);
+    return taps;
+}
+
+/// Weighs the input of two channels, which lies in `scratch`.
+AVX2 static void weigh_both_avx2(const struct kernel_ratio *ratio, const float *scratch, float *sums) {
+    const f8 *input[2] = {(const f8 *)scratch, (const f8 *)(scratch + 16 * ratio->columns)};
+    f8 *result[2] = {(f8 *)sums, (f8 *)(sums + 16 * ratio->rows)};
+    size_t half = ratio->taps / 2, phase = 0, extra = ratio->extra;
+    const float *taps = ratio->pairs, *end = taps + ratio->pairCount * 4 * (half + extra);
+    for (size_t row = 0; row < ratio->rows; row += 2) {
+        if (taps == end) taps = ratio->pairs;
+        size_t width = 2 * (ratio->taps + extra - 1);
+        const f8 *last[2] = {input[0] + width, input[1] + width};
+        f8 sum[2][4];
+        taps = weigh_half(taps, half, extra, input, 1, sum);
+        UNROLL for (size_t k = 0; k < 8; k++) result[k / 4][k % 4] = sum[k / 4][k % 4];
+        taps = weigh_half(taps, half, extra, last, -1, sum);
+        UNROLL for (size_t k = 0; k < 8; k++) result[k / 4][k % 4] += sum[k / 4][k % 4];
+        size_t start = 0;
+        for (phase += 2 * ratio->down; phase >= ratio->up; phase -= ratio->up) start += 2;
+        UNROLL for (size_t c = 0; c < 2; c++) {
+            input[c] += start;
+            result[c] += 4;
+        }
+    }
 }
 #endif
+
+/// Weighs the input of two channels and gives out their frames.
+static void weigh_both(const struct kernel_ratio *ratio, float *scratch, float *left, float *right) {
+    float *sums = scratch + 32 * ratio->columns, *rightSums = sums + 16 * ratio->rows;
+#if defined(__x86_64__)
+    if (TAKEN == 1) {
+        weigh_both_avx2(ratio, scratch, sums);
+    } else
+#endif
+    {
+        kernel_weigh_lanes(ratio, scratch, sums);
+        kernel_weigh_lanes(ratio, scratch + 16 * ratio->columns, rightSums);
+    }
+    kernel_lay_back(sums, left, ratio->rows);
+    kernel_lay_back(rightSums, right, ratio->rows);
+}
+
+void kernel_resample_fixed(const struct kernel_ratio *ratio, const float *samples, float *scratch, float *output) {
+    float *sums = scratch + 16 * ratio->columns;
+    kernel_lay_out(ratio, samples, scratch);
+    kernel_weigh_lanes(ratio, scratch, sums);
+    kernel_lay_back(sums, output, ratio->rows);
+}
 
 void kernel_resample_fixed_pair(
     const struct kernel_ratio *ratio, const float *left, const float *right, float *scratch, float *leftOutput,
     float *rightOutput
 ) {
-#if defined(__x86_64__)
-    if (TAKEN == 1) {
-        const float *const samples[2] = {left, right};
-        float *const output[2] = {leftOutput, rightOutput};
-        return resample_fixed_pair_avx2(ratio, samples, scratch, output);
-    }
-#endif
-    kernel_resample_fixed(ratio, left, scratch, leftOutput);
-    kernel_resample_fixed(ratio, right, scratch, rightOutput);
+    kernel_lay_out(ratio, left, scratch);
+    kernel_lay_out(ratio, right, scratch + 16 * ratio->columns);
+    weigh_both(ratio, scratch, leftOutput, rightOutput);
+}
+
+void kernel_resample_fixed_int16_pairs(
+    const struct kernel_ratio *ratio, const int16_t *pairs, float *scratch, float *leftOutput, float *rightOutput
+) {
+    kernel_lay_out_pairs(ratio, pairs, scratch, scratch + 16 * ratio->columns);
+    weigh_both(ratio, scratch, leftOutput, rightOutput);
 }

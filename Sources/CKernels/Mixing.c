@@ -120,8 +120,6 @@ INLINE void from_int16_body(const int16_t *restrict integers, float *restrict sa
 
 KERNEL(void, from_int16, (const int16_t *integers, float *samples, size_t count), integers, samples, count)
 
-#define FIRST_IS_LOW (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-
 INLINE void from_int16_pairs_body(
     const int16_t *restrict pairs, float *restrict left, float *restrict right, size_t count
 ) {

@@ -25,9 +25,11 @@ import Testing
         }
     }
 
-    /// The whole of a signal, in pieces of these lengths.
-    private func convert(_ channels: [[Float]], _ ratio: Ratio, pieces: [Int] = [4_096]) throws -> [[Float]] {
-        let input = AudioBlock(channels)
+    /// The whole of a signal, in pieces of these lengths. As pairs, its samples are multiples of 1/32,768.
+    private func convert(
+        _ channels: [[Float]], _ ratio: Ratio, pieces: [Int] = [4_096], asPairs: Bool = false
+    ) throws -> [[Float]] {
+        let input = AudioBlock(asPairs ? [zip(channels[0], channels[1]).map(pair)] : channels)
         guard var resampler = RatioResampler(up: ratio.up, down: ratio.down, channels: channels.count) else {
             throw Refused()
         }
@@ -38,13 +40,20 @@ import Testing
             let frames = min(pieces[turn % pieces.count], input.frameCount - consumed)
             let room = min(pieces[(turn + 1) % pieces.count], wanted - produced)
             let (taken, made) = unsafe resampler.convert(
-                input, from: consumed, frames: frames, into: output.pointers, at: produced, room: room)
+                input, isPairs: asPairs, from: consumed, frames: frames, into: output.pointers, at: produced,
+                room: room)
             consumed += taken
             produced += made
             turn += 1
         }
         unsafe resampler.finish(into: output.pointers, at: produced, room: wanted - produced)
         return (0..<channels.count).map { output.array($0) }
+    }
+
+    /// Two integers of 16 bits in the place of a sample, the left one first.
+    private func pair(_ left: Float, _ right: Float) -> Float {
+        let integers = SIMD2<Int16>(Int16(left * 32_768), Int16(right * 32_768))
+        return Float(bitPattern: unsafe unsafeBitCast(integers, to: UInt32.self))
     }
 
     @Test("output frames are the filter's sum at their times, in double precision", arguments: ratios)
@@ -161,6 +170,12 @@ import Testing
                 // Two channels are weighed together, and the third by itself.
                 #expect(try convert(channels, ratio) == all, "form \(wanted)")
                 #expect(try channels.map { try convert([$0], ratio)[0] } == all, "form \(wanted), one by one")
+            }
+            let coarse = channels[..<2].map { $0.map { ($0 * 32_768).rounded() / 32_768 } }
+            let floats = try convert(coarse, ratio)
+            for wanted: Int32 in 0...2 where kernel_use_vectors(wanted) == wanted {
+                let pairs = try convert(coarse, ratio, pieces: [1, 100, 3_000], asPairs: true)
+                #expect(pairs == floats, "form \(wanted), as pairs")
             }
             let table = RatioTable.table(up: ratio.up, down: ratio.down)
             let half = table.halfLength

@@ -50,7 +50,7 @@ REALTIME_SAFE void kernel_read_pair(
     size_t length, uint64_t position, uint64_t step, float *_Nonnull leftFrames, float *_Nonnull rightFrames,
     size_t count);
 
-/// A fixed ratio of sample rates: see KernelsFiles.c.
+/// A fixed ratio of sample rates: see Files.c.
 struct kernel_ratio {
     /// `up` rows of taps. Before the first of them, behind each, and between the halves of each, 16 zeros.
     const float *_Nonnull table;
@@ -62,6 +62,11 @@ struct kernel_ratio {
     size_t rows, advance;
     /// Frames of the input that a sixteenth looks at: at least `advance + taps + 16`.
     size_t columns;
+    /// The taps as two channels meet them: two rows after the other in the order of the output, their taps in turn. From the
+    /// first tap to the middle, and then from the last one to the middle, with `extra` zeros at each end, as the second row
+    /// begins up to so many frames later. Half of the taps are a multiple of 8.
+    const float *_Nonnull pairs;
+    size_t pairCount, extra;
 };
 
 /// Sixteen times `rows` frames of one channel, and the first lies `taps / 2 - 1` frames behind the first sample.
@@ -78,5 +83,10 @@ REALTIME_SAFE void kernel_resample_fixed(
 REALTIME_SAFE void kernel_resample_fixed_pair(
     const struct kernel_ratio *_Nonnull ratio, const float *_Nonnull left, const float *_Nonnull right,
     float *_Nonnull scratch, float *_Nonnull leftOutput, float *_Nonnull rightOutput);
+
+/// Computes two channels that come as pairs of 16-bit integers, as if those had been made floats before.
+REALTIME_SAFE void kernel_resample_fixed_int16_pairs(
+    const struct kernel_ratio *_Nonnull ratio, const int16_t *_Nonnull pairs, float *_Nonnull scratch,
+    float *_Nonnull leftOutput, float *_Nonnull rightOutput);
 
 #endif

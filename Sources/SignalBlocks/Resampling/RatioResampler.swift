@@ -15,6 +15,8 @@ package struct RatioResampler: ~Copyable, Sendable {
     private let scratch: AlignedMemory<Float>
     /// The input that comes next.
     private var line: AudioBlock
+    /// Indicates whether the first channel of the line has pairs of 16-bit integers in the place of samples.
+    private var isPairs = false
     private var filled = 0
     /// The output that was computed last; the frames from `first` on have not been given out.
     private var made: AudioBlock
@@ -53,21 +55,20 @@ package struct RatioResampler: ~Copyable, Sendable {
     /// Takes frames in and gives frames out, as many as there are and have room. Input is left over only where the output
     /// is full, whose channels have the room from `start` on.
     ///
-    /// - Parameter isPairs: `true` if each sample of the input's one channel is a pair of 16-bit integers, for two channels.
+    /// - Parameter isPairs: `true` if each sample of the input's one channel is a pair of 16-bit integers, for two channels. It
+    ///   is the same for all of a stream.
     package mutating func convert(
         _ input: borrowing AudioBlock, isPairs: Bool = false, from offset: Int, frames: Int,
         into output: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at start: Int, room: Int
     ) -> (consumed: Int, produced: Int) {
+        self.isPairs = isPairs
         var (consumed, produced) = (0, 0)
         while true {
             produced += unsafe give(room - produced, into: output, at: start + produced)
             if first < made.frameCount { return (consumed, produced) }
             let count = min(frames - consumed, line.frameCount - filled)
             if isPairs {
-                let pairs = unsafe UnsafeRawPointer(input.pointers[0] + offset + consumed)
-                unsafe Kernel.convert(
-                    pairs: pairs.assumingMemoryBound(to: Int16.self), to: line.pointers[0] + filled,
-                    line.pointers[1] + filled, count)
+                unsafe Kernel.copy(input.pointers[0] + offset + consumed, to: line.pointers[0] + filled, count)
             } else {
                 line.copy(from: input, sourceOffset: offset + consumed, to: filled, frames: count)
             }
@@ -117,7 +118,26 @@ package struct RatioResampler: ~Copyable, Sendable {
         let taps = 2 * table.halfLength
         var ratio = unsafe kernel_ratio(
             table: table.coefficients.base + 16, taps: taps, stride: table.stride, up: table.up, down: table.down,
-            rows: rows, advance: advance, columns: columns)
+            rows: rows, advance: advance, columns: columns, pairs: table.pairs.base, pairCount: table.pairCount,
+            extra: table.extra)
+        if isPairs {
+            let pairs = unsafe UnsafeRawPointer(line.pointers[0]).assumingMemoryBound(to: Int16.self)
+            unsafe kernel_resample_fixed_int16_pairs(
+                &ratio, pairs, scratch.base, target[0] + place, target[1] + place)
+        } else {
+            unsafe weigh(&ratio, into: target, at: place)
+        }
+        filled = line.frameCount - 16 * advance
+        for channel in 0..<channelCount {
+            let samples = unsafe line.pointers[channel]
+            unsafe samples.update(from: samples + 16 * advance, count: filled)
+        }
+    }
+
+    /// Computes the next frames of all channels from samples, two channels at once.
+    private func weigh(
+        _ ratio: inout kernel_ratio, into target: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, at place: Int
+    ) {
         var channel = 0
         while channel < channelCount {
             let samples = unsafe line.pointers[channel]
@@ -129,11 +149,6 @@ package struct RatioResampler: ~Copyable, Sendable {
                 unsafe kernel_resample_fixed(&ratio, samples, scratch.base, output)
             }
             channel += 2
-        }
-        filled = line.frameCount - 16 * advance
-        for channel in 0..<channelCount {
-            let samples = unsafe line.pointers[channel]
-            unsafe samples.update(from: samples + 16 * advance, count: filled)
         }
     }
 }

@@ -13,6 +13,11 @@ final class RatioTable: Sendable {
     let halfLength: Int
     /// 16 zeros, and row by row half of the taps, 16 zeros, the other half and 16 zeros.
     let coefficients: AlignedMemory<Float>
+    /// The same taps as the kernel for two channels meets them: see `kernel_ratio`.
+    let pairs: AlignedMemory<Float>
+    let pairCount: Int
+    /// The number of input frames by which a row may begin later than the one before.
+    let extra: Int
 
     /// The distance of rows in ``coefficients``, and the index of a tap.
     var stride: Int { 2 * halfLength + 32 }
@@ -52,10 +57,13 @@ final class RatioTable: Sendable {
         (self.up, self.down) = (up, down)
         // If the output's rate is lower, the band ends at half of it.
         let design = max(1, Double(down) / Double(up))
-        let half = Int((Double(RatioTable.prototypeHalf) * design / 2).rounded(.up)) * 2
+        let half = Int((Double(RatioTable.prototypeHalf) * design / 8).rounded(.up)) * 8
         let taps = 2 * half
         halfLength = half
         coefficients = AlignedMemory(count: up * (taps + 32) + 16)
+        extra = (down + up - 1) / up
+        pairCount = up % 2 == 0 ? up / 2 : up
+        pairs = AlignedMemory(count: pairCount * 4 * (half + extra))
         let base = unsafe coefficients.base
         // The filter is even: the row at the same distance from the next frame has the same taps backwards.
         unsafe RatioTable.prototype.withUnsafeBufferPointer { gains in
@@ -71,6 +79,23 @@ final class RatioTable: Sendable {
                     }
                 }
             }
+        }
+        pairUp()
+    }
+
+    /// Lays the rows side by side, two by two as output frames follow each other.
+    private func pairUp() {
+        var place = unsafe pairs.base
+        for first in Swift.stride(from: 0, to: 2 * pairCount, by: 2) {
+            let shift = (first + 1) * down / up - first * down / up
+            let rows = (index(row: first * down % up, tap: 0), index(row: (first + 1) * down % up, tap: 0) - shift)
+            func put(_ offset: Int) {
+                unsafe place[0] = coefficients.base[rows.0 + offset]
+                unsafe place[1] = coefficients.base[rows.1 + offset]
+                unsafe place += 2
+            }
+            for tap in 0..<halfLength + extra { put(tap) }
+            for tap in (halfLength..<2 * halfLength + extra).reversed() { put(tap + 16) }
         }
     }
 }
