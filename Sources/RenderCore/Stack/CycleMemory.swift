@@ -294,7 +294,7 @@ internal import Synchronization
 
     /// The number of modules that one slice measures. Two looks at the clock take as long as a small module: a slice that
     /// measured thousands of modules would be late.
-    private static let timedAtOnce = 128
+    private static var timedAtOnce: Int { @_noLocks @_noAllocation get { 128 } }
 
     /// The number of slices that measure every module once, as a power of 2.
     var timingParts: Int { Int.bitWidth &- ((recordCount &- 1) / CycleMemory.timedAtOnce).leadingZeroBitCount }
@@ -342,11 +342,15 @@ internal import Synchronization
         if let record = unsafe core.pointee.marked { _ = unsafe takeMark(of: record, in: core) }
     }
 
-    /// Returns whether a module is one of those that this slice measures.
+    /// Counts a module if it is one of those that this slice measures. Returns how many are left then; `nil` if it is not.
     @_noLocks @_noAllocation
-    func times(_ record: UnsafeMutablePointer<ModuleRecord>) -> Bool {
-        let number = unsafe record - records
-        return number >= firstTimed && number < firstTimed &+ CycleMemory.timedAtOnce
+    static func countTimed(
+        _ record: UnsafeMutablePointer<ModuleRecord>, in core: UnsafeMutablePointer<CycleMemory>
+    ) -> Int? {
+        let place = unsafe record - core.pointee.records - core.pointee.firstTimed
+        guard place >= 0 && place < timedAtOnce else { return nil }
+        unsafe core.pointee.toTime &-= 1
+        return unsafe core.pointee.toTime
     }
 
     /// Keeps the longest time that the running module has taken.

@@ -85,9 +85,8 @@ extension RenderContext {
     @_noLocks @_noAllocation
     private mutating func isTimed(_ record: UnsafeMutablePointer<ModuleRecord>) -> Bool {
         if unsafe CycleMemory.takeMark(of: record, in: core) { mode.add(.timing) }
-        guard mode.has(.timing), unsafe core.pointee.times(record) else { return false }
-        unsafe core.pointee.toTime &-= 1
-        if unsafe core.pointee.toTime == 0 { mode.remove(.timing) }
+        guard mode.has(.timing), let left = unsafe CycleMemory.countTimed(record, in: core) else { return false }
+        if left == 0 { mode.remove(.timing) }
         unsafe CycleMemory.setSlow(mode.slowsModules, in: core)
         return true
     }
