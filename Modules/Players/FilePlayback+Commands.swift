@@ -171,13 +171,8 @@ extension FilePlayback {
             passes = voice.passesBefore &+ old.passesEnded(at: voice.frame &- 1)
         }
         let fade = seekFade > 0 ? seekFade : self.fade
-        switch phase {
-        case .idle, .stopping: break
-        case .playing, .paused: begin(stream, at: place, fade: fade)
-        case .pausing:
-            begin(stream, at: place, fade: fade)
-            rest(&context, at: frame, port)
-        }
+        begin(stream, at: place, fade: fade)
+        if case .pausing = phase { rest(&context, at: frame, port) }
         if seekKeepsPlace { voice.isLate = false }
         if let passes {
             // Another tempo goes on in the same pass.
