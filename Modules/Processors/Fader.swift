@@ -8,7 +8,7 @@ public import RenderCore
 ///
 /// Mono becomes stereo while the balance is not in the middle; more than two channels take the volume alone, and
 /// ``Balance`` does the rest. Latency: none.
-public final class Fader: Effect {
+public final class Fader: ScalingEffect {
     /// An amplitude factor, 0…4 (+12 dB). A change glides for 10 ms.
     public let volume: Parameter
     /// The balance from left (-1) to right (1): the far side gets quieter, the near one stays as it is.
@@ -59,6 +59,13 @@ public final class Fader: Effect {
     /// The parameters by name.
     public var parameters: [ParameterReference] {
         [volume.named("volume"), balance.named("balance"), mute.named("mute")]
+    }
+
+    /// The volume, while nothing glides, the fader is not muted, and the balance is in the middle.
+    @_noLocks @_noAllocation
+    public func factorAtRest(_ context: borrowing RenderContext) -> Float? {
+        guard mute.restsOff(context), balance.atRest(context) == 0 else { return nil }
+        return volume.atRest(context)
     }
 
     /// Weights the top.

@@ -1,7 +1,7 @@
 public import RenderCore
 
 /// Makes the top louder or quieter. Edits the top, any number of channels.
-public final class Gain: Effect {
+public final class Gain: ScalingEffect {
     /// The amplitude factor: 1 changes nothing, 0 is silence. In decibels: `RenderMath.amplitude(decibels:)`.
     public let level: Parameter
 
@@ -15,6 +15,12 @@ public final class Gain: Effect {
 
     /// The parameters by name.
     public var parameters: [ParameterReference] { [level.named("level")] }
+
+    /// The level, while it does not glide.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) public func factorAtRest(_ context: borrowing RenderContext) -> Float? {
+        level.atRest(context)
+    }
 
     /// Multiplies the top.
     @_noLocks @_noAllocation

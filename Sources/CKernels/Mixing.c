@@ -53,6 +53,16 @@ INLINE void scale_body(float *samples, float gain, size_t count) {
 
 WIDE_KERNEL(void, scale, (float *samples, float gain, size_t count), samples, gain, count)
 
+INLINE void scale_in_turn_body(float *samples, float a, float b, float c, float d, size_t count) {
+    f16 first = spread16(a), second = spread16(b), third = spread16(c), fourth = spread16(d);
+    BLOCKS(count, i,
+        store16(samples + i + lane, (((load16(samples + i + lane) * first) * second) * third) * fourth);)
+    for (; i < count; i++) samples[i] = (((samples[i] * a) * b) * c) * d;
+}
+
+WIDE_KERNEL(void, scale_in_turn, (float *samples, float a, float b, float c, float d, size_t count),
+    samples, a, b, c, d, count)
+
 INLINE void fill_body(float *samples, float value, size_t count) {
     f16 values = spread16(value);
     BLOCKS(count, i, store16(samples + i + lane, values);)

@@ -59,6 +59,9 @@ import Testing
         compare(odd: true, { Kernel.add($1, to: $0, $2) }, { SwiftKernel.add($1, to: $0, $2) })
         compare(odd: true, { Kernel.add($1, gain: 0.3, to: $0, $2) }, { SwiftKernel.add($1, gain: 0.3, to: $0, $2) })
         compare({ Kernel.scale($0, 0.7, $2) }, { SwiftKernel.scale($0, 0.7, $2) })
+        let factors = SIMD4<Float>(0.7, 1.3, -0.1, 9)
+        compare(
+            odd: true, { Kernel.scale($0, inTurn: factors, $2) }, { SwiftKernel.scale($0, inTurn: factors, $2) })
         for odd in [false, true] {
             var (kernel, swift): ([Bool], [Bool]) = ([], [])
             compare(

@@ -55,6 +55,10 @@ REALTIME_SAFE void kernel_add_scaled(float *_Nonnull sum, const float *_Nonnull 
 /// `samples *= gain`.
 REALTIME_SAFE void kernel_scale(float *_Nonnull samples, float gain, size_t count);
 
+/// `samples = (((samples * a) * b) * c) * d`.
+REALTIME_SAFE void kernel_scale_in_turn(
+    float *_Nonnull samples, float a, float b, float c, float d, size_t count);
+
 /// `samples = value`.
 REALTIME_SAFE void kernel_fill(float *_Nonnull samples, float value, size_t count);
 

@@ -25,7 +25,7 @@ public import Synchronization
     @inlinable @inline(__always) func value(_ word: UInt64, rate: Double) -> Float {
         let value = Float(bitPattern: UInt32(truncatingIfNeeded: word))
         // The test comes first: the rest then need not wait for the product. Bit patterns take one comparison in memory.
-        if rateFactor.bitPattern == Float.infinity.bitPattern { return value }
+        if _fastPath(rateFactor.bitPattern == Float.infinity.bitPattern) { return value }
         let limit = Float(rate) * rateFactor
         return value < limit ? value : limit
     }

@@ -90,7 +90,7 @@ internal import Synchronization
             to: CycleMemory(
                 entries: stack.entries, entryCount: 2 * stack.layout.slots, slotCount: stack.layout.slots,
                 channelLimit: stack.layout.channels, stride: stack.layout.stride, sinks: stack.sinks,
-                owner: token, sampleRate: settings.sampleRate, frameLimit: stack.layout.frames,
+                spares: stack.spares, owner: token, sampleRate: settings.sampleRate, frameLimit: stack.layout.frames,
                 faults: Unmanaged.passUnretained(log), tokens: Tokens.shared.forRendering,
                 graveyard: Reclaimer.shared.graveyard.gate,
                 newcomers: Unmanaged.passUnretained(newcomers), loopID: self.loopID,

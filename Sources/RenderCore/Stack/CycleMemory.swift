@@ -11,6 +11,8 @@ internal import Synchronization
     @usableFromInline let channelLimit: Int
     @usableFromInline let stride: Int
     @usableFromInline let sinks: UnsafeMutablePointer<StackEntry>
+    /// Two buffers besides the stack's; `nil` while an ``RenderContext/add(_:)`` further out uses them.
+    @usableFromInline var spares: UnsafeMutablePointer<StackEntry>?
 
     // The renderer.
     @usableFromInline let owner: UInt

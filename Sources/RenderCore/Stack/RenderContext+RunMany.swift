@@ -12,7 +12,7 @@ extension RenderContext {
         let modules = modules.span
         var index = 0
         while index < modules.count {
-            index = runInTurn(modules, from: index)
+            index = runInTurn(modules, from: index, to: modules.count)
             if index < modules.count {
                 unsafe modules.unmanaged(at: index)._withUnsafeGuaranteedRef { run($0) }
                 index &+= 1
@@ -59,17 +59,17 @@ extension RenderContext {
         for index in elements.indices { body(&self, elements[index]) }
     }
 
-    /// Runs effects as long as each is the one that is expected, and nothing is out of the ordinary. Returns the index
-    /// of the first that was not run, which is `first` if the modules do not edit the top.
+    /// Runs effects up to `end` as long as each is the one that is expected, and nothing is out of the ordinary. Returns
+    /// the index of the first that was not run, which is `first` if the modules do not edit the top.
     @inlinable @inline(__always)
-    mutating func runInTurn<M: Module>(_ modules: borrowing Span<M>, from first: Int) -> Int {
+    mutating func runInTurn<M: Module>(_ modules: borrowing Span<M>, from first: Int, to end: Int) -> Int {
         // These copies let the compiler work out once what follows from them.
         let (core, depth, floor) = unsafe (self.core, self.depth, self.floor)
         guard unsafe core.pointee.attention == 0, depth > floor && depth <= entryCount else { return first }
-        let (top, end) = unsafe (entries + (depth &- 1), offset &+ frameCount)
+        let (top, lastFrame) = unsafe (entries + (depth &- 1), offset &+ frameCount)
         let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
         var index = first
-        while index < modules.count {
+        while index < end {
             let module = unsafe modules.unmanaged(at: index)
             let record = unsafe cursor
             let isEffect = unsafe module._withUnsafeGuaranteedRef { $0.stackEffect.isEdit }
@@ -80,7 +80,7 @@ extension RenderContext {
             unsafe process(module, record, core, at: depth &- 1)
             index &+= 1
             if !Checks.areOn { continue }
-            if unsafe _slowPath(core.pointee.attention != 0 || self.depth != depth || !endsFinite(top, end)) {
+            if unsafe _slowPath(core.pointee.attention != 0 || self.depth != depth || !endsFinite(top, lastFrame)) {
                 putRight(depth, 1)
             }
         }
@@ -88,17 +88,24 @@ extension RenderContext {
         return index
     }
 
-    /// Runs generators one after the other, and adds each to the buffer below.
+    /// Runs generators one after the other, and adds each to the buffer below: three at once, so that the sum is read and
+    /// written once for them.
     @inlinable @inline(__always)
     mutating func addInTurn<M: Module>(_ generators: borrowing Span<M>, from first: Int) -> Int {
         guard unsafe core.pointee.attention == 0, let sum = unsafe realEntry(0),
             unsafe sum.pointee.kind == StackEntry.own && sum.pointee.place == place && depth < entryCount
         else { return first }
         // Copies, as for effects.
-        let (core, depth) = unsafe (self.core, self.depth)
-        // Nearly always one channel to one. No generator reaches the sum.
-        let target = unsafe sum.pointee.format == StackEntry.monoOwn ? sum.pointee.first + offset : nil
+        let (core, depth, end) = unsafe (self.core, self.depth, offset &+ frameCount &- 1)
+        let top = unsafe sum + 1
+        // A generator that adds others itself finds no spare buffers.
+        let spares = unsafe core.pointee.spares
+        unsafe core.pointee.spares = nil
+        // Nearly always the sum and all generators have one channel, or all have two. No other buffer has this shape.
+        let usual = unsafe spares != nil && sum.pointee.channelCount <= 2 ? sum.pointee.format | place : .max
+        let isMono = usual & 1 == 1
         let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
+        var kept = 0
         var index = first
         while index < generators.count {
             let module = unsafe generators.unmanaged(at: index)
@@ -111,16 +118,33 @@ extension RenderContext {
             self.depth = depth
             unsafe process(module, record, core, at: depth)
             index &+= 1
-            let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && self.depth == depth &+ 1)
-            if unsafe _slowPath(!isAsDeclared || !addTop(to: sum, target)) {
-                // The generator left other buffers than it declares, a bad sample, more channels than the sum has, or
-                // external memory.
-                if !isAsDeclared || !endsFinite(effect.results) { putRight(depth &+ 1, effect.results) }
+            guard unsafe _fastPath(top.pointee.shape == usual),
+                unsafe !Checks.areOn
+                    || _fastPath(core.pointee.attention == 0 && self.depth == depth &+ 1)
+                        && _fastPath(_fastPath(isMono) ? RenderContext.isNumber(top.pointee.first[end]) : endsFinite(1))
+            else {
+                unsafe addKept(spares, kept, to: sum)
+                kept = 0
+                if unsafe addUnusual(to: sum, effect, depth) { continue }
+                unsafe core.pointee.spares = spares
                 leave(frame)
                 mix(2)
                 return index
             }
+            let spares = unsafe spares.unsafelyUnwrapped
+            unsafe sum.pointee.times = top.pointee.times
+            if kept < StackEntry.spareCount {
+                unsafe top.pointee.exchangeMemory(with: spares + kept)
+                kept &+= 1
+            } else {
+                kept = 0
+                let samples = unsafe (spares[0].first + offset, spares[1].first + offset, top.pointee.first + offset)
+                unsafe Kernel.add(samples.0, samples.1, samples.2, to: sum.pointee.first + offset, frameCount)
+                if _slowPath(!isMono) { unsafe addSecond(spares, top, to: sum) }
+            }
         }
+        unsafe addKept(spares, kept, to: sum)
+        unsafe core.pointee.spares = spares
         if index > first {
             self.depth = depth
             leave(frame)
@@ -140,26 +164,51 @@ extension RenderContext {
         unsafe module._withUnsafeGuaranteedRef { $0.process(&self) }
     }
 
+    /// Adds the second channels of both spare buffers to that of a sum, and then that of the top.
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) mutating func addSecond(
+        _ spares: UnsafeMutablePointer<StackEntry>, _ top: UnsafeMutablePointer<StackEntry>,
+        to sum: UnsafeMutablePointer<StackEntry>
+    ) {
+        unsafe Kernel.add(
+            spares[0].channels[1] + offset, spares[1].channels[1] + offset, top.pointee.channels[1] + offset,
+            to: sum.pointee.channels[1] + offset, frameCount)
+    }
+
+    /// Adds the first spare buffers to a sum, as many as are kept there.
+    @_noLocks @_noAllocation
+    @usableFromInline @inline(never) mutating func addKept(
+        _ spares: UnsafeMutablePointer<StackEntry>?, _ count: Int, to sum: UnsafeMutablePointer<StackEntry>
+    ) {
+        guard let spares = unsafe spares else { return }
+        var spare = 0
+        while spare < count {
+            var channel = 0
+            while unsafe channel < sum.pointee.channelCount {
+                unsafe Kernel.add(
+                    spares[spare].channels[channel] + offset, to: sum.pointee.channels[channel] + offset, frameCount)
+                channel &+= 1
+            }
+            spare &+= 1
+        }
+    }
+
+    /// Adds what a generator has left, which has not the sum's shape, or is not as declared. `false`: ``mix(_:)`` has to do it,
+    /// because the generator left other buffers than it declares (which are put right here), a bad sample, more channels than
+    /// the sum has, or external memory.
+    @usableFromInline @inline(never) mutating func addUnusual(
+        to sum: UnsafeMutablePointer<StackEntry>, _ effect: StackEffect, _ depth: Int
+    ) -> Bool {
+        let isAsDeclared = unsafe !Checks.areOn || (core.pointee.attention == 0 && self.depth == depth &+ 1)
+        if unsafe isAsDeclared && addTop(to: sum) { return true }
+        if !isAsDeclared || !endsFinite(effect.results) { putRight(depth &+ 1, effect.results) }
+        return false
+    }
+
     /// Adds the top to a buffer of the stack's own, right below it; the caller pops it. `false`: it is not that simple,
     /// or ends in a sample that is no number.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) mutating func addTop(
-        to sum: UnsafeMutablePointer<StackEntry>, _ target: UnsafeMutablePointer<Float>?
-    ) -> Bool {
-        let top = unsafe sum + 1
-        guard let target = unsafe target,
-            unsafe _fastPath(top.pointee.shape == StackEntry.monoOwn | place)
-        else { return unsafe addTopWide(to: sum) }
-        let samples = unsafe top.pointee.first + offset
-        if unsafe _slowPath(!RenderContext.isNumber(samples[frameCount &- 1])) { return false }
-        unsafe sum.pointee.times = top.pointee.times
-        unsafe Kernel.add(samples, to: target, frameCount)
-        return true
-    }
-
-    /// Does the same as ``addTop(to:_:)`` for any numbers of channels.
-    @_noLocks @_noAllocation
-    @usableFromInline @inline(never) mutating func addTopWide(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
+    private mutating func addTop(to sum: UnsafeMutablePointer<StackEntry>) -> Bool {
         let top = unsafe sum + 1
         let (channels, sums) = unsafe (top.pointee.channelCount, sum.pointee.channelCount)
         guard unsafe top.pointee.kind == StackEntry.own && top.pointee.place == place && channels <= sums else {

@@ -17,6 +17,8 @@
 
     /// Entries that stand in for buffers that are not there: three for views that are open at once, one for channels.
     static var sinkCount: Int { @_noLocks @_noAllocation get { 4 } }
+    /// Entries besides the stack's, in which ``RenderContext/add(_:)`` keeps buffers that it has yet to add.
+    @usableFromInline static var spareCount: Int { @_noLocks @_noAllocation get { 2 } }
 
     @_noLocks @_noAllocation
     init(
@@ -72,6 +74,20 @@
     /// - Precondition: ``kind`` is ``own``.
     @inlinable var first: UnsafeMutablePointer<Float> {
         @_noLocks @_noAllocation @inline(__always) get { unsafe home.unsafelyUnwrapped }
+    }
+
+    /// Exchanges the slot's own memory with that of another entry.
+    ///
+    /// - Precondition: ``kind`` of both is ``own``.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) mutating func exchangeMemory(with other: UnsafeMutablePointer<StackEntry>) {
+        // Both addresses at once, because a later read of one of them waits for whatever was not written at once.
+        unsafe withUnsafeMutableBytes(of: &self) { one in
+            let two = UnsafeMutableRawPointer(other)
+            let (mine, its) = unsafe (one.load(as: SIMD2<UInt>.self), two.load(as: SIMD2<UInt>.self))
+            unsafe one.storeBytes(of: its, as: SIMD2<UInt>.self)
+            unsafe two.storeBytes(of: mine, as: SIMD2<UInt>.self)
+        }
     }
 
     // Kinds of memory behind an entry. They are bare numbers, because comparing enum cases is a call to the compiler's

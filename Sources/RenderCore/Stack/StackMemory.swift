@@ -7,6 +7,8 @@
     let entries: UnsafeMutablePointer<StackEntry>
     /// Memory that stands in for a buffer that is not there: one for each view that can be open at once.
     let sinks: UnsafeMutablePointer<StackEntry>
+    /// Two buffers besides the stack's; they lie behind the sinks.
+    let spares: UnsafeMutablePointer<StackEntry>
     /// The addresses of the first sink's channels, for an output that has none. They are read while the stack is in
     /// use.
     let sinkChannels: UnsafePointer<UnsafeMutablePointer<Float>>
@@ -16,7 +18,8 @@
     init(_ layout: StackLayout) {
         self.layout = layout
         let (slots, channels, stride) = (layout.slots, layout.channels, layout.stride)
-        let owners = slots + StackEntry.sinkCount
+        let others = StackEntry.sinkCount + StackEntry.spareCount
+        let owners = slots + others
         slab = AlignedMemory(count: owners * channels * stride)
         let floats = unsafe slab.base
 
@@ -24,7 +27,8 @@
         unsafe entries = UnsafeMutableRawPointer.allocate(
             byteCount: 2 * slots * MemoryLayout<StackEntry>.stride, alignment: 64
         ).bindMemory(to: StackEntry.self, capacity: 2 * slots)
-        unsafe sinks = .allocate(capacity: StackEntry.sinkCount)
+        unsafe sinks = .allocate(capacity: others)
+        unsafe spares = sinks + StackEntry.sinkCount
         // An entry without a slot still has a table, because external memory may be pushed where no slot is left.
         for index in 0..<(owners + slots) {
             let table = unsafe tables + index * channels
@@ -37,7 +41,7 @@
             switch index {
             case 0..<slots: unsafe (entries + index).initialize(to: entry)
             case slots..<owners: unsafe (sinks + (index - slots)).initialize(to: entry)
-            default: unsafe (entries + (index - StackEntry.sinkCount)).initialize(to: entry)
+            default: unsafe (entries + (index - others)).initialize(to: entry)
             }
         }
         unsafe sinkChannels = UnsafePointer(sinks[0].channels)

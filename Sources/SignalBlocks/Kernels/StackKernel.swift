@@ -1,8 +1,3 @@
-#if arch(x86_64)
-    // Public because what other targets inline calls it.
-    public import CKernels
-#endif
-
 /// The loops under the stack's own operations, over raw memory. For spans there is ``Signal``.
 @usableFromInline package enum StackKernel {
     /// Adds channels to channels by the one rule: mono to every channel, into mono everything, else one to one.
@@ -45,7 +40,7 @@
 
     /// Copies samples from memory that does not overlap.
     @_noLocks @_noAllocation
-    @usableFromInline package static func copy(
+    @inlinable @inline(__always) package static func copy(
         _ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>, _ count: Int
     ) {
         unsafe Kernel.copy(source, to: target, count)
@@ -53,13 +48,13 @@
 
     /// Multiplies samples by a factor.
     @_noLocks @_noAllocation
-    @usableFromInline package static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {
+    @inlinable @inline(__always) package static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {
         unsafe Kernel.scale(samples, gain, count)
     }
 
     /// Makes all samples the same.
     @_noLocks @_noAllocation
-    @usableFromInline package static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
+    @inlinable @inline(__always) package static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
         unsafe Kernel.fill(samples, value, count)
     }
 
@@ -67,17 +62,5 @@
     @_noLocks @_noAllocation
     @inlinable package static func isFinite(_ samples: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
         unsafe Kernel.isFinite(samples, count)
-    }
-}
-
-extension Kernel {
-    /// Computes `sum = 0 + source`. Returns whether no sample is infinite, and none is no number.
-    @_noLocks @_noAllocation @inlinable @inline(__always)
-    package static func start(_ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
-        #if arch(x86_64)
-            unsafe kernel_start_sum(sum, source, count)
-        #else
-            unsafe SwiftKernel.start(source, sum: sum, count)
-        #endif
     }
 }

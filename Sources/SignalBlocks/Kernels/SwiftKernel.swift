@@ -28,7 +28,16 @@
     }
 
     @_noLocks @_noAllocation
-    static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
+    @usableFromInline package static func scale(
+        _ samples: UnsafeMutablePointer<Float>, inTurn factors: SIMD4<Float>, _ count: Int
+    ) {
+        for i in 0..<count {
+            unsafe samples[i] = ((samples[i] * factors[0]) * factors[1]) * factors[2] * factors[3]
+        }
+    }
+
+    @_noLocks @_noAllocation
+    @usableFromInline package static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
         for i in 0..<count { unsafe samples[i] = value }
     }
 

@@ -1,0 +1,20 @@
+/// An effect that, while its parameters rest, multiplies every sample of the top by one number and does nothing else.
+///
+///     public final class Gain: ScalingEffect {
+///         public let level = Parameter(1, in: 0...16)
+///
+///         @_noLocks @_noAllocation
+///         public func factorAtRest(_ context: borrowing RenderContext) -> Float? { level.atRest(context) }
+///
+///         @_noLocks @_noAllocation
+///         public func process(_ context: inout RenderContext) { context.gain(level) }
+///     }
+///
+/// ``RenderContext/run(_:)-scaling`` takes such effects four at a time: it reads and writes each sample once for all four. The
+/// samples are the same as those that `process` makes.
+public protocol ScalingEffect: Effect {
+    /// Returns the number by which ``Module/process(_:)`` would multiply every sample of the top in this slice, if that is all
+    /// that it would do; `nil` if it would do anything else, such as glide.
+    @_noLocks @_noAllocation
+    func factorAtRest(_ context: borrowing RenderContext) -> Float?
+}
