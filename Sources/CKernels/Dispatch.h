@@ -71,6 +71,7 @@ typedef double d8 __attribute__((vector_size(64)));
 typedef int32_t i4 __attribute__((vector_size(16)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 typedef int32_t i16 __attribute__((vector_size(64)));
+typedef int64_t l2 __attribute__((vector_size(16)));
 typedef int64_t l8 __attribute__((vector_size(64)));
 typedef uint32_t u4 __attribute__((vector_size(16)));
 typedef uint32_t u8 __attribute__((vector_size(32)));

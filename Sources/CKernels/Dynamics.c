@@ -1,8 +1,8 @@
 #include "Dispatch.h"
 
-// The gains of compressors and expanders. From frame to frame a gain waits for itself, for a product, a sum and a comparison; all
-// else is computed for 16 frames at once, and while it waits. The sums are those of `GainCurve`, `GainMath` and `GainWalk` of
-// Dynamics, in the same order.
+// The gains of compressors and expanders. From frame to frame a mean square and a gain wait for themselves, for a product, a sum
+// and, where the direction is not known, a comparison; all else is computed for 16 frames at once, and while they wait. The sums
+// are those of `GainCurve`, `GainMath` and `GainWalk` of Dynamics, in the same order.
 
 enum { lane_count = 16 };
 
@@ -26,6 +26,11 @@ INLINE void store_some(float *p, f16 v, size_t count) {
 INLINE d8 first8(f16 v) { return __builtin_convertvector(low8(v), d8); }
 INLINE d8 last8(f16 v) { return __builtin_convertvector(high8(v), d8); }
 
+INLINE f16 narrow(d8 low, d8 high) {
+    f8 first = __builtin_convertvector(low, f8), last = __builtin_convertvector(high, f8);
+    return __builtin_shufflevector(first, last, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
 INLINE f16 magnitude16(f16 sample) {
     f16 magnitude = (f16)((u16)sample & 0x7fffffffu);
     // The comparison is false for what is no number.
@@ -44,43 +49,91 @@ INLINE void magnitudes_body(const float *first, const float *second, bool lifts,
 WIDE_KERNEL(void, magnitudes,
     (const float *first, const float *second, bool lifts, float *levels, size_t count), first, second, lifts, levels, count)
 
-// The squares of 16 frames, times the share.
-INLINE void shares(f16 sample, double share, double *out) {
-    f16 magnitude = magnitude16(sample);
+// A vector of numbers that come one after another. They are not stored and read again, because a vector is read from memory only
+// when all of its parts have arrived there.
+INLINE f16 gather(const double *v) {
+    d8 low = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]}, high = {v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]};
+    return narrow(low, high);
+}
+
+// The mean squares of 16 frames, or of those that there are.
+INLINE f16 means_of_one(const float *sound, size_t count, double share, double *mean) {
+    f16 magnitude = magnitude16(load_some(sound, count));
     d8 low = first8(magnitude), high = last8(magnitude);
-    store8d(out, share * (low * low));
-    store8d(out + 8, share * (high * high));
+    double squares[lane_count], kept = 1 - share, a = *mean;
+    store8d(squares, share * (low * low));
+    store8d(squares + 8, share * (high * high));
+    if (count >= lane_count) {
+#pragma clang loop unroll(full)
+        for (size_t k = 0; k < lane_count; k++) squares[k] = a = kept * a + squares[k];
+    } else {
+        for (size_t k = 0; k < count; k++) squares[k] = a = kept * a + squares[k];
+    }
+    *mean = a;
+    return gather(squares);
+}
+
+// The squares of 8 frames of two channels, times the share, side by side: those of the even frames, then those of the odd ones,
+// because vectors are interleaved this way in one step.
+INLINE void pair(d8 a, d8 b, double share, double *squares) {
+    a = share * (a * a);
+    b = share * (b * b);
+    store8d(squares, __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14));
+    store8d(squares + 8, __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15));
+}
+
+INLINE d2 pair_at(const double *squares, size_t frame) {
+    d2 v;
+    __builtin_memcpy(&v, squares + ((frame & 8) << 1) + ((frame & 1) << 3) + (frame & 6), sizeof v);
+    return v;
+}
+
+// The higher ones of the mean squares of two channels.
+INLINE f16 means_of_two(const float *first, const float *second, size_t count, double share, d2 *means) {
+    f16 a = magnitude16(load_some(first, count)), b = magnitude16(load_some(second, count));
+    double squares[2 * lane_count], highest[lane_count] = {0}, kept = 1 - share;
+    pair(first8(a), first8(b), share, squares);
+    pair(last8(a), last8(b), share, squares + lane_count);
+    d2 now = *means;
+    if (count >= lane_count) {
+#pragma clang loop unroll(full)
+        for (size_t k = 0; k < lane_count; k += 2) {
+            d2 even = kept * now + pair_at(squares, k);
+            now = kept * even + pair_at(squares, k + 1);
+            d2 one = __builtin_shufflevector(even, now, 0, 2), other = __builtin_shufflevector(even, now, 1, 3);
+            l2 higher = one > other;
+            d2 both = (d2)(((l2)one & higher) | ((l2)other & ~higher));
+            highest[k] = both[0];
+            highest[k + 1] = both[1];
+        }
+    } else {
+        for (size_t k = 0; k < count; k++) {
+            now = kept * now + pair_at(squares, k);
+            highest[k] = now[0] > now[1] ? now[0] : now[1];
+        }
+    }
+    *means = now;
+    return gather(highest);
 }
 
 INLINE void mean_squares_body(
     const float *first, const float *second, double share, double *squares, bool lifts, float *levels, size_t count
 ) {
-    const double kept = 1 - share;
-    double a = squares[0], b = second ? squares[1] : 0;
+    d2 means = {squares[0], second ? squares[1] : 0};
+    double mean = squares[0];
     for (size_t i = 0; i < count; i += lane_count) {
-        double new_a[lane_count], new_b[lane_count];
-        size_t left = count - i, most = left < lane_count ? left : lane_count;
-        shares(load_some(first + i, left), share, new_a);
-        if (second) {
-            shares(load_some(second + i, left), share, new_b);
-            for (size_t k = 0; k < most; k++) {
-                a = kept * a + new_a[k];
-                b = kept * b + new_b[k];
-                new_a[k] = a > b ? a : b;
-            }
-        } else {
-            for (size_t k = 0; k < most; k++) new_a[k] = a = kept * a + new_a[k];
-        }
-        f8 low = __builtin_convertvector(load8d(new_a), f8), high = __builtin_convertvector(load8d(new_a + 8), f8);
-        f16 level = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        size_t left = count - i;
+        f16 level = second ? means_of_two(first + i, second + i, left, share, &means)
+                           : means_of_one(first + i, left, share, &mean);
         if (lifts) level = more16(level, load_some(levels + i, left));
         store_some(levels + i, level, left);
     }
-    squares[0] = a;
-    if (second) squares[1] = b;
+    squares[0] = second ? means[0] : mean;
+    if (second) squares[1] = means[1];
 }
 
-WIDE_KERNEL(void, mean_squares,
+// For no longer vectors: those of AVX-512 take longer here, because their numbers are taken out and put in one by one.
+KERNEL(void, mean_squares,
     (const float *first, const float *second, double share, double *squares, bool lifts, float *levels, size_t count),
     first, second, share, squares, lifts, levels, count)
 
@@ -114,48 +167,107 @@ INLINE f16 goals(const kernel_gain_settings *s, f16 levels) {
     return s->sign * less16(reduction, spread16(s->range));
 }
 
-// Sums up the pulls of 16 goals on the state: with the attack, and with the release.
-INLINE void pulls(const kernel_gain_settings *s, const float *levels, double *rising, double *falling) {
-    f16 goal = goals(s, load16(levels));
-    d8 low = first8(goal), high = last8(goal);
-    store8d(rising, s->attack * low);
-    store8d(rising + 8, s->attack * high);
-    store8d(falling, s->release * low);
-    store8d(falling + 8, s->release * high);
-}
+// The direction of 16 frames. Most blocks lie wholly above their goals, or below them; then a frame need not wait for the
+// comparison of the two ways, and the comparison is made up for later, for all frames at once.
+enum way { both_ways, up, down };
 
-struct walk {
-    double state, attackRest, releaseRest;
-    bool attackIsFaster;
+struct block {
+    // The state before the block, and after each of its frames.
+    double states[1 + lane_count];
+    // The pulls of the goals on the state: with the attack, and with the release.
+    double rising[lane_count], falling[lane_count];
+    enum way way;
 };
 
-INLINE void step(struct walk *walk, double *rising, double falling) {
-    double up = walk->attackRest * walk->state + *rising;
+struct walk {
+    const kernel_gain_settings *settings;
+    double state, attack_rest, release_rest, negative_release_rest;
+    bool attack_is_faster, may_rise, may_fall;
+};
+
+// Computes the goals of a block, and supposes its direction from a state a little before it.
+INLINE void prepare(const struct walk *walk, double state, const float *levels, struct block *block) {
+    const kernel_gain_settings *s = walk->settings;
+    f16 goal = goals(s, load16(levels));
+    d8 low = first8(goal), high = last8(goal);
+    store8d(block->rising, s->attack * low);
+    store8d(block->rising + 8, s->attack * high);
+    store8d(block->falling, s->release * low);
+    store8d(block->falling + 8, s->release * high);
+    i16 above = goal > spread16((float)state);
+    bool any = __builtin_reduce_or(above), all = __builtin_reduce_and(above);
+    if (any) block->way = all && walk->may_rise ? up : both_ways;
+    else block->way = walk->may_fall ? down : both_ways;
+}
+
+INLINE double step(struct walk *walk, double rising, double falling) {
+    double rise = walk->attack_rest * walk->state + rising;
     // The rest is negative, and subtracted: else the compiler packs both ways, and shuffles in each frame.
-    double down = falling - walk->releaseRest * walk->state;
+    double fall = falling - walk->negative_release_rest * walk->state;
     // Of the two ways the faster one is right on the way up, and the other on the way down.
-    *rising = walk->state = walk->attackIsFaster ? (up > down ? up : down) : (up < down ? up : down);
+    return walk->state = walk->attack_is_faster ? (rise > fall ? rise : fall) : (rise < fall ? rise : fall);
+}
+
+// Goes to the end of a block, or as many frames as there are.
+INLINE void go(struct walk *walk, struct block *block, size_t count) {
+    double *states = block->states + 1;
+    block->states[0] = walk->state;
+    if (count < lane_count) {
+        block->way = both_ways;
+        for (size_t k = 0; k < count; k++) states[k] = step(walk, block->rising[k], block->falling[k]);
+        for (size_t k = count; k < lane_count; k++) states[k] = 0;
+    } else if (block->way == both_ways) {
+#pragma clang loop unroll(full)
+        for (size_t k = 0; k < lane_count; k++) states[k] = step(walk, block->rising[k], block->falling[k]);
+    } else {
+        const double *pulls = block->way == up ? block->rising : block->falling;
+        double rest = block->way == up ? walk->attack_rest : walk->release_rest, state = walk->state;
+#pragma clang loop unroll(full)
+        for (size_t k = 0; k < lane_count; k++) states[k] = state = rest * state + pulls[k];
+        walk->state = state;
+    }
+}
+
+// Indicates whether a block went the right way in each frame. If the two ways are equal, so are their bits.
+INLINE bool is_right(const struct walk *walk, const struct block *block) {
+    if (block->way == both_ways) return true;
+    const double *pulls = block->way == up ? block->falling : block->rising;
+    double rest = block->way == up ? walk->release_rest : walk->attack_rest;
+    d8 first = load8d(block->states + 1), other_first = rest * load8d(block->states) + load8d(pulls);
+    d8 last = load8d(block->states + 9), other_last = rest * load8d(block->states + 8) + load8d(pulls + 8);
+    l8 right = walk->attack_is_faster ? (first >= other_first) & (last >= other_last)
+                                      : (first <= other_first) & (last <= other_last);
+    return __builtin_reduce_and(right);
 }
 
 INLINE void walk_gains(
-    const kernel_gain_settings *s, double *state, const float *levels, float *gains, size_t count, bool attackIsFaster
+    const kernel_gain_settings *s, double *state, const float *levels, float *gains, size_t count, bool attack_is_faster
 ) {
-    double rising[2][lane_count], falling[2][lane_count];
-    struct walk walk = {*state, 1 - s->attack, s->release - 1, attackIsFaster};
-    pulls(s, levels, rising[0], falling[0]);
-    for (size_t i = 0, turn = 0; i < count; i += lane_count, turn ^= 1) {
-        double *up = rising[turn], *down = falling[turn];
-        // While the walk waits for itself, the goals of the next block are computed.
-        if (i + lane_count < count) pulls(s, levels + i + lane_count, rising[turn ^ 1], falling[turn ^ 1]);
-        if (count - i >= lane_count) {
-#pragma clang loop unroll(full)
-            for (size_t k = 0; k < lane_count; k++) step(&walk, up + k, down[k]);
-        } else {
-            for (size_t k = 0; k < count - i; k++) step(&walk, up + k, down[k]);
+    // In a block a larger share passes some goals too often.
+    const double most = 0.03;
+    struct walk walk = {
+        s, *state, 1 - s->attack, 1 - s->release, s->release - 1, attack_is_faster, s->attack < most, s->release < most,
+    };
+    struct block blocks[4];
+    const size_t number = (count + lane_count - 1) / lane_count;
+    for (size_t i = 0; i < 2 && i < number; i++) prepare(&walk, walk.state, levels + i * lane_count, &blocks[i]);
+    for (size_t i = 0; i <= number;) {
+        double before = walk.state;
+        if (i < number) go(&walk, &blocks[i & 3], count - i * lane_count);
+        // While the walk waits for itself, the block before is looked at, and one after the next is prepared.
+        if (i > 0) {
+            struct block *last = &blocks[(i - 1) & 3];
+            if (!is_right(&walk, last)) {
+                last->way = both_ways;
+                walk.state = last->states[0];
+                i -= 1;
+                continue;
+            }
+            f16 reduction = narrow(load8d(last->states + 1), load8d(last->states + 9));
+            store16(gains + (i - 1) * lane_count, s->dry + s->wet * exp2_16(s->octaves * reduction));
         }
-        f8 first = __builtin_convertvector(load8d(up), f8), last = __builtin_convertvector(load8d(up + 8), f8);
-        f16 reduction = __builtin_shufflevector(first, last, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        store16(gains + i, s->dry + s->wet * exp2_16(s->octaves * reduction));
+        if (i + 2 < number) prepare(&walk, before, levels + (i + 2) * lane_count, &blocks[(i + 2) & 3]);
+        i += 1;
     }
     *state = walk.state;
 }
@@ -167,7 +279,8 @@ INLINE void gains_body(
     else walk_gains(settings, state, levels, gains, count, false);
 }
 
-WIDE_KERNEL(void, gains,
+// For no longer vectors either: those of AVX-512 take longer.
+KERNEL(void, gains,
     (const kernel_gain_settings *settings, double *state, const float *levels, float *gains, size_t count),
     settings, state, levels, gains, count)
 

@@ -43,27 +43,10 @@ extension KernelTests {
         let count = 513
         let levels = Self.noise(count + 15, seed: 53).map { abs($0) * 3 }
         for (attack, release) in [(0.2, 0.01), (0.01, 0.2), (1.0, 1.0)] {
-            var settings = kernel_gain_settings(
-                decibels: 6.0205999133, threshold: -12, slope: 0.75, knee: 6, half_knee: 3, curvature: 1 / 12,
-                range: 1_000, sign: 1, octaves: -0.16609640474, dry: 0.25, wet: 0.75, attack: attack, release: release)
-            var first: [Float] = []
-            eachForm {
-                for cut in [count, 100, 16, 7] {
-                    var (state, found) = (0.0, [Float]())
-                    for start in stride(from: 0, to: count, by: cut) {
-                        let length = min(cut, count - start)
-                        let whole = (length + 15) / 16 * 16
-                        var gains = [Float](repeating: 0, count: whole)
-                        let part = (0..<whole).map { start + $0 < levels.count ? levels[start + $0] : 0 }
-                        kernel_gains(&settings, &state, part, &gains, length)
-                        found += gains[..<length]
-                    }
-                    if first.isEmpty { first = found }
-                    #expect(found == first)
-                }
-            }
+            let settings = gain(attack: attack, release: release, sign: 1)
+            let found = gains(of: levels, settings, count)
             var state = 0.0
-            for (level, gain) in zip(levels, first) {
+            for (level, gain) in zip(levels, found) {
                 let over = 20 * RenderMath.log2(Double(level)) / RenderMath.log2(10.0) + 12
                 let bent = max(0, min(6, over + 3))
                 let goal = 0.75 * (bent * bent / 12 + max(0, over - 3))
@@ -72,5 +55,52 @@ extension KernelTests {
                 #expect(abs(Double(gain) - wanted) < 1e-5 * wanted)
             }
         }
+    }
+
+    // Blocks of 16 frames go one way without a comparison, and blocks in which the way turns must be gone again; cut into single
+    // frames, all are compared.
+    @Test("Gains that go one way for long, and turn, have the bits of gains that look in each frame where to go")
+    func longWays() {
+        let count = 4_099
+        let noise = Self.noise(count + 15, seed: 54)
+        for depth in [0.02, 0.5, 8] {
+            // Swells and falls by so many octaves, with a tenth of noise.
+            let levels = noise.enumerated().map { (i: Int, x: Float) -> Float in
+                let height = Double(abs(i % 1_400 - 700)) / 700
+                return (0.9 + 0.1 * abs(x)) * Float(RenderMath.exp2(depth * (height - 1)))
+            }
+            for (attack, release) in [(0.02, 0.001), (0.001, 0.02), (0.004, 0.004), (0.2, 0.002), (0.002, 0.2)] {
+                for sign: Float in [1, -1] {
+                    _ = gains(of: levels, gain(attack: attack, release: release, sign: sign), count)
+                }
+            }
+        }
+    }
+
+    private func gain(attack: Double, release: Double, sign: Float) -> kernel_gain_settings {
+        kernel_gain_settings(
+            decibels: 6.0205999133, threshold: -12, slope: 0.75, knee: 6, half_knee: 3, curvature: 1 / 12, range: 1_000,
+            sign: sign, octaves: -0.16609640474 * sign, dry: 0.25, wet: 0.75, attack: attack, release: release)
+    }
+
+    /// Returns gains; demands that they are the same in every form and in cycles of every length.
+    private func gains(of levels: [Float], _ settings: kernel_gain_settings, _ count: Int) -> [Float] {
+        var (settings, first) = (settings, [Float]())
+        eachForm {
+            for cut in [count, 100, 16, 7, 1] {
+                var (state, found) = (0.0, [Float]())
+                for start in stride(from: 0, to: count, by: cut) {
+                    let length = min(cut, count - start)
+                    let whole = (length + 15) / 16 * 16
+                    var gains = [Float](repeating: 0, count: whole)
+                    let part = (0..<whole).map { start + $0 < levels.count ? levels[start + $0] : 0 }
+                    kernel_gains(&settings, &state, part, &gains, length)
+                    found += gains[..<length]
+                }
+                if first.isEmpty { first = found }
+                #expect(found == first)
+            }
+        }
+        return first
     }
 }
