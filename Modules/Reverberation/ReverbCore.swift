@@ -48,6 +48,8 @@ struct ReverbCore: ~Copyable, Sendable {
 
     // The numbers of the present block.
     private var send = Ramp(0)
+    private var lastLoss = Float.nan
+    private var kept: Float = 0.2
     private var lastShare: Float = 0
     private var lastLevel: Float = 0
     private var lastCrossovers: (Float, Float) = (-1, -1)
@@ -162,7 +164,8 @@ struct ReverbCore: ~Copyable, Sendable {
 
         // The longer a sound stays, the softer it goes in, so that all decays are as loud.
         let mean = (isFading ? nextSize : size) / ReverbCore.speed * sampleRate
-        let kept = max(RenderMath.exp2(-2 * middle * mean), 0.2)
+        let loss = -2 * middle * mean
+        if loss != lastLoss { (lastLoss, kept) = (loss, max(RenderMath.exp2(loss), 0.2)) }
         let share =
             (1 - kept) / kept * Float(Int32(truncatingIfNeeded: network.lineCount))
             / Float(Int32(truncatingIfNeeded: channels))
@@ -219,15 +222,14 @@ struct ReverbCore: ~Copyable, Sendable {
     private mutating func take(_ context: inout RenderContext, _ freeze: Glide, at start: Int, count: Int) {
         for channel in 0..<channels {
             let samples = context.samples(channel)
+            if freeze.isFlat && freeze.end == 0 {
+                past.remember(samples, from: start, channel: channel, position: position, count: count)
+                continue
+            }
             let base = channel &* ReverbCore.block
-            if freeze.isFlat {
-                if freeze.end == 0 {
-                    inputs.copy(samples, from: start, to: base, count: count)
-                } else {
-                    for i in 0..<count { inputs.put(samples[start &+ i] * (1 - freeze.end), at: base &+ i) }
-                }
-            } else {
-                for i in 0..<count { inputs.put(samples[start &+ i] * (1 - freeze[start &+ i]), at: base &+ i) }
+            for i in 0..<count {
+                let share = freeze.isFlat ? freeze.end : freeze[start &+ i]
+                inputs.put(samples[start &+ i] * (1 - share), at: base &+ i)
             }
             past.remember(inputs, from: base, channel: channel, position: position, count: count)
         }

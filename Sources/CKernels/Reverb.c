@@ -1,227 +1,56 @@
-#include "Dispatch.h"
+#include "Reverb.h"
 
-// A feedback delay network, up to 64 frames at a time, and the lines before it. The rings of these lines have a length that is
-// a power of two, and behind it room for 64 samples more, which repeat the first: a piece of up to 64 is never cut. (Lines of a
-// network have eight more, since they are written eight frames at a time, and the last of these may not exist yet.) A ring that
-// was emptied is not cleared: what is older than `age` frames counts as zero.
+// The turns of a feedback delay network, the lines before it, and what is behind it, up to 64 frames at a time.
 
-enum { piece = 64, lane_count = 8 };
+// The sine of angles in quarter turns, from -1 to 1, as `RenderMath` computes it.
+INLINE f8 quarter_sine(f8 q) {
+    f8 z = q * q;
+    f8 p = z * 0.00015148511247278685f + -0.0046737665849350225f;
+    p = p * z + 0.0796896789306073f;
+    p = p * z + -0.6459637105972021f;
+    p = p * z + 0.5707963184479123f;
+    return q + q * p;
+}
 
-// Eight rows of eight become columns.
-INLINE void turn_eight(f8 r[8]) {
-    f8 a[8], b[8];
-    for (int i = 0; i < 8; i += 2) {
-        a[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        a[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        for (int k = 0; k < 2; k++) {
-            b[i + k] = __builtin_shufflevector(a[i + k], a[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            b[i + k + 2] = __builtin_shufflevector(a[i + k], a[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+// Lets eight numbers go on from where their ramps end to others.
+INLINE void lead(float *row, float *slope, f8 target) {
+    f8 start = load8(row) + load8(slope) * (float)piece;
+    store8(row, start);
+    store8(slope, (target - start) * (1.0f / piece));
+}
+
+INLINE void turn_body(float *numbers, size_t lines, uint32_t *phases, const uint32_t *steps, float swing) {
+    for (size_t pair = 0; 2 * pair < lines; pair += 8) {
+        u8 phase, step;
+        __builtin_memcpy(&phase, phases + pair, sizeof phase);
+        __builtin_memcpy(&step, steps + pair, sizeof step);
+        phase += step;
+        __builtin_memcpy(phases + pair, &phase, sizeof phase);
+        // Without a swing nothing is left, to the last bit.
+        f8 cosine = spread8(1), sine = {0};
+        if (swing > 0) {
+            u8 half = (phase + 0x40000000u) & 0x80000000u;
+            f8 wave = quarter_sine(__builtin_convertvector((i8)(phase - half), f8) * 0x1p-30f);
+            f8 angle = swing * (f8)((u8)wave ^ half);
+            // Angles within a quarter turn need no look at the whole turns.
+            sine = quarter_sine(4 * angle);
+            cosine = quarter_sine(1 - 4 * (f8)((u8)angle & 0x7fffffff));
         }
-    }
-    for (int i = 0; i < 4; i++) {
-        r[i] = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        r[i + 4] = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
-
-// Copies what is `delay` frames old.
-INLINE void recall(const float *ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float *out, size_t count) {
-    const float *from = ring + ((position - delay) & mask);
-    for (size_t i = 0; i < count; i++) out[i] = (int32_t)i + age < delay ? 0 : from[i];
-}
-
-// Writes what was written at the beginning of a ring behind its end, too.
-INLINE void repeat(float *from, int32_t mask, size_t count) {
-    for (size_t i = 0; i < count; i += 8) store8(from + mask + 1 + i, load8(from + i));
-}
-
-// Frames out of eight lines into rows of all lines.
-INLINE void read_lines(
-    const float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays,
-    const int32_t *others, const float *fade, const float *slope, bool fades, float *block, size_t lines, int32_t first,
-    size_t count
-) {
-    float held[lane_count][piece], other[piece];
-    const float *rows[lane_count];
-    for (size_t l = 0; l < lane_count; l++) {
-        const float *line = ring + l * stride;
-        if (!fades && age >= delays[l]) {
-            rows[l] = line + ((position - delays[l]) & mask);
-            continue;
-        }
-        recall(line, mask, position, age, delays[l], held[l], count);
-        if (fades) {
-            recall(line, mask, position, age, others[l], other, count);
-            for (size_t i = 0; i < count; i++) {
-                float share = fade[l] + slope[l] * (float)(first + (int32_t)i);
-                held[l][i] += (other[i] - held[l][i]) * share;
-            }
-        }
-        for (size_t i = count; i < ((count + 7) & ~(size_t)7); i++) held[l][i] = 0;
-        rows[l] = held[l];
-    }
-    for (size_t i = 0; i < count; i += 8) {
-        f8 r[8];
-        for (int l = 0; l < 8; l++) r[l] = load8(rows[l] + i);
-        turn_eight(r);
-        for (size_t k = 0; k < 8; k++) store8(block + (i + k) * lines, r[k]);
+        f8 other = -sine;
+#define LEAD(name, x, y, line, ...) lead( \
+    numbers + network_##name * lines + line, numbers + network_##name##_slope * lines + line, \
+    __builtin_shufflevector(x, y, __VA_ARGS__))
+        LEAD(cosine, cosine, cosine, 2 * pair, 0, 0, 1, 1, 2, 2, 3, 3);
+        LEAD(sine, other, sine, 2 * pair, 0, 8, 1, 9, 2, 10, 3, 11);
+        if (lines == 8) return;
+        LEAD(cosine, cosine, cosine, 2 * pair + 8, 4, 4, 5, 5, 6, 6, 7, 7);
+        LEAD(sine, other, sine, 2 * pair + 8, 4, 12, 5, 13, 6, 14, 7, 15);
+#undef LEAD
     }
 }
 
-INLINE f8 without_dust_8(f8 x) {
-    i8 size = (i8)x & 0x7fffffff;
-    return (f8)((i8)x & (i8)((f8)size > 1e-12f));
-}
-
-INLINE f16 without_dust_16(f16 x) {
-    i16 size = (i16)x & 0x7fffffff;
-    return (f16)((i16)x & (i16)((f16)size > 1e-12f));
-}
-
-// Frames through the equalisers, in vectors of eight lines, or of sixteen.
-#define ROW(name) LOAD(numbers + network_##name * lines + g * width)
-#define MOVED(name) (moves ? ROW(name) + ROW(name##_slope) * time : ROW(name))
-#define EQUALISE(size) \
-INLINE void equalise_##size( \
-    float *numbers, float *block, int32_t first, size_t count, const size_t vectors, const bool moves \
-) { \
-    const size_t width = size, lines = vectors * width; \
-    f##size low[2], high[2]; \
-    for (size_t g = 0; g < vectors; g++) low[g] = ROW(low_state), high[g] = ROW(high_state); \
-    for (size_t i = 0; i < count; i++) { \
-        f##size time = SPREAD((float)(first + (int32_t)i)); \
-        for (size_t g = 0; g < vectors; g++) { \
-            float *row = block + i * lines + g * width; \
-            f##size in = LOAD(row) * MOVED(gain); \
-            f##size middle = MOVED(low_direct) * in + low[g]; \
-            low[g] = MOVED(low_feed) * in + MOVED(low_hold) * low[g]; \
-            STORE(row, MOVED(high_direct) * middle + high[g]); \
-            high[g] = MOVED(high_feed) * middle + MOVED(high_hold) * high[g]; \
-        } \
-    } \
-    for (size_t g = 0; g < vectors; g++) { \
-        STORE(numbers + network_low_state * lines + g * width, without_dust_##size(low[g])); \
-        STORE(numbers + network_high_state * lines + g * width, without_dust_##size(high[g])); \
-    } \
-}
-#define LOAD load8
-#define STORE store8
-#define SPREAD spread8
-EQUALISE(8)
-#undef LOAD
-#undef STORE
-#undef SPREAD
-#define LOAD load16
-#define STORE store16
-#define SPREAD spread16
-EQUALISE(16)
-#undef LOAD
-#undef STORE
-#undef SPREAD
-
-// The frames from `first` on, as numbers.
-INLINE f8 times_from(int32_t first) {
-    const i8 steps = {0, 1, 2, 3, 4, 5, 6, 7};
-    return __builtin_convertvector(steps + first, f8);
-}
-
-// Sums and differences of two vectors.
-INLINE void cross(f8 *a, f8 *b) {
-    f8 sum = *a + *b;
-    *b = *a - *b;
-    *a = sum;
-}
-
-// Frames through the matrix and into the lines, in vectors of eight frames: so sums, differences and turns need no shuffle.
-INLINE void mix_lines(
-    float *ring, size_t stride, int32_t mask, int32_t position, const float *numbers, const float *inputs, size_t channels,
-    const float *block, float *late, int32_t first, size_t count, const size_t lines
-) {
-    const int32_t place = position & mask;
-    for (size_t i = 0; i < count; i += 8) {
-        f8 y[32], time = times_from(first + (int32_t)i);
-        for (size_t l = 0; l < lines; l += 8) {
-            for (size_t k = 0; k < 8; k++) y[l + k] = load8(block + (i + k) * lines + l);
-            turn_eight(y + l);
-        }
-#pragma clang loop unroll(full)
-        for (size_t half = lines / 2; half > 2; half /= 2) {
-#pragma clang loop unroll(full)
-            for (size_t l = 0; l < lines; l++) if (!(l & half)) cross(y + l, y + l + half);
-        }
-#pragma clang loop unroll(full)
-        for (size_t l = 0; l < lines; l += 4) {
-            f8 x[4] = {y[l], y[l + 1], y[l + 2], y[l + 3]};
-            cross(x, x + 2);
-            cross(x + 1, x + 3);
-            cross(x, x + 1);
-            cross(x + 2, x + 3);
-            if (l < 8) for (size_t k = 0; k < 4; k++) store8(late + (l + k) * piece + i, x[k]);
-            for (size_t k = 0; k < 4; k += 2) {
-#define AT(name) numbers[network_##name * lines + l + k + 1]
-                f8 cosine = AT(cosine) + AT(cosine_slope) * time, sine = AT(sine) + AT(sine_slope) * time;
-#undef AT
-                f8 turned = x[k] * cosine - x[k + 1] * sine;
-                x[k + 1] = x[k + 1] * cosine + x[k] * sine;
-                x[k] = turned;
-            }
-            for (size_t c = 0; c < channels; c++) {
-                f8 in = numbers[(network_inputs + c) * lines + l] * load8(inputs + c * piece + i);
-                for (size_t k = 0; k < 4; k++) x[k] = kernel_input_is_negative(c, k) ? x[k] - in : x[k] + in;
-            }
-            for (size_t k = 0; k < 4; k++) store8(ring + (l + k) * stride + place + i, without_dust_8(x[k]));
-        }
-    }
-    if (place < piece) for (size_t l = 0; l < lines; l++) repeat(ring + l * stride + place, mask, count);
-}
-
-INLINE void network_of(
-    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-    bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
-    const size_t groups
-) {
-    const size_t lines = groups * 8;
-    // On the stack, where it stays in the nearest cache: that of the next network is at the same place.
-    float block[4 * lane_count * piece];
-    for (size_t g = 0; g < groups; g++) {
-        read_lines(
-            ring + g * 8 * stride, stride, mask, position, age, delays + g * 8, delays + lines + g * 8,
-            numbers + network_fade * lines + g * 8, numbers + network_fade_slope * lines + g * 8, fades, block + g * 8,
-            lines, first, count);
-    }
-#define EQUALISED(moves) \
-    (groups == 1 ? equalise_8(numbers, block, first, count, 1, moves) \
-                 : equalise_16(numbers, block, first, count, groups / 2, moves))
-    if (moves) EQUALISED(true);
-    else EQUALISED(false);
-#undef EQUALISED
-#define MIXED(channels) mix_lines( \
-    ring, stride, mask, position, numbers, inputs, channels, block, late, first, count, lines)
-    if (channels == 2) MIXED(2);
-    else MIXED(channels);
-#undef MIXED
-}
-
-INLINE void network_body(
-    float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-    bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
-    size_t groups
-) {
-#define NETWORK(g) network_of( \
-    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, late, first, count, g)
-    if (groups == 1) NETWORK(1);
-    else if (groups == 2) NETWORK(2);
-    else NETWORK(4);
-#undef NETWORK
-}
-
-WIDE_KERNEL(void, network,
-    (float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, bool fades,
-        bool moves, float *numbers, const float *inputs, size_t channels, float *late, int32_t first, size_t count,
-        size_t groups),
-    ring, stride, mask, position, age, delays, fades, moves, numbers, inputs, channels, late, first, count, groups)
+KERNEL(void, turn,
+    (float *numbers, size_t lines, uint32_t *phases, const uint32_t *steps, float swing), numbers, lines, phases, steps, swing)
 
 // A sample older than the ring counts as zero.
 INLINE f8 since(f8 x, int32_t age, int32_t delay) {
@@ -229,12 +58,43 @@ INLINE f8 since(f8 x, int32_t age, int32_t delay) {
     return (f8)((i8)x & (steps + age >= delay));
 }
 
+enum { most_stages = 4, most_taps = 16 };
+
+// Frames go through four filters that are old enough, four vectors at a time: each of them waits for itself from filter to
+// filter. Returns the number of the first frame that is left.
+#define DIFFUSE_FOUR(size, times) \
+INLINE size_t diffuse_four_##size( \
+    float *restrict const *lines, const float *const *past, f##size gain, f##size slope, int32_t first, \
+    float *restrict samples, size_t i, size_t count \
+) { \
+    for (; i + 4 * size <= count; i += 4 * size) { \
+        f##size x[4], g[4]; \
+        for (size_t k = 0; k < 4; k++) { \
+            x[k] = load##size(samples + i + k * size); \
+            g[k] = gain + slope * times(first + (int32_t)(i + k * size)); \
+        } \
+        _Pragma("clang loop unroll(full)") \
+        for (size_t stage = 0; stage < most_stages; stage++) { \
+            for (size_t k = 0; k < 4; k++) { \
+                f##size held = load##size(past[stage] + i + k * size); \
+                f##size in = without_dust_##size(x[k] + g[k] * held); \
+                x[k] = held - g[k] * in; \
+                store##size(lines[stage] + i + k * size, in); \
+            } \
+        } \
+        for (size_t k = 0; k < 4; k++) store##size(samples + i + k * size, x[k]); \
+    } \
+    return i; \
+}
+DIFFUSE_FOUR(8, times_from)
+DIFFUSE_FOUR(16, sixteen_times_from)
+
 // Eight frames at a time go through all filters. Behind the last of `count` there is room.
 INLINE void diffuse_through(
     float *restrict const *lines, const float *const *past, int32_t age, const int32_t *delays, const size_t stages,
-    f8 gain, f8 slope, int32_t first, float *restrict samples, size_t count, const bool young
+    f8 gain, f8 slope, int32_t first, float *restrict samples, size_t i, size_t count, const bool young
 ) {
-    for (size_t i = 0; i < count; i += 8) {
+    for (; i < count; i += 8) {
         f8 x = load8(samples + i), g = gain + slope * times_from(first + (int32_t)i);
         for (size_t stage = 0; stage < stages; stage++) {
             f8 held = load8(past[stage] + i);
@@ -247,30 +107,42 @@ INLINE void diffuse_through(
     }
 }
 
-enum { most_stages = 4, most_taps = 16 };
-
 INLINE void diffuse_body(
     float *restrict ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, size_t stages,
-    float gain, float slope, int32_t first, float *restrict samples, size_t count
+    float gain, float slope, int32_t first, float *restrict samples, size_t count, const int width
 ) {
     float *lines[most_stages];
     const float *past[most_stages];
     const int32_t place = position & mask;
     bool young = false;
+    // A few numbers are not worth vectors.
+#pragma clang loop vectorize(disable)
     for (size_t stage = 0; stage < stages; stage++) {
         lines[stage] = ring + stage * stride + place;
         past[stage] = ring + stage * stride + ((position - delays[stage]) & mask);
         young |= age < delays[stage];
     }
+    size_t i = 0;
+    // Short vectors have too few registers for that.
+    bool isUsual = stages == most_stages && !young;
+#define FOUR(size) \
+    if (isUsual && width >= size) \
+        i = diffuse_four_##size(lines, past, spread##size(gain), spread##size(slope), first, samples, i, count);
+    FOUR(16)
+    FOUR(8)
+#undef FOUR
 #define THROUGH(stages, young) diffuse_through( \
-    lines, past, age, delays, stages, spread8(gain), spread8(slope), first, samples, count, young)
-    if (stages == 4 && !young) THROUGH(4, false);
+    lines, past, age, delays, stages, spread8(gain), spread8(slope), first, samples, i, count, young)
+    if (isUsual) THROUGH(most_stages, false);
     else THROUGH(stages, true);
 #undef THROUGH
     if (place < piece) for (size_t stage = 0; stage < stages; stage++) repeat(lines[stage], mask, count);
 }
 
-KERNEL(void, diffuse,
+#define DIFFUSE_NARROW(...) diffuse_body(__VA_ARGS__, 4)
+#define DIFFUSE_WIDE(...) diffuse_body(__VA_ARGS__, 8)
+#define DIFFUSE_WIDEST(...) diffuse_body(__VA_ARGS__, 16)
+KERNEL_IN_THREE(void, diffuse, DIFFUSE_NARROW, DIFFUSE_WIDE, DIFFUSE_WIDEST,
     (float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *delays, size_t stages, float gain,
         float slope, int32_t first, float *samples, size_t count),
     ring, stride, mask, position, age, delays, stages, gain, slope, first, samples, count)
@@ -289,28 +161,46 @@ INLINE void remember_body(
 KERNEL(void, remember,
     (float *ring, int32_t mask, int32_t position, const float *samples, size_t count), ring, mask, position, samples, count)
 
+// Adds taps that are old enough to four vectors at a time: the sum of each waits for its last tap. Returns the number of the
+// first frame that is left.
+#define ADD_FOUR(size, times) \
+INLINE size_t add_four_##size( \
+    const float *const *past, const float *gains, size_t taps, float gain, float slope, int32_t first, \
+    float *restrict sum, size_t i, size_t count \
+) { \
+    for (; i + 4 * size <= count; i += 4 * size) { \
+        f##size all[4] = {0}; \
+        for (size_t tap = 0; tap < taps; tap++) \
+            for (size_t k = 0; k < 4; k++) all[k] += load##size(past[tap] + i + k * size) * gains[tap]; \
+        for (size_t k = 0; k < 4; k++) { \
+            float *to = sum + i + k * size; \
+            store##size(to, load##size(to) + all[k] * (gain + slope * times(first + (int32_t)(i + k * size)))); \
+        } \
+    } \
+    return i; \
+}
+ADD_FOUR(8, times_from)
+ADD_FOUR(16, sixteen_times_from)
+
 INLINE void add_past_body(
     const float *restrict ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *lines,
     const int32_t *delays, const float *gains, size_t taps, float gain, float slope, int32_t first, float *restrict sum,
-    size_t count
+    size_t count, const int width
 ) {
     const float *past[most_taps];
     bool young = false;
+#pragma clang loop vectorize(disable)
     for (size_t tap = 0; tap < taps; tap++) {
         past[tap] = ring + (size_t)lines[tap] * stride + ((position - delays[tap]) & mask);
         young |= age < delays[tap];
     }
     size_t i = 0;
-    // Four vectors at once: the sum of each waits for its last tap.
-    for (; !young && i + 32 <= count; i += 32) {
-        f8 all[4] = {0};
-        for (size_t tap = 0; tap < taps; tap++)
-            for (size_t k = 0; k < 4; k++) all[k] += load8(past[tap] + i + 8 * k) * gains[tap];
-        for (size_t k = 0; k < 4; k++) {
-            float *to = sum + i + 8 * k;
-            store8(to, load8(to) + all[k] * (gain + slope * times_from(first + (int32_t)(i + 8 * k))));
-        }
-    }
+#define FOUR(size) \
+    if (!young && width >= size) \
+        i = add_four_##size(past, gains, taps, gain, slope, first, sum, i, count);
+    FOUR(16)
+    FOUR(8)
+#undef FOUR
     for (; i < count; i += 8) {
         f8 all = {0};
         for (size_t tap = 0; tap < taps; tap++)
@@ -319,7 +209,9 @@ INLINE void add_past_body(
     }
 }
 
-KERNEL(void, add_past,
+#define ADD_PAST(...) add_past_body(__VA_ARGS__, 8)
+#define ADD_PAST_WIDEST(...) add_past_body(__VA_ARGS__, 16)
+KERNEL_IN_THREE(void, add_past, ADD_PAST, ADD_PAST, ADD_PAST_WIDEST,
     (const float *ring, size_t stride, int32_t mask, int32_t position, int32_t age, const int32_t *lines, const int32_t *delays,
         const float *gains, size_t taps, float gain, float slope, int32_t first, float *sum, size_t count),
     ring, stride, mask, position, age, lines, delays, gains, taps, gain, slope, first, sum, count)

@@ -48,6 +48,14 @@ REALTIME_SAFE void kernel_network(
     bool fades, bool moves, float *_Nonnull numbers, const float *_Nonnull inputs, size_t channels,
     float *_Nonnull late, int32_t first, size_t count, size_t groups);
 
+/// Lets the angles of a network's pairs of lines go on to those at the end of the next 64 frames.
+///
+/// @param numbers The network's numbers, and `lines` the number of its lines: 8, 16 or 32.
+/// @param phases One for each pair, at least eight: 2³² to the turn. Each goes on by its step.
+/// @param swing The largest angle in turns, at most a quarter. With 0 the pairs come to rest.
+REALTIME_SAFE void kernel_turn(
+    float *_Nonnull numbers, size_t lines, uint32_t *_Nonnull phases, const uint32_t *_Nonnull steps, float swing);
+
 /// Sends samples through all-pass filters, one after the other, with delays of at least `count`, which is at most 64. Their
 /// lines lie `stride` apart; there are at most four. Of the samples and the lines, up to seven more are written than `count` says.
 REALTIME_SAFE void kernel_diffuse(

@@ -86,6 +86,18 @@ package struct DelayRing: ~Copyable, Sendable {
             samples.memory.base + first, count)
     }
 
+    /// Writes samples of a buffer, in the same way.
+    @_noLocks @_noAllocation
+    package mutating func remember(
+        _ samples: borrowing Samples, from first: Int, channel: Int, position: Int, count: Int
+    ) {
+        precondition(first >= 0 && count >= 0 && count <= samples.count &- first)
+        precondition((position & (DelayRing.block &- 1)) &+ count <= DelayRing.block)
+        unsafe kernel_remember(
+            memory.memory.base + start(channel), mask, Int32(truncatingIfNeeded: position & (length &- 1)),
+            samples.base + first, count)
+    }
+
     /// Adds what was written before to a row of 64 samples: several taps, each times its gain, and all times another.
     ///
     /// - Parameters:

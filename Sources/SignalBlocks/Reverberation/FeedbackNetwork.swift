@@ -282,38 +282,9 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             }
             return
         }
-        var pair = 0
-        while pair < pairs {
-            var phase = SIMD8<UInt32>()
-            for i in 0..<8 {
-                phase[i] = phases.number(at: pair &+ i) &+ steps.number(at: pair &+ i)
-                phases.put(phase[i], at: pair &+ i)
-            }
-            let angle = settings.swing * RenderMath.sin(phase: phase)
-            // Without a swing nothing is left, to the last bit.
-            let cosine = settings.swing > 0 ? RenderMath.cos(turns: angle) : SIMD8(repeating: 1)
-            let sine = settings.swing > 0 ? RenderMath.sin(turns: angle) : SIMD8(repeating: 0)
-            lead(network_cosine, network_cosine_slope, 2 &* pair, to: cosine.lowHalf, -1)
-            lead(network_sine, network_sine_slope, 2 &* pair, to: sine.lowHalf, 1)
-            if pair &+ 4 < pairs {
-                lead(network_cosine, network_cosine_slope, 2 &* pair &+ 8, to: cosine.highHalf, -1)
-                lead(network_sine, network_sine_slope, 2 &* pair &+ 8, to: sine.highHalf, 1)
-            }
-            pair &+= 8
-        }
-    }
-
-    /// Leads the numbers of eight lines to those of four pairs; with a sign of 1 the first of
-    /// each pair gets the negative (as of a sine), with -1 the same (as of a cosine).
-    @_noLocks @_noAllocation
-    private mutating func lead(_ row: Int, _ slope: Int, _ line: Int, to value: SIMD4<Float>, _ sign: Float) {
-        let (place, other) = (row &* lineCount &+ line, slope &* lineCount &+ line)
-        let target = SIMD8<Float>(
-            -sign * value[0], value[0], -sign * value[1], value[1], -sign * value[2], value[2], -sign * value[3],
-            value[3])
-        let start = numbers.vector8(at: place) + numbers.vector8(at: other) * Float(DelayRing.block)
-        numbers.store(start, at: place)
-        numbers.store((target - start) * (1 / Float(DelayRing.block)), at: other)
+        precondition(phases.count >= max(8, pairs) && steps.count >= max(8, pairs))
+        unsafe kernel_turn(
+            numbers.memory.base, lineCount, phases.memory.base, steps.memory.base, min(settings.swing, 0.25))
     }
 
     /// Lets a number go on from where its ramp ends to another value, or be there at once.
