@@ -10,8 +10,8 @@
 ///         public func process(_ context: inout RenderContext) { context.gain(level) }
 ///     }
 ///
-/// ``RenderContext/run(_:)-scaling`` takes such effects four at a time: it reads and writes each sample once for all four. The
-/// samples are the same as those that `process` makes.
+/// Where a render loop runs an array of such effects, `context.run(gains)`, the renderer reads and writes each sample once for
+/// four of them. The samples are the same as those that `process` makes.
 public protocol ScalingEffect: Effect {
     /// Returns the number by which ``Module/process(_:)`` would multiply every sample of the top in this slice, if that is all
     /// that it would do; `nil` if it would do anything else, such as glide.

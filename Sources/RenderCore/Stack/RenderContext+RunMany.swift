@@ -66,7 +66,7 @@ extension RenderContext {
         // These copies let the compiler work out once what follows from them.
         let (core, depth, floor) = unsafe (self.core, self.depth, self.floor)
         guard unsafe core.pointee.attention == 0, depth > floor && depth <= entryCount else { return first }
-        let (top, lastFrame) = unsafe (entries + (depth &- 1), offset &+ frameCount)
+        let (top, frameEnd) = unsafe (entries + (depth &- 1), offset &+ frameCount)
         let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
         var index = first
         while index < end {
@@ -80,7 +80,7 @@ extension RenderContext {
             unsafe process(module, record, core, at: depth &- 1)
             index &+= 1
             if !Checks.areOn { continue }
-            if unsafe _slowPath(core.pointee.attention != 0 || self.depth != depth || !endsFinite(top, lastFrame)) {
+            if unsafe _slowPath(core.pointee.attention != 0 || self.depth != depth || !endsFinite(top, frameEnd)) {
                 putRight(depth, 1)
             }
         }
@@ -183,12 +183,11 @@ extension RenderContext {
         guard let spares = unsafe spares else { return }
         var spare = 0
         while spare < count {
-            var channel = 0
-            while unsafe channel < sum.pointee.channelCount {
-                unsafe Kernel.add(
-                    spares[spare].channels[channel] + offset, to: sum.pointee.channels[channel] + offset, frameCount)
-                channel &+= 1
-            }
+            let channels = unsafe sum.pointee.channelCount
+            unsafe StackKernel.addChannels(
+                spares[spare].channels, channels, offset, to: sum.pointee.channels, channels, offset, gain: 1,
+                frameCount
+            )
             spare &+= 1
         }
     }

@@ -6,13 +6,15 @@ public import Synchronization
 extension RenderContext {
     /// Runs effects of one kind, one after the other, such as an array of `Gain`.
     ///
-    /// While their parameters rest, four of them read and write each sample once.
+    ///     context.run(gains)
+    ///
+    /// While their parameters rest, four of them read and write each sample once: see ``ScalingEffect``.
     @inlinable public mutating func run<M: ScalingEffect>(_ modules: [M]) {
         let modules = modules.span
         var index = 0
         while index < modules.count {
             index = scaleInTurn(modules, from: index)
-            // What comes now is no four of that kind.
+            // Here fewer than four are left, or one of the next four does more than multiply.
             let end = min(index &+ 4, modules.count)
             while index < end {
                 let next = runInTurn(modules, from: index, to: end)
@@ -67,10 +69,9 @@ extension RenderContext {
         _ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>
     ) -> Float? {
         let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
-        guard isExpected, let factor = unsafe module._withUnsafeGuaranteedRef({ $0.factorAtRest(self) }), factor != 1 else {
-            return nil
-        }
-        return factor
+        guard isExpected else { return nil }
+        let factor = unsafe module._withUnsafeGuaranteedRef { $0.factorAtRest(self) }
+        return factor == 1 ? nil : factor
     }
 
     /// Puts the top right behind four effects, the first of whose records is given, one of which has made a sample that is no

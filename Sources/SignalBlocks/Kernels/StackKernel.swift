@@ -48,13 +48,17 @@
 
     /// Multiplies samples by a factor.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) package static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {
+    @inlinable @inline(__always) package static func scale(
+        _ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int
+    ) {
         unsafe Kernel.scale(samples, gain, count)
     }
 
     /// Makes all samples the same.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) package static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
+    @inlinable @inline(__always) package static func fill(
+        _ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int
+    ) {
         unsafe Kernel.fill(samples, value, count)
     }
 

@@ -141,7 +141,7 @@ import Testing
         #expect(calls == [0, 0, 0, 0, 5, 5, 5, 5, 5, 5])
     }
 
-    @Test("An effect in a row that makes a sample infinite is silent and named, and those behind it run", arguments: [1, 2])
+    @Test("An effect in a row that makes an infinite sample is silent and named; those behind run", arguments: [1, 2])
     func infinite(channels: Int) async throws {
         for guilty in 0..<6 {
             let noise = Noise(1, channels: channels)
