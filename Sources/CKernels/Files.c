@@ -1,4 +1,4 @@
-#include "Dispatch.h"
+#include "Turning.h"
 
 // A fixed ratio of sample rates, as a file has it on its way to the ear. Every output frame has one of `up` rows of taps;
 // those that have the same row lie `up` frames apart, and `down` in the input. So sixteen of them are computed at once, a
@@ -10,19 +10,7 @@
 // Taps far from the middle are small: a single sum from end to end would round the second half of them beside the whole
 // result, which cost 8 dB (134 instead of 142). Rows have zeros before, between and behind their halves.
 
-#define UNROLL _Pragma("clang loop unroll(full)")
 #define TWICE _Pragma("clang loop unroll_count(2)")
-
-/// Loads four frames of each of four lanes, and turns them into four rows of lanes; or loads rows, and turns them into frames.
-INLINE void load_turned(const float *from, size_t stride, f4 r[4]) {
-    UNROLL for (size_t k = 0; k < 4; k++) __builtin_memcpy(&r[k], from + k * stride, 16);
-    f4 ab = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), AB = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-    f4 cd = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), CD = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    r[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), r[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
-    r[2] = __builtin_shufflevector(AB, CD, 0, 1, 4, 5), r[3] = __builtin_shufflevector(AB, CD, 2, 3, 6, 7);
-}
-
-INLINE void store4(float *to, f4 v) { __builtin_memcpy(to, &v, 16); }
 
 // The steps of a resampler, each in forms of its own, and for this file alone. What is laid out are sixteen parts of a channel as
 // rows of lanes. A lane goes on where the next one begins, so only its first frames are collected from afar: the rest are those
@@ -38,6 +26,18 @@ INLINE void move_down(const struct kernel_ratio *ratio, float *lanes, size_t row
     lanes[16 * row + 15] = last;
 }
 
+/// Makes four rows of lanes at once, in registers: no load straddles a cache line, and each row is written by one store.
+INLINE void move_four_down(const struct kernel_ratio *ratio, float *lanes, size_t row, f4 last) {
+    f16 ends = __builtin_shufflevector(last, last, 0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    float *to = lanes + 16 * row, *from = to - 16 * ratio->advance;
+#define MOVE_DOWN(k) store16(to + 16 * (k), __builtin_shufflevector(load16(from + 16 * (k)), ends, \
+        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 + (k)))
+    MOVE_DOWN(0);
+    MOVE_DOWN(1);
+    MOVE_DOWN(2);
+    MOVE_DOWN(3);
+}
+
 INLINE void lay_out_body(const struct kernel_ratio *ratio, const float *restrict from, float *restrict lanes) {
     size_t advance = ratio->advance, own = collected(ratio);
     for (size_t j = 0; j < own; j += 4)
@@ -49,7 +49,23 @@ INLINE void lay_out_body(const struct kernel_ratio *ratio, const float *restrict
     for (size_t j = own; j < ratio->columns; j++) move_down(ratio, lanes, j, from[15 * advance + j]);
 }
 
-KERNEL(void, lay_out, (const struct kernel_ratio *ratio, const float *from, float *lanes), ratio, from, lanes)
+INLINE void lay_out_wide(const struct kernel_ratio *ratio, const float *restrict from, float *restrict lanes) {
+    size_t advance = ratio->advance, own = collected(ratio), j = 0;
+    for (; j < own; j += 4) {
+        f16 r[4];
+        load_turned_wide(from + j, advance, r);
+        UNROLL for (size_t k = 0; k < 4; k++) store16(lanes + 16 * (j + k), r[k]);
+    }
+    for (; j + 4 <= ratio->columns; j += 4) {
+        f4 last;
+        __builtin_memcpy(&last, from + 15 * advance + j, 16);
+        move_four_down(ratio, lanes, j, last);
+    }
+    for (; j < ratio->columns; j++) move_down(ratio, lanes, j, from[15 * advance + j]);
+}
+
+KERNEL_IN_THREE(void, lay_out, lay_out_body, lay_out_body, lay_out_wide,
+    (const struct kernel_ratio *ratio, const float *from, float *lanes), ratio, from, lanes)
 
 /// Lays out two channels from pairs of 16-bit integers, which are turned as one number of 32 bits.
 INLINE void lay_out_pairs_body(
@@ -77,7 +93,40 @@ INLINE void lay_out_pairs_body(
     }
 }
 
-KERNEL(void, lay_out_pairs,
+/// Makes rows of lanes from a row of pairs.
+INLINE void store_pairs(u16 both, float *left, float *right) {
+    f16 low = __builtin_convertvector((i16)(both << 16), f16) * 0x1p-31f;
+    f16 high = __builtin_convertvector((i16)(both & 0xffff0000u), f16) * 0x1p-31f;
+    store16(left, FIRST_IS_LOW ? low : high);
+    store16(right, FIRST_IS_LOW ? high : low);
+}
+
+INLINE void lay_out_pairs_wide(
+    const struct kernel_ratio *ratio, const int16_t *restrict pairs, float *restrict left, float *restrict right
+) {
+    size_t advance = ratio->advance, own = collected(ratio), j = 0;
+    const float *from = (const float *)(const void *)pairs;
+    for (; j < own; j += 4) {
+        f16 r[4];
+        load_turned_wide(from + j, advance, r);
+        UNROLL for (size_t k = 0; k < 4; k++) store_pairs((u16)r[k], left + 16 * (j + k), right + 16 * (j + k));
+    }
+    for (; j + 4 <= ratio->columns; j += 4) {
+        u4 both;
+        __builtin_memcpy(&both, from + 15 * advance + j, 16);
+        f4 low = __builtin_convertvector((i4)(both << 16), f4) * 0x1p-31f;
+        f4 high = __builtin_convertvector((i4)(both & 0xffff0000u), f4) * 0x1p-31f;
+        move_four_down(ratio, left, j, FIRST_IS_LOW ? low : high);
+        move_four_down(ratio, right, j, FIRST_IS_LOW ? high : low);
+    }
+    for (; j < ratio->columns; j++) {
+        const int16_t *last = pairs + 2 * (15 * advance + j);
+        move_down(ratio, left, j, (float)last[0] * 0x1p-15f);
+        move_down(ratio, right, j, (float)last[1] * 0x1p-15f);
+    }
+}
+
+KERNEL_IN_THREE(void, lay_out_pairs, lay_out_pairs_body, lay_out_pairs_body, lay_out_pairs_wide,
     (const struct kernel_ratio *ratio, const int16_t *pairs, float *left, float *right), ratio, pairs, left, right)
 
 /// Makes the frames of a channel of rows of lanes.
@@ -208,13 +257,85 @@ AVX2 static void weigh_both_avx2(const struct kernel_ratio *ratio, const float *
         }
     }
 }
+
+// With AVX-512 four rows for both channels keep all sums in registers. Rows that begin later end later too, so that the last frames
+// need only some of them. Their frames go from the registers to where they are heard, while the processor weighs on.
+
+/// Weighs a frame of both channels with a tap of each row from `first` on.
+INLINE AVX512 void weigh_frame_wide(
+    const float *const taps[4], const f16 *const from[2], ptrdiff_t frame, size_t first, f16 sum[2][4]
+) {
+    UNROLL for (size_t row = first; row < 4; row++) {
+        f16 tap = taps[row][frame] - (f16){0};
+        UNROLL for (size_t c = 0; c < 2; c++) sum[c][row] += tap * from[c][frame];
+    }
+}
+
+/// Weighs frames with half of the taps, one after the other.
+///
+/// @param start The taps that go with the first frame, of the row that begins first and of those after it.
+/// @param direction 1 where the frames lie behind `input`, and -1 where they lie before it.
+INLINE AVX512 void weigh_half_wide(
+    const struct kernel_ratio *ratio, const float *const start[4], const f16 *const input[2], ptrdiff_t direction,
+    f16 sum[2][4]
+) {
+    const float *taps[4] = {start[0], start[1], start[2], start[3]};
+    const f16 *from[2] = {input[0], input[1]};
+    UNROLL for (size_t k = 0; k < 8; k++) sum[k / 4][k % 4] = (f16){0};
+    for (size_t j = 0; j < ratio->taps / 2; j += 8) {
+        UNROLL for (ptrdiff_t k = 0; k < 8; k++) weigh_frame_wide(taps, from, direction * k, 0, sum);
+        UNROLL for (size_t row = 0; row < 4; row++) taps[row] += 8 * direction;
+        UNROLL for (size_t c = 0; c < 2; c++) from[c] += 8 * direction;
+    }
+    // At most 1.1 input frames go by for each output frame. So of four rows each begins at most one frame after the one before it,
+    // and where more than 1 go by, one more frame later in all.
+    for (size_t k = 1; k < ratio->extra; k++) {
+        weigh_frame_wide(taps, from, 0, 0, sum);
+        UNROLL for (size_t row = 0; row < 4; row++) taps[row] += direction;
+        UNROLL for (size_t c = 0; c < 2; c++) from[c] += direction;
+    }
+    UNROLL for (ptrdiff_t k = 0; k < 3; k++) weigh_frame_wide(taps, from, direction * k, (size_t)k + 1, sum);
+}
+
+/// Weighs the input of two channels, which lies in `scratch`, and gives out their frames.
+AVX512 static void weigh_both_avx512(const struct kernel_ratio *ratio, const float *scratch, float *left, float *right) {
+    const f16 *input[2] = {(const f16 *)scratch, (const f16 *)scratch + ratio->columns};
+    size_t phase = 0;
+    for (size_t first = 0; first < ratio->rows; first += 4) {
+        const float *taps[4], *ends[4];
+        size_t shift = 0;
+        UNROLL for (size_t row = 0; row < 4; row++) {
+            taps[row] = ratio->table + phase * ratio->stride - shift;
+            phase += ratio->down;
+            if (row < 3)
+                for (; phase >= ratio->up; phase -= ratio->up) shift++;
+        }
+        size_t width = ratio->taps + shift - 1;
+        const f16 *last[2] = {input[0] + width, input[1] + width};
+        // From the end the last row begins first.
+        UNROLL for (size_t row = 0; row < 4; row++) ends[row] = taps[3 - row] + width + 16;
+        f16 sum[2][4], rest[2][4];
+        weigh_half_wide(ratio, taps, input, 1, sum);
+        weigh_half_wide(ratio, ends, last, -1, rest);
+        UNROLL for (size_t k = 0; k < 8; k++) sum[k / 4][k % 4] += rest[k / 4][3 - k % 4];
+        store_turned(sum[0], left + first, ratio->rows);
+        store_turned(sum[1], right + first, ratio->rows);
+        for (; phase >= ratio->up; phase -= ratio->up) shift++;
+        UNROLL for (size_t c = 0; c < 2; c++) input[c] += shift;
+    }
+}
 #endif
 
 /// Weighs the input of two channels and gives out their frames.
 static void weigh_both(const struct kernel_ratio *ratio, float *scratch, float *left, float *right) {
     float *sums = scratch + 32 * ratio->columns, *rightSums = sums + 16 * ratio->rows;
 #if defined(__x86_64__)
-    if (TAKEN == 1) {
+    int taken = TAKEN;
+    if (taken > 1) {
+        weigh_both_avx512(ratio, scratch, left, right);
+        return;
+    }
+    if (taken == 1) {
         weigh_both_avx2(ratio, scratch, sums);
     } else
 #endif

@@ -56,7 +56,7 @@ struct kernel_ratio {
     const float *_Nonnull table;
     /// Taps in a row, and numbers from a row to the next: 32 more.
     size_t taps, stride;
-    /// `up` output frames come from `down` input frames.
+    /// `up` output frames come from `down` input frames, which are at most 1.1 times as many.
     size_t up, down;
     /// A sixteenth of what is computed at once, a multiple of `up` and of 8; and of the input that goes with it.
     size_t rows, advance;
