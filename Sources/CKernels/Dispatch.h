@@ -4,8 +4,11 @@
 // for AVX2, and its public function chooses the one for this processor: a load and a branch. There is nothing to
 // resolve when the program is loaded, as with `target_clones`, so that it also works without glibc and under the
 // sanitizers. WIDE_KERNEL is for a kernel that AVX-512 makes faster (a loop that only loads and stores is not).
-// KERNEL_OF is for one that is written in two ways, for short vectors and for longer ones; KERNEL_IN_THREE for one that has a
-// third way, for AVX-512.
+// KERNEL_OF is for one that is written in two ways, for short vectors and for longer ones, KERNEL_IN_TWO for one of these that
+// AVX-512 makes slower, and KERNEL_IN_THREE for one that has a third way, for AVX-512.
+//
+// A processor hands a vector that was just written on to a load only if one store wrote all that is loaded. A kernel that reads 64
+// bytes at once from memory that another one wrote 32 at a time waits for the cache, some 15 cycles on Intel's processors.
 //
 // Every form gives the same bits: a vector is only a way to write the same sums, and no product is contracted with a sum
 // (FMA rounds once instead of twice, and would make the sound depend on the machine).
@@ -28,9 +31,9 @@
 #define SSE2 __attribute__((noinline))
 #define JUMP __attribute__((musttail)) return
 #define TAKEN __atomic_load_n(&kernel_vectors, __ATOMIC_RELAXED)
-#define KERNEL(type, name, parameters, ...) \
-    AVX2 static type name##_avx2 parameters { return name##_body(__VA_ARGS__); } \
-    SSE2 static type name##_sse2 parameters { return name##_body(__VA_ARGS__); } \
+#define KERNEL_IN_TWO(type, name, narrow, wide, parameters, ...) \
+    AVX2 static type name##_avx2 parameters { return wide(__VA_ARGS__); } \
+    SSE2 static type name##_sse2 parameters { return narrow(__VA_ARGS__); } \
     type kernel_##name parameters { \
         if (TAKEN > 0) JUMP name##_avx2(__VA_ARGS__); \
         JUMP name##_sse2(__VA_ARGS__); \
@@ -46,11 +49,12 @@
         JUMP name##_sse2(__VA_ARGS__); \
     }
 #else
-#define KERNEL(type, name, parameters, ...) \
-    type kernel_##name parameters { return name##_body(__VA_ARGS__); }
+#define KERNEL_IN_TWO(type, name, narrow, wide, parameters, ...) \
+    type kernel_##name parameters { return narrow(__VA_ARGS__); }
 #define KERNEL_IN_THREE(type, name, narrow, wide, widest, parameters, ...) \
     type kernel_##name parameters { return narrow(__VA_ARGS__); }
 #endif
+#define KERNEL(type, name, parameters, ...) KERNEL_IN_TWO(type, name, name##_body, name##_body, parameters, __VA_ARGS__)
 #define KERNEL_OF(type, name, narrow, wide, parameters, ...) \
     KERNEL_IN_THREE(type, name, narrow, wide, wide, parameters, __VA_ARGS__)
 #define WIDE_KERNEL(type, name, parameters, ...) \

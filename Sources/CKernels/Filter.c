@@ -124,7 +124,7 @@ INLINE void filter_narrow_body(
     filter_body(numbers, u, w, pending, pendingCount, samples, count, false);
 }
 
-KERNEL_OF(void, filter, filter_narrow_body, filter_wide_body,
+KERNEL_IN_TWO(void, filter, filter_narrow_body, filter_wide_body,
     (const double *numbers, double *u, double *w, float *pending, size_t pendingCount, float *samples, size_t count),
     numbers, u, w, pending, pendingCount, samples, count)
 
