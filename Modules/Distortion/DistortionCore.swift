@@ -30,28 +30,30 @@ struct DistortionCore: ~Copyable, Sendable {
         }
     }
 
-    private let channelCount: Int
-    private let latency: Int
+    let channelCount: Int
+    let latency: Int
     private let sampleRate: Double
-    private var resampler: HalfBandResampler
-    private var controls: DistortionControls
+    var resampler: HalfBandResampler
+    var controls: DistortionControls
     private var levelling: LevellingFilter
-    private var echo: EchoLine
+    var echo: EchoLine
     private let table = TangentTable()
-    private var filter: OnePoleFilter
+    var filter: OnePoleFilter
     /// The last two samples that went into the curve, and the one that is held, of each channel.
-    private var past: RenderMemory<Double>
+    var past: RenderMemory<Double>
     private var held: RenderMemory<Float>
     /// The sound as it was, for the mix.
-    private var dry: RenderMemory<Float>
+    var dry: RenderMemory<Float>
     private var work: RenderMemory<Float>
-    private var ringPhase: UInt64 = 0
+    var ringPhase: UInt64 = 0
     private var holdPhase: UInt64 = .max
     private var isClear = true
     /// Frames in which the sound that is shaped fades in after a rest, and those of them that have passed: its beginning in
     /// the middle of a wave would click.
     private let opening: Int
     private var opened: Int
+    /// What a slice after this one may take for granted.
+    var rest = DistortionRest()
 
     init(channels: Int, times: Int, sampleRate: Double) {
         channelCount = channels
@@ -96,6 +98,7 @@ struct DistortionCore: ~Copyable, Sendable {
         for i in 0..<held.count { held[i] = 0 }
         holdPhase = .max
         isClear = true
+        rest = DistortionRest()
     }
 
     @_noLocks @_noAllocation
@@ -104,6 +107,7 @@ struct DistortionCore: ~Copyable, Sendable {
         // Blocks end where something comes to rest, so that the length of the slices changes nothing.
         let (wet, echoes) = (lastFrame(settings.mix, frames), lastFrame(settings.echoLevel, frames))
         let toneMoves = min(settings.tone.framesLeft, frames)
+        rest = DistortionRest()
         var first = 0
         while first < frames {
             var count = min(frames &- first, HalfBandResampler.room)
@@ -123,6 +127,7 @@ struct DistortionCore: ~Copyable, Sendable {
                     }
                 }
                 opened = min(opened &+ count, opening)
+                rest.clips = clips
                 advance(settings, first, count, stages)
                 echo.advance(by: count)
             } else {
@@ -174,20 +179,6 @@ struct DistortionCore: ~Copyable, Sendable {
         if stages.toneMoves || controls.tone[0] < 1 { return false }
         // The drive, the level and the mix: what has been filled in is not a number while it moves.
         return !controls.filled[0].isNaN && !controls.filled[2].isNaN && controls.filled[3] == 1
-    }
-
-    /// Clips frames of one channel where they are: what ``distort(_:_:_:_:_:_:echoes:)`` does, without its copies.
-    @_noLocks @_noAllocation
-    private mutating func clip(_ context: inout RenderContext, _ channel: Int, _ first: Int, _ count: Int) {
-        let last = first &+ count &- 1
-        var top = context.top
-        var samples = top[channel]
-        // The latency is one frame here, and all of the dry sound that is not heard yet.
-        dry[channel &* (latency &+ HalfBandResampler.room)] = samples[last]
-        Signal.hardClip(&samples, from: first, count: count, gain: controls.drive[0], past: &past, at: 2 &* channel)
-        filter.pass(samples[last], channel: channel)
-        let level = controls.level[0]
-        if level != 1 { for i in first...last { samples[i] *= level } }
     }
 
     /// Distorts frames of one channel.

@@ -22,14 +22,14 @@ INLINE Window sorted(d8 first, d8 second, d8 third) {
 
 INLINE d8 mean(Window w) { return (w.a + w.b + w.c) * (1 / 3.0); }
 
-/// What `ShapedWindow.hardClipped` is before it is kept from -1 to 1: it is beyond by less than what rounding takes away.
+/// What `ShapedWindow.hardClipped` is where something is clipped, before it is kept from -1 to 1: it is beyond by less than what
+/// rounding takes away.
 INLINE d8 clipped(Window w) {
     d8 start = kept(w.a), middle = kept(w.b), end = kept(w.c);
     d8 p = w.c - middle, q = w.c - end, r = middle - w.a, s = start - w.a;
     d8 near = (w.b - w.a) + 1e-100, far = (w.c - w.b) + 1e-100;
     d8 above = p * p * p - q * q * q, below = r * r * r - s * s * s;
-    d8 x = middle + (above * near - below * far) / (3 * (near + far) * (near * far));
-    return choose(((l8)q | (l8)s) == 0, mean(w), x);
+    return middle + (above * near - below * far) / (3 * (near + far) * (near * far));
 }
 
 INLINE f8 held(f8 x) {
@@ -43,8 +43,8 @@ INLINE f8 held(f8 x) {
 INLINE int is_within(double x) { return x >= -1 && x <= 1; }
 
 /// Clips eight samples. The eight before are replaced, and so is whether none of the last that count was beyond the limits.
-INLINE f8 eight_clipped(f8 eight, d8 *past, int *was_quiet) {
-    d8 third = __builtin_convertvector(held(eight), d8);
+INLINE f8 eight_clipped(f8 eight, d8 *past, int *was_quiet, int are_held) {
+    d8 third = __builtin_convertvector(are_held ? eight : held(eight), d8);
     d8 first = __builtin_shufflevector(*past, third, 6, 7, 8, 9, 10, 11, 12, 13);
     d8 second = __builtin_shufflevector(*past, third, 7, 8, 9, 10, 11, 12, 13, 14);
     *past = third;
@@ -53,25 +53,59 @@ INLINE f8 eight_clipped(f8 eight, d8 *past, int *was_quiet) {
     Window window = sorted(first, second, third);
     // Nothing is clipped in a quiet sound, which is asked once for all eight: the branch costs a loud one next to nothing.
     if (both) return __builtin_convertvector(mean(window), f8) + 0.0f;
+    l8 is_straight = (window.a >= -1) & (window.c <= 1);
+    f8 result = __builtin_convertvector(choose(is_straight, mean(window), clipped(window)), f8);
     // A sample that is not a number stays one; a finite sample adds 0 here.
-    return __builtin_convertvector(clipped(window), f8) + (eight - eight);
+    return are_held ? result + 0.0f : result + (eight - eight);
 }
 
-INLINE void hard_clip_body(float *samples, double *past, size_t count) {
+INLINE f8 some(const float *samples, size_t count) {
+    f8 eight = {0};
+    __builtin_memcpy(&eight, samples, count * sizeof(float));
+    return eight;
+}
+
+/// Multiplies samples by a gain. Returns whether all of them are numbers that need not be held.
+INLINE int scaled(float *samples, float gain, size_t count) {
+    const f8 most = spread8(1e6f);
+    i8 are_held = (i8){0} == 0;
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        f8 eight = load8(samples + i) * gain;
+        store8(samples + i, eight);
+        are_held &= (eight >= -most) & (eight <= most);
+    }
+    if (i < count) {
+        f8 eight = some(samples + i, count - i) * gain;
+        __builtin_memcpy(samples + i, &eight, (count - i) * sizeof(float));
+        are_held &= (eight >= -most) & (eight <= most);
+    }
+    return __builtin_reduce_and(are_held) != 0;
+}
+
+INLINE void clip_scaled(float *samples, double *past, size_t count, int are_held) {
     d8 last = {0, 0, 0, 0, 0, 0, past[1], past[0]};
     int was_quiet = is_within(past[0]) & is_within(past[1]);
     size_t i = 0;
-    for (; i + 8 <= count; i += 8) store8(samples + i, eight_clipped(load8(samples + i), &last, &was_quiet));
+    for (; i + 8 <= count; i += 8) store8(samples + i, eight_clipped(load8(samples + i), &last, &was_quiet, are_held));
     past[0] = last[7];
     past[1] = last[6];
     size_t left = count - i;
     if (left == 0) return;
-    f8 eight = {0};
-    __builtin_memcpy(&eight, samples + i, left * sizeof(float));
-    eight = eight_clipped(eight, &last, &was_quiet);
+    f8 eight = eight_clipped(some(samples + i, left), &last, &was_quiet, are_held);
     __builtin_memcpy(samples + i, &eight, left * sizeof(float));
     past[1] = left > 1 ? last[left - 2] : past[0];
     past[0] = last[left - 1];
 }
 
-WIDE_KERNEL(void, hard_clip, (float *samples, double *past, size_t count), samples, past, count)
+// Samples that must be held, or are no numbers, are rare. They have a loop of their own, so that the other one does not ask for
+// them: the gain has to pass over the samples anyway.
+INLINE void hard_clip_body(float *samples, double *past, float gain, size_t count) {
+    if (scaled(samples, gain, count)) {
+        clip_scaled(samples, past, count, 1);
+    } else {
+        clip_scaled(samples, past, count, 0);
+    }
+}
+
+WIDE_KERNEL(void, hard_clip, (float *samples, double *past, float gain, size_t count), samples, past, gain, count)

@@ -192,6 +192,29 @@ import Testing
         #expect(try play(input, through: short) == play(input, through: long))
     }
 
+    @Test("W6: a hard clip whose parameters are not asked while none is set has the bits of one that asks them")
+    func clipsAtRest() throws {
+        func performance(_ cycles: [Int], setsAgain: Bool) throws -> [[Float]] {
+            let distortion = Distortion(.hardClip, drive: 20, level: -3, times: 1)
+            let renderer = try renderer([noise(9_000), noise(9_000, seed: 3)], through: distortion)
+            var moves: [(Int64, @Sendable () -> Void)] = [
+                // What has gone on unheard is heard: the phase of the ring, the echo, the samples of the past.
+                (3_001, { distortion.ringAmount.value = 0.5 }), (4_503, { distortion.ringAmount.value = 0 }),
+                (5_777, { distortion.echoLevel.value = 0.5 }), (6_203, { distortion.echoLevel.value = 0 }),
+                (7_400, { distortion.mix.value = 0.5 }), (7_900, { distortion.shape = .tanh }),
+                (8_300, { distortion.shape = .hardClip }), (8_300, { distortion.mix.value = 1 }),
+            ]
+            // The same value again is another count.
+            if setsAgain { moves += (1..<170).map { (Int64(51 * $0), { distortion.bits.value = 24 }) } }
+            for (time, move) in moves { try renderer.transaction(at: .sample(time)) { move() } }
+            return render(renderer, frames: 9_000, cycles: cycles)
+        }
+        let reference = try performance([47], setsAgain: true)
+        for cycles in [[1], [64], [512], [3, 500, 1, 64, 2_000, 17]] {
+            #expect(try performance(cycles, setsAgain: false) == reference, "\(cycles)")
+        }
+    }
+
     @Test(
         "A parameter that is swept from end to end is not rough", arguments: ["drive", "bias", "tone", "level", "mix"])
     func sweeps(name: String) throws {

@@ -17,16 +17,19 @@ extension KernelTests {
         (sound[400], sound[401], sound[450], sound[470]) = (.nan, 1, .infinity, -.infinity)
         (sound[500], sound[501], sound[502], sound[503], sound[504]) = (1, -1, 1, 0, -0.0)
         eachForm {
-            for lengths in [[600], [1, 2, 3, 4, 5, 6, 7, 8, 64, 500], [9, 300, 291]] {
+            for (lengths, gain) in [
+                ([600], 1), ([1, 2, 3, 4, 5, 6, 7, 8, 64, 500], 1), ([9, 300, 291], 1), ([600], 3.3),
+                ([5, 295, 300], 0.2),
+            ] as [([Int], Float)] {
                 var (one, two) = (sound, sound)
                 var (past, other): ([Double], [Double]) = ([0, 0], [0, 0])
                 var first = 0
                 for length in lengths {
                     one.withUnsafeMutableBufferPointer {
-                        Kernel.hardClip($0.baseAddress! + first, past: &past, length)
+                        Kernel.hardClip($0.baseAddress! + first, past: &past, gain: gain, length)
                     }
                     two.withUnsafeMutableBufferPointer {
-                        SwiftKernel.hardClip($0.baseAddress! + first, past: &other, length)
+                        SwiftKernel.hardClip($0.baseAddress! + first, past: &other, gain: gain, length)
                     }
                     first += length
                 }

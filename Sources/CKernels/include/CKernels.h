@@ -130,10 +130,10 @@ REALTIME_SAFE void kernel_sweep(
     const float *_Nonnull ring, int32_t mask, int32_t position, const float *_Nonnull delays, size_t voices,
     const int32_t *_Nonnull anchors, float level, float *_Nonnull output, size_t count);
 
-/// Clips at -1 and 1: the mean of the curve along the lines between three samples, a sample late.
+/// Multiplies by a gain, and clips at -1 and 1: the mean of the curve along the lines between three samples, a sample late.
 ///
 /// @param past The last sample before the first one, and the one before that: two, which the next call takes again.
-REALTIME_SAFE void kernel_hard_clip(float *_Nonnull samples, double *_Nonnull past, size_t count);
+REALTIME_SAFE void kernel_hard_clip(float *_Nonnull samples, double *_Nonnull past, float gain, size_t count);
 
 /// A second-order filter at rest, in place, by blocks of eight frames.
 ///

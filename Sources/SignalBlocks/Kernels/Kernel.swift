@@ -248,13 +248,16 @@
         #endif
     }
 
-    /// Clips without most of what that folds back, as ``ShapedWindow/hardClipped`` does. The past is two samples.
+    /// Multiplies by a gain, and clips without most of what that folds back, as ``ShapedWindow/hardClipped`` does. The past is
+    /// two samples.
     @_noLocks @_noAllocation @inline(__always)
-    static func hardClip(_ samples: UnsafeMutablePointer<Float>, past: UnsafeMutablePointer<Double>, _ count: Int) {
+    static func hardClip(
+        _ samples: UnsafeMutablePointer<Float>, past: UnsafeMutablePointer<Double>, gain: Float, _ count: Int
+    ) {
         #if arch(x86_64)
-            unsafe kernel_hard_clip(samples, past, count)
+            unsafe kernel_hard_clip(samples, past, gain, count)
         #else
-            unsafe SwiftKernel.hardClip(samples, past: past, count)
+            unsafe SwiftKernel.hardClip(samples, past: past, gain: gain, count)
         #endif
     }
 

@@ -178,9 +178,12 @@
     }
 
     @_noLocks @_noAllocation
-    static func hardClip(_ samples: UnsafeMutablePointer<Float>, past: UnsafeMutablePointer<Double>, _ count: Int) {
+    static func hardClip(
+        _ samples: UnsafeMutablePointer<Float>, past: UnsafeMutablePointer<Double>, gain: Float, _ count: Int
+    ) {
         let limit = ShapedWindow.limit
         for i in 0..<count {
+            unsafe samples[i] *= gain
             let sample = unsafe Double(samples[i])
             let held = sample < limit ? (sample > -limit ? sample : -limit) : limit
             let shaped = unsafe ShapedWindow(past[1], past[0], held).hardClipped

@@ -17,7 +17,6 @@ extension Signal {
         precondition(first >= 0 && count >= 0 && count <= samples.count &- first)
         precondition(place >= 0 && place <= past.count &- 2)
         guard let start = unsafe samples.address() else { return }
-        if gain != 1 { unsafe StackKernel.scale(start + first, gain, count) }
-        unsafe Kernel.hardClip(start + first, past: past.memory.base + place, count)
+        unsafe Kernel.hardClip(start + first, past: past.memory.base + place, gain: gain, count)
     }
 }
