@@ -63,9 +63,9 @@ public final class Fader: ScalingEffect {
 
     /// The volume, while nothing glides, the fader is not muted, and the balance is in the middle.
     @_noLocks @_noAllocation
-    public func factorAtRest(_ context: borrowing RenderContext) -> Float? {
-        guard mute.restsOff(context), balance.atRest(context) == 0 else { return nil }
-        return volume.atRest(context)
+    public func factorAtRest(_ parameters: RestingParameters) -> Float? {
+        guard parameters.value(of: mute) == false, parameters.value(of: balance) == 0 else { return nil }
+        return parameters.value(of: volume)
     }
 
     /// Weights the top.

@@ -18,8 +18,8 @@ public final class Gain: ScalingEffect {
 
     /// The level, while it does not glide.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) public func factorAtRest(_ context: borrowing RenderContext) -> Float? {
-        level.atRest(context)
+    @inlinable @inline(__always) public func factorAtRest(_ parameters: RestingParameters) -> Float? {
+        parameters.value(of: level)
     }
 
     /// Multiplies the top.

@@ -110,8 +110,13 @@ public import Synchronization
     /// way, where a few comparisons show that nothing has changed since the last slice.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func atRest(_ context: borrowing RenderContext) -> Float? {
+        atRest(rateBits: context.rateBits)
+    }
+
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) func atRest(rateBits: UInt64) -> Float? {
         let word = unsafe cell.pointee.published.load(ordering: .relaxed)
-        let key = ParameterCell.key(word, rateBits: context.rateBits)
+        let key = ParameterCell.key(word, rateBits: rateBits)
         guard unsafe _fastPath(key == cell.pointee.restKey.load(ordering: .relaxed)) else { return nil }
         return unsafe Float(bitPattern: cell.pointee.restValue.load(ordering: .relaxed))
     }

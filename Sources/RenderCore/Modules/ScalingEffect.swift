@@ -4,7 +4,7 @@
 ///         public let level = Parameter(1, in: 0...16)
 ///
 ///         @_noLocks @_noAllocation
-///         public func factorAtRest(_ context: borrowing RenderContext) -> Float? { level.atRest(context) }
+///         public func factorAtRest(_ parameters: RestingParameters) -> Float? { parameters.value(of: level) }
 ///
 ///         @_noLocks @_noAllocation
 ///         public func process(_ context: inout RenderContext) { context.gain(level) }
@@ -14,7 +14,8 @@
 /// four of them. The samples are the same as those that `process` makes.
 public protocol ScalingEffect: Effect {
     /// Returns the number by which ``Module/process(_:)`` would multiply every sample of the top in this slice, if that is all
-    /// that it would do; `nil` if it would do anything else, such as glide.
+    /// that it would do; `nil` if it would do anything else, such as glide. The number may depend on parameters and constants
+    /// only, because the renderer asks four effects before the first of them runs.
     @_noLocks @_noAllocation
-    func factorAtRest(_ context: borrowing RenderContext) -> Float?
+    func factorAtRest(_ parameters: RestingParameters) -> Float?
 }

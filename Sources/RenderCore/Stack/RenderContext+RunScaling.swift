@@ -35,13 +35,14 @@ extension RenderContext {
         guard format == StackEntry.monoOwn || format == StackEntry.stereoOwn else { return first }
         let left = unsafe top.pointee.channels[0] + offset
         let right = unsafe format == StackEntry.stereoOwn ? top.pointee.channels[1] + offset : nil
+        let parameters = RestingParameters(self)
         var index = first
         while index &+ 4 <= modules.count {
             let record = unsafe cursor
-            guard let one = unsafe factor(modules.unmanaged(at: index), record),
-                let two = unsafe factor(modules.unmanaged(at: index &+ 1), record + 1),
-                let three = unsafe factor(modules.unmanaged(at: index &+ 2), record + 2),
-                let four = unsafe factor(modules.unmanaged(at: index &+ 3), record + 3)
+            guard let one = unsafe factor(modules.unmanaged(at: index), record, parameters),
+                let two = unsafe factor(modules.unmanaged(at: index &+ 1), record + 1, parameters),
+                let three = unsafe factor(modules.unmanaged(at: index &+ 2), record + 2, parameters),
+                let four = unsafe factor(modules.unmanaged(at: index &+ 3), record + 3, parameters)
             else { break }
             let factors = SIMD4(one, two, three, four)
             // The samples by which it is found which of the four has made one that is no number.
@@ -66,11 +67,11 @@ extension RenderContext {
     /// another module is expected.
     @inlinable @inline(__always)
     func factor<M: ScalingEffect>(
-        _ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>
+        _ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>, _ parameters: RestingParameters
     ) -> Float? {
         let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
         guard isExpected else { return nil }
-        let factor = unsafe module._withUnsafeGuaranteedRef { $0.factorAtRest(self) }
+        let factor = unsafe module._withUnsafeGuaranteedRef { $0.factorAtRest(parameters) }
         return factor == 1 ? nil : factor
     }
 

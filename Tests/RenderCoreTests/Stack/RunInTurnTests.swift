@@ -18,7 +18,7 @@ import Testing
         }
 
         @_noLocks @_noAllocation
-        func factorAtRest(_ context: borrowing RenderContext) -> Float? { level.atRest(context) }
+        func factorAtRest(_ parameters: RestingParameters) -> Float? { parameters.value(of: level) }
 
         @_noLocks @_noAllocation
         func process(_ context: inout RenderContext) {
@@ -124,6 +124,26 @@ import Testing
             #expect(sounds[0] == sounds[1], "\(count) in a row")
             #expect(sounds[0][0].contains { $0 != 0 })
         }
+    }
+
+    @Test(
+        "A row of faders gives the samples of the same faders one by one, muted, with a balance and on the way",
+        arguments: 1...2)
+    func faders(channels: Int) throws {
+        let sounds = try [true, false].map { isRow in
+            let (noise, faders) = (Noise(1, channels: channels), (1...9).map { Fader(volume: 0.3 + Float($0) / 10) })
+            let renderer = try makeRenderer(channels: 2) { context in
+                context.run(noise)
+                if isRow { context.run(faders) } else { for fader in faders { context.run(fader) } }
+            }
+            return rendered(renderer) { cycle in
+                faders[2].balance.value = cycle > 3 ? -0.5 : 0
+                faders[4].isMuted = cycle == 5
+                faders[7].volume.value = cycle > 7 ? 0.2 : 1
+            }
+        }
+        #expect(sounds[0] == sounds[1])
+        #expect(sounds[0][0].contains { $0 != 0 })
     }
 
     @Test("Four at a time are taken without a call of `process`; others are called")
