@@ -91,32 +91,62 @@ INLINE void block_sines(const struct kernel_voices *v, u16 center, f16 x[8]) {
     x[0] = s * load16(v->cosines[3]) - c * load16(v->sines[3]);
 }
 
-INLINE void add_steady(struct kernel_voices *v, int32_t start, float *left, float *right, size_t count) {
-    if (v->isTurned) make_angles(v);
-    u16 phase = load_words(v->phase), step = load_words(v->step);
-    d8 u = load8d(v->u), u2 = load8d(v->u + 8), w = load8d(v->w), w2 = load8d(v->w + 8);
-    struct numbers n = numbers_of(load8d(v->g), load8d(v->k)), n2 = numbers_of(load8d(v->g + 8), load8d(v->k + 8));
-    f8 k = 0.5f * __builtin_convertvector(load8d(v->k), f8), k2 = 0.5f * __builtin_convertvector(load8d(v->k + 8), f8);
-    f8 l = load8(v->left) * k, r = load8(v->right) * k, l2 = load8(v->left + 8) * k2, r2 = load8(v->right + 8) * k2;
-    f16 x[8];
+// Eight voices at rest.
+struct eight {
+    d8 u, w;
+    struct numbers n;
+    f8 left, right;
+};
+
+INLINE struct eight eight_of(const struct kernel_voices *v, int at) {
+    d8 k = load8d(v->k + at);
+    f8 half = 0.5f * __builtin_convertvector(k, f8);
+    return (struct eight){
+        load8d(v->u + at), load8d(v->w + at), numbers_of(load8d(v->g + at), k), load8(v->left + at) * half,
+        load8(v->right + at) * half};
+}
+
+// Adds one group at rest, or two: four filters side by side wait less for themselves, and the sums of a frame are read and written
+// once. So many numbers stay in registers only where there are 32.
+INLINE void add_steady(struct kernel_voices *v, int groups, int32_t start, float *left, float *right, size_t count) {
+    u16 phase[2], step[2];
+    struct eight e[4];
+    f16 x[2][8];
     size_t place = (size_t)start % 8;
-    // Goes to the phase of the block's first frame; unsigned numbers wrap as turns do.
-    phase -= step * (uint32_t)place;
+    for (int g = 0; g < groups; g++) {
+        if (v[g].isTurned) make_angles(v + g);
+        step[g] = load_words(v[g].step);
+        // Goes to the phase of the block's first frame; unsigned numbers wrap as turns do.
+        phase[g] = load_words(v[g].phase) - step[g] * (uint32_t)place;
+        e[2 * g] = eight_of(v + g, 0);
+        e[2 * g + 1] = eight_of(v + g, 8);
+    }
     for (size_t i = 0; i < count; place = 0) {
-        block_sines(v, phase + 4 * step, x);
+        for (int g = 0; g < groups; g++) {
+            block_sines(v + g, phase[g] + 4 * step[g], x[g]);
+            phase[g] += 8 * step[g];
+        }
         size_t end = count - i < 8 - place ? place + count - i : 8;
         for (size_t frame = place; frame < end; frame++, i++) {
-            f8 y = band_pass(low8(x[frame]), &n, &u, &w), y2 = band_pass(high8(x[frame]), &n2, &u2, &w2);
-            add_lanes(left + 8 * i, y * l, y2 * l2);
-            add_lanes(right + 8 * i, y * r, y2 * r2);
+            f8 l = load8(left + 8 * i), r = load8(right + 8 * i);
+            _Pragma("clang loop unroll(full)") for (int g = 0; g < groups; g++) {
+                struct eight *one = e + 2 * g, *two = one + 1;
+                f8 y = band_pass(low8(x[g][frame]), &one->n, &one->u, &one->w);
+                f8 y2 = band_pass(high8(x[g][frame]), &two->n, &two->u, &two->w);
+                l = l + (y * one->left + y2 * two->left);
+                r = r + (y * one->right + y2 * two->right);
+            }
+            store8(left + 8 * i, l);
+            store8(right + 8 * i, r);
         }
-        phase += 8 * step;
     }
-    store_words(v->phase, load_words(v->phase) + step * (uint32_t)count);
-    store8d(v->u, u);
-    store8d(v->u + 8, u2);
-    store8d(v->w, w);
-    store8d(v->w + 8, w2);
+    for (int g = 0; g < groups; g++) {
+        store_words(v[g].phase, load_words(v[g].phase) + step[g] * (uint32_t)count);
+        for (int half = 0; half < 2; half++) {
+            store8d(v[g].u + 8 * half, e[2 * g + half].u);
+            store8d(v[g].w + 8 * half, e[2 * g + half].w);
+        }
+    }
 }
 
 // From `from` on, by `slope` a frame, until the glide is over.
@@ -198,32 +228,58 @@ INLINE void sum_lanes(const float *lanes, float *sums, size_t count) {
     }
 }
 
-INLINE void voices_body(
+// The number of frames of a group that take the slower way. The block in which the last glide ends is the last one of them.
+INLINE size_t moving_part(int32_t end, int32_t start, size_t count) {
+    int32_t moving = ((end + 7) & ~7) - start;
+    return moving <= 0 ? 0 : (size_t)moving < count ? (size_t)moving : count;
+}
+
+INLINE void voices_in(
     struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
-    int32_t start, float *left, float *right, float *lanes, size_t count
+    int32_t start, float *left, float *right, float *lanes, size_t count, bool isPaired
 ) {
     float *rightLanes = lanes + 8 * count;
     for (size_t i = 0; i < 16 * count; i++) lanes[i] = 0;
-    for (size_t group = 0; group < groups; group++) {
-        struct kernel_voices *v = voices + group;
-        if (start % 64 == 0) {
+    if (start % 64 == 0) {
+        for (size_t group = 0; group < groups; group++) {
+            struct kernel_voices *v = voices + group;
             end(v->u);
             end(v->u + 8);
             end(v->w);
             end(v->w + 8);
         }
-        // The block in which the last glide ends is the last one of the slower way.
-        int32_t moving = ((ends[group] + 7) & ~7) - start;
-        size_t part = moving <= 0 ? 0 : (size_t)moving < count ? (size_t)moving : count;
+    }
+    for (size_t group = 0; group < groups; group++) {
+        struct kernel_voices *v = voices + group;
+        size_t part = moving_part(ends[group], start, count);
+        if (isPaired && part == 0 && group + 1 < groups && moving_part(ends[group + 1], start, count) == 0) {
+            add_steady(v, 2, start, lanes, rightLanes, count);
+            group++;
+            continue;
+        }
         if (part > 0) add_moving(v, glides + group, start, lanes, rightLanes, part);
         if (part < count)
-            add_steady(v, start + (int32_t)part, lanes + 8 * part, rightLanes + 8 * part, count - part);
+            add_steady(v, 1, start + (int32_t)part, lanes + 8 * part, rightLanes + 8 * part, count - part);
     }
     sum_lanes(lanes, left, count);
     sum_lanes(rightLanes, right, count);
 }
 
-WIDE_KERNEL(void, voices,
+INLINE void voices_one_by_one(
+    struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
+    int32_t start, float *left, float *right, float *lanes, size_t count
+) {
+    voices_in(voices, glides, ends, groups, start, left, right, lanes, count, false);
+}
+
+INLINE void voices_in_pairs(
+    struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
+    int32_t start, float *left, float *right, float *lanes, size_t count
+) {
+    voices_in(voices, glides, ends, groups, start, left, right, lanes, count, true);
+}
+
+KERNEL_IN_THREE(void, voices, voices_one_by_one, voices_one_by_one, voices_in_pairs,
     (struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
         int32_t start, float *left, float *right, float *lanes, size_t count),
     voices, glides, ends, groups, start, left, right, lanes, count)

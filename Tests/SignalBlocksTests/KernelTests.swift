@@ -329,15 +329,15 @@ import Testing
     func voices() {
         var first: [Float] = []
         eachForm {
-            let voices = AlignedMemory<kernel_voices>(count: 2)
-            let glides = AlignedMemory<kernel_voice_glides>(count: 2)
-            let ends = AlignedMemory<Int32>(count: 2)
+            let voices = AlignedMemory<kernel_voices>(count: 3)
+            let glides = AlignedMemory<kernel_voice_glides>(count: 3)
+            let ends = AlignedMemory<Int32>(count: 3)
             let lanes = AlignedMemory<Float>(count: 1_024)
-            kernel_voices_reset(voices.base, glides.base, ends.base, 2)
-            for voice in 0..<2 * kernel_lanes {
+            kernel_voices_reset(voices.base, glides.base, ends.base, 3)
+            for voice in 0..<3 * kernel_lanes {
                 let number = Double(voice + 1)
                 let numbers = kernel_voice(
-                    g: 0.003 * number, k: 0.3 + 0.05 * number, left: 0.1, right: 0.02, step: UInt32(9_000_000 * number))
+                    g: 0.003 * number, k: 0.3 + 0.05 * number, left: 0.1, right: 0.02, step: UInt32(6_000_000 * number))
                 kernel_voice_put(voices.base, glides.base, voice, numbers)
             }
             var sums: [Float] = []
@@ -353,7 +353,7 @@ import Testing
                     left.withUnsafeMutableBufferPointer { left in
                         right.withUnsafeMutableBufferPointer { right in
                             kernel_voices(
-                                voices.base, glides.base, ends.base, 2, 64 * cycle + Int32(from),
+                                voices.base, glides.base, ends.base, 3, 64 * cycle + Int32(from),
                                 left.baseAddress! + from, right.baseAddress! + from, lanes.base, count)
                         }
                     }
