@@ -52,7 +52,7 @@ struct DistortionCore: ~Copyable, Sendable {
     /// the middle of a wave would click.
     private let opening: Int
     private var opened: Int
-    /// What a slice after this one may take for granted.
+    /// The note for the slice after this one.
     var rest = DistortionRest()
 
     init(channels: Int, times: Int, sampleRate: Double) {

@@ -1,7 +1,7 @@
 import RenderCore
 
-/// What a slice leaves to the next one if its last block was a hard clip between two gains at rest: as long as no parameter is
-/// set, the next one is nothing else, and does not have to ask the parameters.
+/// The note that a slice leaves to the next one if its last block was a hard clip between two gains at rest: as long as no
+/// parameter is set, the next slice clips in the same way, and does not have to ask the parameters.
 struct DistortionRest: Sendable, BitwiseCopyable {
     /// Indicates whether the last block was such a clip.
     var clips = false

@@ -315,7 +315,7 @@ INLINE void sixteen_lines(
         ROW(high_hold), ROW(high_state),
     };
 #undef ROW
-    // What no near cache has comes all at once, and not as slowly as its turn comes.
+    // The kernel fetches all places that no near cache has at once, instead of waiting for each in its turn.
     for (size_t l = 0; l < lines; l++)
         for (size_t i = 16; i <= count; i += 16) __builtin_prefetch(rows[l] + i);
     read_sixteen(rows, block, 0);

@@ -1,4 +1,4 @@
-// What the loops of a reverb share. The rings of their lines have a length that is a power of two, and behind it room for 64
+// The parts that the loops of a reverb share. The rings of their lines have a length that is a power of two, and behind it room for 64
 // samples more, which repeat the first: a piece of up to 64 is never cut. (Lines of a network have eight more, since they are
 // written eight frames at a time, and the last of these may not exist yet.) A ring that was emptied is not cleared: what is
 // older than `age` frames counts as zero.

@@ -198,13 +198,13 @@ import Testing
             let distortion = Distortion(.hardClip, drive: 20, level: -3, times: 1)
             let renderer = try renderer([noise(9_000), noise(9_000, seed: 3)], through: distortion)
             var moves: [(Int64, @Sendable () -> Void)] = [
-                // What has gone on unheard is heard: the phase of the ring, the echo, the samples of the past.
+                // The sound tells whether the ring's phase, the echo and the samples of the past went on unheard.
                 (3_001, { distortion.ringAmount.value = 0.5 }), (4_503, { distortion.ringAmount.value = 0 }),
                 (5_777, { distortion.echoLevel.value = 0.5 }), (6_203, { distortion.echoLevel.value = 0 }),
                 (7_400, { distortion.mix.value = 0.5 }), (7_900, { distortion.shape = .tanh }),
                 (8_300, { distortion.shape = .hardClip }), (8_300, { distortion.mix.value = 1 }),
             ]
-            // The same value again is another count.
+            // A parameter that gets the same value again is counted too.
             if setsAgain { moves += (1..<170).map { (Int64(51 * $0), { distortion.bits.value = 24 }) } }
             for (time, move) in moves { try renderer.transaction(at: .sample(time)) { move() } }
             return render(renderer, frames: 9_000, cycles: cycles)
