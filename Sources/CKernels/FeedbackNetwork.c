@@ -1,27 +1,9 @@
 #include "Reverb.h"
+#include "Turning.h"
 
 // A feedback delay network, up to 64 frames at a time.
 
 enum { lane_count = 8 };
-
-// Eight rows of eight become columns.
-INLINE void turn_eight(f8 r[8]) {
-    f8 a[8], b[8];
-    for (int i = 0; i < 8; i += 2) {
-        a[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        a[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        for (int k = 0; k < 2; k++) {
-            b[i + k] = __builtin_shufflevector(a[i + k], a[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            b[i + k + 2] = __builtin_shufflevector(a[i + k], a[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        r[i] = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        r[i + 4] = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
 
 // Copies what is `delay` frames old.
 INLINE void recall(const float *ring, int32_t mask, int32_t position, int32_t age, int32_t delay, float *out, size_t count) {
@@ -183,20 +165,6 @@ INLINE void network_of(
 }
 
 // MARK: - Sixteen lines, sixteen frames at a time
-
-// Four rows become columns within each quarter of the vectors.
-INLINE void turn_quarters(f16 r[4]) {
-#define EACH(a, b, c, d) a, b, c, d, a + 4, b + 4, c + 4, d + 4, a + 8, b + 8, c + 8, d + 8, a + 12, b + 12, c + 12, d + 12
-    f16 a = __builtin_shufflevector(r[0], r[1], EACH(0, 16, 1, 17));
-    f16 b = __builtin_shufflevector(r[2], r[3], EACH(0, 16, 1, 17));
-    f16 c = __builtin_shufflevector(r[0], r[1], EACH(2, 18, 3, 19));
-    f16 d = __builtin_shufflevector(r[2], r[3], EACH(2, 18, 3, 19));
-    r[0] = __builtin_shufflevector(a, b, EACH(0, 1, 16, 17));
-    r[1] = __builtin_shufflevector(a, b, EACH(2, 3, 18, 19));
-    r[2] = __builtin_shufflevector(c, d, EACH(0, 1, 16, 17));
-    r[3] = __builtin_shufflevector(c, d, EACH(2, 3, 18, 19));
-#undef EACH
-}
 
 // Two quarters of a vector, and the same two of another.
 #define QUARTER(k) 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3

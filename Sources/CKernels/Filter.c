@@ -1,4 +1,4 @@
-#include "Dispatch.h"
+#include "Turning.h"
 
 // A second-order filter at rest, eight frames at once.
 //
@@ -131,24 +131,6 @@ KERNEL_IN_TWO(void, filter, filter_narrow_body, filter_wide_body,
 // Eight channels, one in each lane: the same sums in the same order. So it is done where a register has eight numbers of double
 // precision.
 
-INLINE void transpose(f8 r[8]) {
-    f8 t[8], u[8];
-    for (int i = 0; i < 8; i += 2) {
-        t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
-        t[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        for (int j = i; j < i + 2; j++) {
-            u[j] = __builtin_shufflevector(t[j], t[j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-            u[j + 2] = __builtin_shufflevector(t[j], t[j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        r[i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        r[i + 4] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
-
 INLINE d8 drive(const double b[8], const d8 x[8]) {
     d8 p = x[0] * b[0] + x[4] * b[4], q = x[1] * b[1] + x[5] * b[5];
     d8 r = x[2] * b[2] + x[6] * b[6], s = x[3] * b[3] + x[7] * b[7];
@@ -158,7 +140,7 @@ INLINE d8 drive(const double b[8], const d8 x[8]) {
 // Frames of eight channels become what comes out.
 INLINE void filter_blocks(const struct filter *f, f8 rows[8], d8 *u, d8 *w) {
     d8 x[8];
-    transpose(rows);
+    turn_eight(rows);
     for (int i = 0; i < 8; i++) x[i] = __builtin_convertvector(rows[i], d8);
     // A row of the triangle is as long as its number: the compiler leaves that a loop unless told.
 #pragma clang loop unroll(full)
@@ -168,7 +150,7 @@ INLINE void filter_blocks(const struct filter *f, f8 rows[8], d8 *u, d8 *w) {
         for (int j = 0; j <= i; j++) sum += x[j] * f->h[i - j];
         rows[i] = __builtin_convertvector(sum, f8);
     }
-    transpose(rows);
+    turn_eight(rows);
     d8 next = (f->a[0] * *u + f->a[2] * *w) + drive(f->bu, x);
     *w = (f->a[1] * *u + f->a[3] * *w) + drive(f->bw, x);
     *u = next;

@@ -1,4 +1,4 @@
-// Frames of lanes become rows of lanes, and the other way round. For the resampler of files.
+// Rows of vectors become columns: frames of lanes become rows of lanes, and the other way round.
 
 #ifndef CKERNELS_TURNING_H
 #define CKERNELS_TURNING_H
@@ -6,6 +6,25 @@
 #include "Dispatch.h"
 
 #define UNROLL _Pragma("clang loop unroll(full)")
+
+/// Turns eight rows of eight into columns.
+INLINE void turn_eight(f8 r[8]) {
+    f8 a[8], b[8];
+    for (int i = 0; i < 8; i += 2) {
+        a[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        a[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        for (int k = 0; k < 2; k++) {
+            b[i + k] = __builtin_shufflevector(a[i + k], a[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+            b[i + k + 2] = __builtin_shufflevector(a[i + k], a[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        r[i] = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        r[i + 4] = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
 
 /// Loads four frames of each of four lanes, and turns them into four rows of lanes; or loads rows, and turns them into frames.
 INLINE void load_turned(const float *from, size_t stride, f4 r[4]) {
