@@ -1,16 +1,16 @@
 #include "Dispatch.h"
 
-// Sixteen voices at once, one in each lane: a sine, its own band-pass, its place between left and right. Sixteen, because
-// two registers of eight wait for different things: from frame to frame a filter waits for itself.
+// Sixteen voices at once, one in each lane: a sine, its own band-pass, its place between left and right.
 //
-// Frames come in blocks of eight, which begin where the clock is a multiple of eight. At rest only the fifth sine of a
-// block is reckoned by its polynomial, together with its cosine; the others lie fixed angles before and after it: sin(a
-// ± b) = sin a cos b ± cos a sin b.
+// Frames come in blocks of eight, which begin where the clock is a multiple of eight. At rest all that a block sounds like, and
+// the filter's state behind it, follows from four numbers: the sine and the cosine of the block's fifth frame, and the two
+// numbers of the state before it. Each frame is a sum of these four, weighted by numbers that are reckoned once, when the voice
+// comes to rest. So no frame waits for the one before it. The state stands at the beginning of the block until the block is over.
 //
-// The filter is the state-variable one in double precision: in single precision a narrow band at 20 Hz would have its
-// noise at -100 dB (at 192 kHz, -78). Voices whose numbers move take the slower way: every frame gets numbers of its
-// own, reckoned from the start of the glide. The way of a frame depends on its block and on the glide, so that the bits
-// do not depend on how frames are cut.
+// The state is in double precision: in single precision a narrow band at 20 Hz would have its noise at -100 dB (at 192 kHz,
+// -78). The weighted sums are in single precision, since their rounding does not come back. Voices whose numbers move take the
+// slower way: every frame gets numbers of its own, reckoned from the start of the glide, and the state stands at the frame. The
+// way of a frame depends on its block and on the glide, so that the bits do not depend on how frames are cut.
 
 INLINE u16 load_words(const uint32_t *p) {
     u16 v;
@@ -40,7 +40,8 @@ INLINE f16 voice_cosine(u16 phase) {
     return cosine_at(q * q, half);
 }
 
-// The coefficients of eight filters. The factor 1 / 2Q of their output goes into the gains.
+// The coefficients of eight filters. The factor 1 / 2Q of their output goes into the weights, or, of voices that move, into the
+// gains.
 struct numbers {
     d8 g, drive, rest;
 };
@@ -52,101 +53,95 @@ INLINE struct numbers numbers_of(d8 g, d8 k) {
 
 // The two integrators of `FilterCoefficients`, as u + u' = rest u + drive (x - w): four sums a frame, and the way from one
 // frame to the next as short as with more of them.
-INLINE f8 band_pass(f8 x, const struct numbers *n, d8 *u, d8 *w) {
-    d8 y = (n->rest * *u + n->drive * __builtin_convertvector(x, d8)) - n->drive * *w;
+INLINE d8 band_pass(d8 x, const struct numbers *n, d8 *u, d8 *w) {
+    d8 y = (n->rest * *u + n->drive * x) - n->drive * *w;
     *u = y - *u;
     *w += n->g * y;
-    return __builtin_convertvector(y, f8);
+    return y;
 }
+
+INLINE f8 band_pass_of(f8 x, const struct numbers *n, d8 *u, d8 *w) {
+    return __builtin_convertvector(band_pass(__builtin_convertvector(x, d8), n, u, w), f8);
+}
+
+INLINE d8 unless_tiny(d8 v) { return (d8)((l8)v & ((v > 1e-30) | (v < -1e-30))); }
 
 INLINE void add_lanes(float *lanes, f8 one, f8 two) { store8(lanes, load8(lanes) + (one + two)); }
 
-// States that are too small to be heard become zero: no arithmetic on denormal numbers.
-INLINE void end(double *p) {
-    d8 v = load8d(p);
-    l8 loud = (v > 1e-60) | (v < -1e-60);
-    store8d(p, (d8)((l8)v & loud));
-}
+// States that are too small to be heard become zero: no arithmetic on denormal numbers, of single precision either.
+INLINE void end(double *p) { store8d(p, unless_tiny(load8d(p))); }
 
-// The angles between the fifth frame of a block and its neighbours.
-INLINE void make_angles(struct kernel_voices *v) {
+// Lets one of the four numbers alone be 1 at the beginning of a block, and keeps what comes of it.
+INLINE void make_weights(struct kernel_voices *v, int number) {
     u16 step = load_words(v->step);
-    for (uint32_t i = 0; i < 4; i++) {
-        store16(v->cosines[i], voice_cosine(step * (i + 1)));
-        store16(v->sines[i], voice_sine(step * (i + 1)));
+    for (int at = 0; at < 16; at += 8) {
+        d8 k = load8d(v->k + at), u = {}, w = {};
+        struct numbers n = numbers_of(load8d(v->g + at), k);
+        if (number == 2) u += 1;
+        if (number == 3) w += 1;
+        for (uint32_t frame = 0; frame < 8; frame++) {
+            u16 angle = step * (frame - 4);
+            f16 turned = number == 0 ? voice_cosine(angle) : number == 1 ? voice_sine(angle) : (f16){};
+            d8 y = band_pass(__builtin_convertvector(at == 0 ? low8(turned) : high8(turned), d8), &n, &u, &w);
+            store8(v->weights[frame][number] + at, __builtin_convertvector(unless_tiny(0.5 * k * y), f8));
+        }
+        if (number < 2) {
+            store8(v->inputs[0][number] + at, __builtin_convertvector(unless_tiny(u), f8));
+            store8(v->inputs[1][number] + at, __builtin_convertvector(unless_tiny(w), f8));
+        } else {
+            store8d(v->states[0][number - 2] + at, unless_tiny(u));
+            store8d(v->states[1][number - 2] + at, unless_tiny(w));
+        }
     }
-    v->isTurned = 0;
 }
 
-// The sines of a block.
-INLINE void block_sines(const struct kernel_voices *v, u16 center, f16 x[8]) {
-    u16 half;
-    f16 q = quarter(center, &half), z = q * q, s = sine_at(q, z, half), c = cosine_at(z, half);
-    x[4] = s;
-    for (int i = 0; i < 3; i++) {
-        f16 a = s * load16(v->cosines[i]), b = c * load16(v->sines[i]);
-        x[3 - i] = a - b;
-        x[5 + i] = a + b;
+// The state behind a block.
+INLINE void step_over(struct kernel_voices *v, f16 s, f16 c) {
+    f16 toU = s * load16(v->inputs[0][0]) + c * load16(v->inputs[0][1]);
+    f16 toW = s * load16(v->inputs[1][0]) + c * load16(v->inputs[1][1]);
+    for (int at = 0; at < 16; at += 8) {
+        d8 u = load8d(v->u + at), w = load8d(v->w + at);
+        f8 inU = at == 0 ? low8(toU) : high8(toU), inW = at == 0 ? low8(toW) : high8(toW);
+        store8d(v->u + at, (u * load8d(v->states[0][0] + at) + w * load8d(v->states[0][1] + at))
+            + __builtin_convertvector(inU, d8));
+        store8d(v->w + at, (u * load8d(v->states[1][0] + at) + w * load8d(v->states[1][1] + at))
+            + __builtin_convertvector(inW, d8));
     }
-    x[0] = s * load16(v->cosines[3]) - c * load16(v->sines[3]);
 }
 
-// Eight voices at rest.
-struct eight {
-    d8 u, w;
-    struct numbers n;
-    f8 left, right;
-};
-
-INLINE struct eight eight_of(const struct kernel_voices *v, int at) {
-    d8 k = load8d(v->k + at);
-    f8 half = 0.5f * __builtin_convertvector(k, f8);
-    return (struct eight){
-        load8d(v->u + at), load8d(v->w + at), numbers_of(load8d(v->g + at), k), load8(v->left + at) * half,
-        load8(v->right + at) * half};
+INLINE f16 single(const double *p) {
+    f8 a = __builtin_convertvector(load8d(p), f8), b = __builtin_convertvector(load8d(p + 8), f8);
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-// Adds one group at rest, or two: four filters side by side wait less for themselves, and the sums of a frame are read and written
-// once. So many numbers stay in registers only where there are 32.
-INLINE void add_steady(struct kernel_voices *v, int groups, int32_t start, float *left, float *right, size_t count) {
-    u16 phase[2], step[2];
-    struct eight e[4];
-    f16 x[2][8];
+INLINE void add_frame(const float weights[4][kernel_lanes], f16 s, f16 c, f16 u, f16 w, f16 gl, f16 gr, float *left, float *right) {
+    f16 y = (s * load16(weights[0]) + c * load16(weights[1])) + (u * load16(weights[2]) + w * load16(weights[3]));
+    f16 l = y * gl, r = y * gr;
+    add_lanes(left, low8(l), high8(l));
+    add_lanes(right, low8(r), high8(r));
+}
+
+// Adds a group at rest.
+INLINE void add_steady(struct kernel_voices *v, int32_t start, float *left, float *right, size_t count) {
+    if (v->isNew) {
+        for (int number = 0; number < 4; number++) make_weights(v, number);
+        v->isNew = 0;
+    }
+    u16 step = load_words(v->step);
+    f16 gl = load16(v->left), gr = load16(v->right);
     size_t place = (size_t)start % 8;
-    for (int g = 0; g < groups; g++) {
-        if (v[g].isTurned) make_angles(v + g);
-        step[g] = load_words(v[g].step);
-        // Goes to the phase of the block's first frame; unsigned numbers wrap as turns do.
-        phase[g] = load_words(v[g].phase) - step[g] * (uint32_t)place;
-        e[2 * g] = eight_of(v + g, 0);
-        e[2 * g + 1] = eight_of(v + g, 8);
-    }
-    for (size_t i = 0; i < count; place = 0) {
-        for (int g = 0; g < groups; g++) {
-            block_sines(v + g, phase[g] + 4 * step[g], x[g]);
-            phase[g] += 8 * step[g];
-        }
+    // The phase of the block's fifth frame; unsigned numbers wrap as turns do.
+    u16 center = load_words(v->phase) + step * (4 - (uint32_t)place);
+    for (size_t i = 0; i < count; place = 0, center += 8 * step) {
+        u16 half;
+        f16 q = quarter(center, &half), z = q * q, s = sine_at(q, z, half), c = cosine_at(z, half);
+        f16 u = single(v->u), w = single(v->w);
         size_t end = count - i < 8 - place ? place + count - i : 8;
-        for (size_t frame = place; frame < end; frame++, i++) {
-            f8 l = load8(left + 8 * i), r = load8(right + 8 * i);
-            _Pragma("clang loop unroll(full)") for (int g = 0; g < groups; g++) {
-                struct eight *one = e + 2 * g, *two = one + 1;
-                f8 y = band_pass(low8(x[g][frame]), &one->n, &one->u, &one->w);
-                f8 y2 = band_pass(high8(x[g][frame]), &two->n, &two->u, &two->w);
-                l = l + (y * one->left + y2 * two->left);
-                r = r + (y * one->right + y2 * two->right);
-            }
-            store8(left + 8 * i, l);
-            store8(right + 8 * i, r);
-        }
+        for (size_t frame = place; frame < end; frame++, i++)
+            add_frame(v->weights[frame], s, c, u, w, gl, gr, left + 8 * i, right + 8 * i);
+        if (end == 8) step_over(v, s, c);
     }
-    for (int g = 0; g < groups; g++) {
-        store_words(v[g].phase, load_words(v[g].phase) + step[g] * (uint32_t)count);
-        for (int half = 0; half < 2; half++) {
-            store8d(v[g].u + 8 * half, e[2 * g + half].u);
-            store8d(v[g].w + 8 * half, e[2 * g + half].w);
-        }
-    }
+    store_words(v->phase, load_words(v->phase) + step * (uint32_t)count);
 }
 
 // From `from` on, by `slope` a frame, until the glide is over.
@@ -187,7 +182,7 @@ INLINE void add_moving(
         f8 h = 0.5f * __builtin_convertvector(k, f8), h2 = 0.5f * __builtin_convertvector(k2, f8);
         f16 x = voice_sine(phase);
         phase += step;
-        f8 y = band_pass(low8(x), &n, &u, &w), y2 = band_pass(high8(x), &n2, &u2, &w2);
+        f8 y = band_pass_of(low8(x), &n, &u, &w), y2 = band_pass_of(high8(x), &n2, &u2, &w2);
         add_lanes(left + 8 * i, y * (low8(l) * h), y2 * (high8(l) * h2));
         add_lanes(right + 8 * i, y * (low8(r) * h), y2 * (high8(r) * h2));
     }
@@ -234,52 +229,30 @@ INLINE size_t moving_part(int32_t end, int32_t start, size_t count) {
     return moving <= 0 ? 0 : (size_t)moving < count ? (size_t)moving : count;
 }
 
-INLINE void voices_in(
+INLINE void voices_body(
     struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
-    int32_t start, float *left, float *right, float *lanes, size_t count, bool isPaired
+    int32_t start, float *left, float *right, float *lanes, size_t count
 ) {
     float *rightLanes = lanes + 8 * count;
     for (size_t i = 0; i < 16 * count; i++) lanes[i] = 0;
-    if (start % 64 == 0) {
-        for (size_t group = 0; group < groups; group++) {
-            struct kernel_voices *v = voices + group;
+    for (size_t group = 0; group < groups; group++) {
+        struct kernel_voices *v = voices + group;
+        if (start % 64 == 0) {
             end(v->u);
             end(v->u + 8);
             end(v->w);
             end(v->w + 8);
         }
-    }
-    for (size_t group = 0; group < groups; group++) {
-        struct kernel_voices *v = voices + group;
         size_t part = moving_part(ends[group], start, count);
-        if (isPaired && part == 0 && group + 1 < groups && moving_part(ends[group + 1], start, count) == 0) {
-            add_steady(v, 2, start, lanes, rightLanes, count);
-            group++;
-            continue;
-        }
         if (part > 0) add_moving(v, glides + group, start, lanes, rightLanes, part);
         if (part < count)
-            add_steady(v, 1, start + (int32_t)part, lanes + 8 * part, rightLanes + 8 * part, count - part);
+            add_steady(v, start + (int32_t)part, lanes + 8 * part, rightLanes + 8 * part, count - part);
     }
     sum_lanes(lanes, left, count);
     sum_lanes(rightLanes, right, count);
 }
 
-INLINE void voices_one_by_one(
-    struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
-    int32_t start, float *left, float *right, float *lanes, size_t count
-) {
-    voices_in(voices, glides, ends, groups, start, left, right, lanes, count, false);
-}
-
-INLINE void voices_in_pairs(
-    struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
-    int32_t start, float *left, float *right, float *lanes, size_t count
-) {
-    voices_in(voices, glides, ends, groups, start, left, right, lanes, count, true);
-}
-
-KERNEL_IN_THREE(void, voices, voices_one_by_one, voices_one_by_one, voices_in_pairs,
+WIDE_KERNEL(void, voices,
     (struct kernel_voices *voices, const struct kernel_voice_glides *glides, const int32_t *ends, size_t groups,
         int32_t start, float *left, float *right, float *lanes, size_t count),
     voices, glides, ends, groups, start, left, right, lanes, count)
@@ -292,7 +265,7 @@ void kernel_voice_put(
     struct kernel_voices *v = voices + voice / kernel_lanes;
     size_t lane = voice % kernel_lanes;
     v->step[lane] = numbers.step;
-    v->isTurned = 1;
+    v->isNew = 1;
     v->g[lane] = numbers.g;
     v->k[lane] = numbers.k;
     v->left[lane] = numbers.left;
@@ -313,19 +286,38 @@ static struct kernel_voice place(
         m->step[lane] + m->stepSlope[lane] * (uint32_t)passed};
 }
 
+// Brings the state of a group at rest from the beginning of the block to `now`; the rest of the block takes the slower way.
+static void bring_to(int32_t now, struct kernel_voices *v) {
+    u16 step = load_words(v->step), phase = load_words(v->phase);
+    for (int at = 0; at < 16; at += 8) {
+        d8 u = load8d(v->u + at), w = load8d(v->w + at);
+        struct numbers n = numbers_of(load8d(v->g + at), load8d(v->k + at));
+        for (uint32_t passed = (uint32_t)now % 8; passed > 0; passed--) {
+            f16 x = voice_sine(phase - step * passed);
+            band_pass_of(at == 0 ? low8(x) : high8(x), &n, &u, &w);
+        }
+        store8d(v->u + at, u);
+        store8d(v->w + at, w);
+    }
+}
+
 void kernel_voice_glide(
     struct kernel_voices *voices, struct kernel_voice_glides *glides, int32_t *ends, size_t voice,
     struct kernel_voice numbers, int32_t now, int32_t frames
 ) {
-    const struct kernel_voices *v = voices + voice / kernel_lanes;
+    struct kernel_voices *v = voices + voice / kernel_lanes;
     struct kernel_voice_glides *m = glides + voice / kernel_lanes;
     size_t lane = voice % kernel_lanes;
     if (v->step[lane] == numbers.step && v->g[lane] == numbers.g && v->k[lane] == numbers.k
         && v->left[lane] == numbers.left && v->right[lane] == numbers.right)
         return;
+    int32_t *last = ends + voice / kernel_lanes;
+    if (moving_part(*last, now, 1) == 0) bring_to(now, v);
     struct kernel_voice from = place(v, m, lane, now);
     kernel_voice_put(voices, glides, voice, numbers);
-    if (frames <= 0) return;
+    if (frames < 0) frames = 0;
+    if (*last < now + frames) *last = now + frames;
+    if (frames == 0) return;
     m->step[lane] = from.step;
     m->stepSlope[lane] = (uint32_t)(((int64_t)numbers.step - (int64_t)from.step) / frames);
     m->g[lane] = from.g;
@@ -338,7 +330,6 @@ void kernel_voice_glide(
     m->rightSlope[lane] = (numbers.right - from.right) / (float)frames;
     m->begin[lane] = now;
     m->length[lane] = frames;
-    if (ends[voice / kernel_lanes] < now + frames) ends[voice / kernel_lanes] = now + frames;
 }
 
 void kernel_voices_reset(

@@ -342,14 +342,17 @@ import Testing
             }
             var sums: [Float] = []
             for cycle: Int32 in 0..<20 {
-                if cycle == 5 {
-                    let other = kernel_voice(g: 0.2, k: 1, left: 0, right: 0.3, step: 77_777_777)
-                    kernel_voice_glide(voices.base, glides.base, ends.base, 21, other, 64 * cycle, 333)
-                }
                 var (left, right) = ([Float](repeating: 0, count: 64), [Float](repeating: 0, count: 64))
                 for part in 0..<2 {
                     // In two parts of 27 and 37 frames.
                     let (from, count) = part == 0 ? (0, 27) : (27, 37)
+                    if cycle == 5 || cycle == 14 {
+                        // Within a block: first on a way, and then, at rest again, at once.
+                        let other = kernel_voice(
+                            g: 0.2, k: Double(cycle), left: 0, right: 0.3, step: 77_777_777 * UInt32(1 + part))
+                        kernel_voice_glide(
+                            voices.base, glides.base, ends.base, 21, other, 64 * cycle + Int32(from), cycle == 5 ? 333 : 0)
+                    }
                     left.withUnsafeMutableBufferPointer { left in
                         right.withUnsafeMutableBufferPointer { right in
                             kernel_voices(

@@ -88,6 +88,47 @@ import Testing
         }
     }
 
+    /// A voice as it is in double precision, with other numbers from a frame on.
+    private func exact(_ voices: [VoiceBank.Voice], change: Int, frames: Int, rate: Double) -> [Double] {
+        var (phase, u, w): (UInt32, Double, Double) = (0, 0, 0)
+        return (0..<frames).map { frame in
+            let voice = voices[frame < change ? 0 : 1]
+            let center = Double(voice.center ?? voice.frequency)
+            let g = RenderMath.tan(.pi * center / rate)
+            let q = FilterCoefficients.q(octaves: Double(voice.octaves), frequency: center, sampleRate: rate)
+            let x = RenderMath.sin(2 * Double.pi * Double(phase) * 0x1p-32)
+            let y = (u + g * (x - w)) / (1 + g * (g + 1 / q))
+            (u, w) = (2 * y - u, w + 2 * g * y)
+            phase &+= UInt32(Double(voice.frequency) / rate * 0x1p32 + 0.5)
+            return Double(voice.level) * y / q
+        }
+    }
+
+    @Test(
+        "The widest and the narrowest band differ from double precision by -138 dB at most, also where a voice changes at once",
+        arguments: [48_000.0, 192_000], [0, 1, 4, 7])
+    func noise(rate: Double, place: Int) throws {
+        for center in [20, 440, 8_000, 16_000, 23_000] as [Float] {
+            for octaves in [1 / 12, 1, 10] as [Float] {
+                let tone = min(1.03 * center, Float(0.49 * rate))
+                let before = VoiceBank.Voice(frequency: tone, level: 1, pan: -1, center: center, octaves: octaves)
+                let after = VoiceBank.Voice(frequency: 0.7 * tone, level: 0.9, pan: -1, center: 300, octaves: octaves)
+                let bank = VoiceBank([before], glide: .zero)
+                let renderer = try renderer(bank, rate: rate)
+                let change = Int(rate / 8) & ~7 + place
+                var samples = render(renderer, frames: change)[0]
+                bank[0] = after
+                samples += render(renderer, frames: change)[0]
+                let expected = exact([before, after], change: change, frames: samples.count, rate: rate)
+                let errors = zip(samples, expected).map { Double($0) - $1 }
+                let power = errors.reduce(0) { $0 + $1 * $1 } / Double(errors.count)
+                #expect(10 * RenderMath.log2(2 * power + 1e-30) / RenderMath.log2(10) < -138)
+                #expect(errors.allSatisfy { abs($0) < 6e-7 })
+                #expect(expected.contains { abs($0) > 0.1 })
+            }
+        }
+    }
+
     @Test("However the cycles are cut the samples are the same, bit for bit, at rest and on the way")
     func cycles() throws {
         var first: [[Float]] = []
@@ -105,8 +146,10 @@ import Testing
             let moving = render(renderer, frames: 500, cycles: cycles)
             bank[3].level = 0
             bank[4].center = 5_000
+            let second = render(renderer, frames: 1_203, cycles: cycles)
+            bank[5].frequency = 700
             let ended = render(renderer, frames: 2_000, cycles: cycles)
-            let samples = (0..<2).map { (i: Int) -> [Float] in begun[i] + moving[i] + ended[i] }
+            let samples = (0..<2).map { (i: Int) -> [Float] in begun[i] + moving[i] + second[i] + ended[i] }
             if first.isEmpty { first = samples }
             #expect(first == samples)
         }

@@ -161,9 +161,12 @@ struct kernel_voices {
     double u[kernel_lanes], w[kernel_lanes], g[kernel_lanes], k[kernel_lanes];
     float left[kernel_lanes], right[kernel_lanes];
     uint32_t phase[kernel_lanes], step[kernel_lanes];
-    /// Of one to four steps, unless the steps are new.
-    float cosines[4][kernel_lanes], sines[4][kernel_lanes];
-    int32_t isTurned;
+    /// How a block of eight frames at rest comes of the sine and the cosine of its fifth frame, of `u` and of `w`: the weight of
+    /// each in each frame; those of the sine and the cosine in `u` and `w` behind the block; those of `u` and `w` in both.
+    float weights[8][4][kernel_lanes], inputs[2][2][kernel_lanes];
+    double states[2][2][kernel_lanes];
+    /// Whether the weights are to be reckoned anew.
+    int32_t isNew;
 };
 
 /// The numbers of one voice.
