@@ -13,12 +13,14 @@ public import RenderCore
 ///     bank[3].frequency = 440                     // from any thread: no click
 ///
 /// Sixteen voices are computed at a time, in a fraction of the time of as many modules; a silent voice costs as much as
-/// a loud one. The sine is that of an ``Oscillator``, the filter that of a `Bandpass`. Latency: none. However the
-/// cycles are cut, the samples are the same, bit for bit.
+/// a loud one. The sine is that of an ``Oscillator``, the filter that of a `Bandpass`. The error of a voice, against both in
+/// double precision, has at most -138 dB of its level (as a mean square). Latency: none. However the cycles are cut, the
+/// samples are the same, bit for bit.
 ///
 /// A voice that is changed gets to its new numbers within ``glide``, along a straight line and all at once; one that is
 /// changed on the way sets out anew from there. Changes in one ``update(_:)``, or in one `Renderer.transaction`, are heard
-/// from the same frame on.
+/// from the same frame on. A change that is scheduled for later is in the bank's voices at once, so a change after it brings
+/// it along if it is heard earlier: make the changes of a bank in the order in which they are to be heard.
 public final class VoiceBank: Generator {
     /// One voice.
     public struct Voice: Sendable, Hashable {
@@ -62,8 +64,9 @@ public final class VoiceBank: Generator {
         var sampleRate = 48_000.0
         /// The number of the change that the voices come from.
         var version = 0
-        /// The thread that made the last change.
+        /// The thread that made the last change, and the version that the first of its changes in a row built on.
         var lastChanger: UInt = 0
+        var lastChangerSince = 0
     }
 
     /// Creates a bank of silent voices.
@@ -127,8 +130,11 @@ public final class VoiceBank: Generator {
             if voices.count != count { voices = Array(voices.prefix(count)) + old.dropFirst(voices.count) }
             if voices == old { return }
             let isNewest = control.withLock { control in
-                guard control.version == oldVersion || control.lastChanger == thread else { return false }
+                // The closure may itself have changed the bank; another thread may not.
+                let isOurs = control.lastChanger == thread && control.lastChangerSince <= oldVersion
+                guard control.version == oldVersion || isOurs else { return false }
                 let (before, beforeVersion) = (control.voices, control.version)
+                if control.lastChanger != thread { control.lastChangerSince = beforeVersion }
                 (control.voices, control.lastChanger) = (voices, thread)
                 publish(&control) { [weak self] in
                     self?.control.withLock { control in
@@ -197,7 +203,8 @@ public final class VoiceBank: Generator {
         let band = min(20, limit)...limit
         let center = held(voice.center ?? frequency, band, or: max(frequency, band.lowerBound))
         let octaves = Double(held(voice.octaves, 1 / 12...10, or: 1))
-        let level = held(voice.level, 0...4, or: 0)
+        // Levels below -400 dB are silence: their samples would be denormal numbers, which are slow.
+        let level = held(voice.level < 1e-20 ? 0 : voice.level, 0...4, or: 0)
         let sides = PanGains(held(voice.pan, -1...1, or: 0))
         return VoiceLanes.Numbers(
             step: UInt32(Double(frequency) / rate * 0x1p32 + 0.5),

@@ -339,7 +339,8 @@ void kernel_voices_reset(
         for (int lane = 0; lane < kernel_lanes; lane++) {
             voices[group].u[lane] = voices[group].w[lane] = 0;
             voices[group].phase[lane] = 0;
-            glides[group].length[lane] = 0;
+            // The clock begins anew too: a glide that began later would be one to come, and its way would lead from far off.
+            glides[group].begin[lane] = glides[group].length[lane] = 0;
         }
         ends[group] = 0;
     }

@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import RenderStack
 import TestSupport
 import Testing
@@ -200,6 +202,51 @@ import Testing
         }
         let samples = render(renderer, frames: 640)[0]
         #expect(samples.contains { $0 != 0 })
+    }
+
+    @Test("A glide after a reset is that of a new bank, also if the bank was changed late before")
+    func glideAfterReset() throws {
+        func changed(_ bank: VoiceBank, _ renderer: Renderer) -> [Float] {
+            let begun = render(renderer, frames: 100)[0]
+            bank[0].frequency = 500
+            return begun + render(renderer, frames: 3_000)[0]
+        }
+        let bank = VoiceBank([VoiceBank.Voice(frequency: 1_000, level: 0.5)])
+        let renderer = try renderer(bank)
+        _ = render(renderer, frames: 4_800)
+        bank[0].frequency = 2_000
+        _ = render(renderer, frames: 48_000)
+        try renderer.messages.send { context in context.reset(bank) }
+        let new = VoiceBank([VoiceBank.Voice(frequency: 2_000, level: 0.5)])
+        #expect(changed(bank, renderer) == changed(new, try self.renderer(new)))
+    }
+
+    @Test("A level that cannot be heard is silence, not slow arithmetic on denormal numbers")
+    func tinyLevels() throws {
+        let bank = VoiceBank([VoiceBank.Voice(frequency: 440, level: 1e-37)])
+        #expect(render(try renderer(bank), frames: 1_000)[0].allSatisfy { $0 == 0 })
+        let faint = VoiceBank([VoiceBank.Voice(frequency: 440, level: 1e-10)])
+        #expect(render(try renderer(faint), frames: 1_000)[0].contains { abs($0) > 1e-11 })
+    }
+
+    @Test("The closure of a change runs again if another thread was there, also after a change that it makes by another call")
+    func nested() {
+        let bank = VoiceBank(count: 3)
+        var runs = 0
+        bank.update { voices in
+            runs += 1
+            if runs == 1 {
+                let isDone = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    bank[1].level = 0.7
+                    isDone.signal()
+                }
+                isDone.wait()
+                bank[2].level = 0.9
+            }
+            voices[0].level = 0.5
+        }
+        #expect(runs == 2 && bank[0].level == 0.5 && bank[1].level == 0.7)
     }
 
     @Test("Reset begins anew; silent voices are silent; what is out of range or no number is held")

@@ -33,8 +33,9 @@ public final class ModuleList: CompositeModule {
         var nextLeave = 0
         /// The number of the change that `modules` come from.
         var version = 0
-        /// The thread that made the last change.
+        /// The thread that made the last change, and the version that the first of its changes in a row built on.
         var lastChanger: UInt = 0
+        var lastChangerSince = 0
         /// The renderers that have it.
         var attached = WeakList<Renderer>()
     }
@@ -157,11 +158,14 @@ public final class ModuleList: CompositeModule {
                 number: Int, version: UInt64, renderers: [Renderer], before: [any Module], beforeVersion: Int
             )
             let place: Place? = control.withLock { control in
-                guard control.version == oldVersion || control.lastChanger == thread else { return nil }
+                // The closure may itself have changed the list; another thread may not.
+                let isOurs = control.lastChanger == thread && control.lastChangerSince <= oldVersion
+                guard control.version == oldVersion || isOurs else { return nil }
                 let (before, beforeVersion) = (control.modules, control.version)
                 control.nextLeave += 1
                 control.leaving[control.nextLeave] = control.modules
                 (control.modules, control.version) = (modules, control.nextLeave)
+                if control.lastChanger != thread { control.lastChangerSince = beforeVersion }
                 control.lastChanger = thread
                 return (
                     control.nextLeave, slots.makeVersion(), control.attached.living, before, beforeVersion

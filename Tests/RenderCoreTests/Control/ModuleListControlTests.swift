@@ -188,4 +188,21 @@ private final class Number: Generator {
             #expect(renderer.values(1) == [170])
         }
     }
+
+    @Test("The closure of a change runs again if another thread was there, also after a change that it makes by another call")
+    func nestedAndForeign() throws {
+        let list = ModuleList(mixing: 1)
+        let lives = Lives()
+        var runs = 0
+        list.update { modules in
+            runs += 1
+            if runs == 1 {
+                TestThread { list.append(Number(1, lives)) }.join()
+                list.append(Number(2, lives))
+            }
+            modules.append(Number(4, lives))
+        }
+        #expect(runs == 2)
+        #expect(try renderer(list).values(1) == [7])
+    }
 }
