@@ -351,7 +351,8 @@ import Testing
                         let other = kernel_voice(
                             g: 0.2, k: Double(cycle), left: 0, right: 0.3, step: 77_777_777 * UInt32(1 + part))
                         kernel_voice_glide(
-                            voices.base, glides.base, ends.base, 21, other, 64 * cycle + Int32(from), cycle == 5 ? 333 : 0)
+                            voices.base, glides.base, ends.base, 21, other, 64 * cycle + Int32(from),
+                            cycle == 5 ? 333 : 0)
                     }
                     left.withUnsafeMutableBufferPointer { left in
                         right.withUnsafeMutableBufferPointer { right in

@@ -229,7 +229,7 @@ import Testing
         #expect(render(try renderer(faint), frames: 1_000)[0].contains { abs($0) > 1e-11 })
     }
 
-    @Test("The closure of a change runs again if another thread was there, also after a change that it makes by another call")
+    @Test("The closure of a change runs again after another thread's change, also if it has changed the bank itself")
     func nested() {
         let bank = VoiceBank(count: 3)
         var runs = 0

@@ -189,7 +189,7 @@ private final class Number: Generator {
         }
     }
 
-    @Test("The closure of a change runs again if another thread was there, also after a change that it makes by another call")
+    @Test("The closure of a change runs again after another thread's change, also if it has changed the list itself")
     func nestedAndForeign() throws {
         let list = ModuleList(mixing: 1)
         let lives = Lives()
