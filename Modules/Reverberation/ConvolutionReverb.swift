@@ -15,10 +15,10 @@ internal import Synchronization
 /// is called true stereo, leads from left to left and right, and from right to left and right. With the latter two, mono
 /// becomes stereo. The response is brought to the renderer's rate.
 ///
-/// The first 64 frames of the response are multiplied out, the next 2,000 are convolved in parts of 64 frames, and the rest
-/// in parts of 1,024, 8,192 and 65,536. The long parts are computed beside the audio thread, as `BackgroundWork`, each in
-/// the time of a block; on a machine with one processor the cycles share their work. All of it happens at frames that are
-/// counted from the start, so that the sound has the same bits offline and live, in cycles of any length. If a job is late
+/// The first 64 frames of the response are multiplied out, the next 4,000 are convolved in parts of 64 and 256 frames, and
+/// the rest in parts of 2,048, 16,384 and 65,536. The long parts are computed beside the audio thread, as `BackgroundWork`,
+/// each in the time of a block; on a machine with one processor the cycles share their work. All of it happens at frames
+/// that are counted from the start, so that the sound has the same bits offline and live, in cycles of any length. If a job is late
 /// in live rendering, its part is silent, and ``lateCount`` and ``events`` say so; offline rendering waits.
 ///
 /// Latency: none. The error is below -130 dB of the sound (RMS). Samples above +200 dB count as silence.

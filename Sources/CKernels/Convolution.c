@@ -20,120 +20,126 @@ INLINE c16 minus(c16 a, c16 b) { return (c16){a.re - b.re, a.im - b.im}; }
 INLINE c16 turned_back(c16 a) { return (c16){a.im, -a.re}; }
 INLINE c16 times(c16 a, f16 re, f16 im) { return (c16){a.re * re - a.im * im, a.re * im + a.im * re}; }
 
-INLINE f16 zip_low(f16 a, f16 b) {
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-INLINE f16 zip_high(f16 a, f16 b) {
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-}
-
-// Four rows of sixteen, as sixteen neighbours of four.
-INLINE void store_columns(float *y, f16 a, f16 b, f16 c, f16 d) {
-    f16 acl = zip_low(a, c), ach = zip_high(a, c), bdl = zip_low(b, d), bdh = zip_high(b, d);
-    store16(y, zip_low(acl, bdl));
-    store16(y + 16, zip_high(acl, bdl));
-    store16(y + 32, zip_low(ach, bdh));
-    store16(y + 48, zip_high(ach, bdh));
-}
-
-// Four rows of four fours: the fours change places.
-INLINE void store_fours(float *y, f16 a, f16 b, f16 c, f16 d) {
-    f16 abl = __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
-    f16 abh = __builtin_shufflevector(a, b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
-    f16 cdl = __builtin_shufflevector(c, d, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
-    f16 cdh = __builtin_shufflevector(c, d, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
-    store16(y, __builtin_shufflevector(abl, cdl, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
-    store16(y + 16, __builtin_shufflevector(abl, cdl, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31));
-    store16(y + 32, __builtin_shufflevector(abh, cdh, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
-    store16(y + 48, __builtin_shufflevector(abh, cdh, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31));
-}
-
 typedef struct {
     c16 a, b, c, d;
 } four;
 
-INLINE four butterfly(const float *xr, const float *xi, size_t apart) {
-    c16 a = load_c(xr, xi), b = load_c(xr + apart, xi + apart);
-    c16 c = load_c(xr + 2 * apart, xi + 2 * apart), d = load_c(xr + 3 * apart, xi + 3 * apart);
-    c16 s = plus(a, c), e = minus(a, c), t = plus(b, d), u = turned_back(minus(b, d));
+INLINE four load_four(const float *re, const float *im, size_t apart) {
+    return (four){
+        load_c(re, im), load_c(re + apart, im + apart), load_c(re + 2 * apart, im + 2 * apart),
+        load_c(re + 3 * apart, im + 3 * apart)};
+}
+
+INLINE void store_c(float *re, float *im, c16 z) {
+    store16(re, z.re);
+    store16(im, z.im);
+}
+
+INLINE void store_four(float *re, float *im, size_t apart, four y) {
+    store_c(re, im, y.a);
+    store_c(re + apart, im + apart, y.b);
+    store_c(re + 2 * apart, im + 2 * apart, y.c);
+    store_c(re + 3 * apart, im + 3 * apart, y.d);
+}
+
+INLINE four butterfly(four x) {
+    c16 s = plus(x.a, x.c), e = minus(x.a, x.c), t = plus(x.b, x.d), u = turned_back(minus(x.b, x.d));
     return (four){plus(s, t), plus(e, u), minus(s, t), minus(e, u)};
 }
 
-INLINE four twiddled(four y, const float *w, size_t apart) {
-    y.b = times(y.b, load16(w), load16(w + apart));
-    y.c = times(y.c, load16(w + 2 * apart), load16(w + 3 * apart));
-    y.d = times(y.d, load16(w + 4 * apart), load16(w + 5 * apart));
+INLINE four twiddled(four y, const float *w) {
+    y.b = times(y.b, load16(w), load16(w + 16));
+    y.c = times(y.c, load16(w + 32), load16(w + 48));
+    y.d = times(y.d, load16(w + 64), load16(w + 80));
     return y;
 }
 
-INLINE void fourier_pass_body(
-    const float *w, size_t count, size_t stride, size_t from, size_t to, const float *restrict xr,
-    const float *restrict xi, float *restrict yr, float *restrict yi
+// Four rows of four fours: the fours change places.
+INLINE void exchange_fours(f16 *a, f16 *b, f16 *c, f16 *d) {
+    f16 abl = __builtin_shufflevector(*a, *b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    f16 abh = __builtin_shufflevector(*a, *b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+    f16 cdl = __builtin_shufflevector(*c, *d, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    f16 cdh = __builtin_shufflevector(*c, *d, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+    *a = __builtin_shufflevector(abl, cdl, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    *b = __builtin_shufflevector(abl, cdl, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    *c = __builtin_shufflevector(abh, cdh, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    *d = __builtin_shufflevector(abh, cdh, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+}
+
+// The numbers of each four change places with those of the other rows.
+INLINE void exchange_in_fours(f16 *a, f16 *b, f16 *c, f16 *d) {
+    f16 abl = __builtin_shufflevector(*a, *b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    f16 abh = __builtin_shufflevector(*a, *b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    f16 cdl = __builtin_shufflevector(*c, *d, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
+    f16 cdh = __builtin_shufflevector(*c, *d, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+    *a = __builtin_shufflevector(abl, cdl, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+    *b = __builtin_shufflevector(abl, cdl, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    *c = __builtin_shufflevector(abh, cdh, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+    *d = __builtin_shufflevector(abh, cdh, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+}
+
+#define EXCHANGE(how, y) \
+    how(&y.a.re, &y.b.re, &y.c.re, &y.d.re); \
+    how(&y.a.im, &y.b.im, &y.c.im, &y.d.im)
+
+// A span of 64 numbers is transformed in registers: the rows are its quarters, then the quarters of these, then those of these.
+INLINE four transformed(four y, const float *w) {
+    y = twiddled(butterfly(y), w);
+    EXCHANGE(exchange_fours, y);
+    y = twiddled(butterfly(y), w + 96);
+    EXCHANGE(exchange_in_fours, y);
+    return butterfly(y);
+}
+
+INLINE four transformed_back(four y, const float *w) {
+    y = butterfly(y);
+    EXCHANGE(exchange_in_fours, y);
+    y = butterfly(twiddled(y, w + 96));
+    EXCHANGE(exchange_fours, y);
+    return butterfly(twiddled(y, w));
+}
+
+INLINE void fourier_pass_any(
+    bool back, const float *restrict w, size_t span, size_t from, size_t to, float *restrict re, float *restrict im
 ) {
-    size_t quarter = count / 4, length = count / stride;
-    if (length == 2) {
+    if (span == 64) {
+        for (size_t i = 4 * from; i < 4 * to; i += 64) {
+            four y = load_four(re + i, im + i, 16);
+            store_four(re + i, im + i, 16, back ? transformed_back(y, w) : transformed(y, w));
+        }
+    } else if (__builtin_ctzl(span) % 2) {
+        size_t half = span / 2;
         for (size_t i = 2 * from; i < 2 * to; i += 16) {
-            c16 a = load_c(xr + i, xi + i), b = load_c(xr + i + stride, xi + i + stride);
-            c16 s = plus(a, b), d = minus(a, b);
-            store16(yr + i, s.re);
-            store16(yi + i, s.im);
-            store16(yr + i + stride, d.re);
-            store16(yi + i + stride, d.im);
-        }
-    } else if (stride == 1) {
-        for (size_t i = from; i < to; i += 16) {
-            four y = twiddled(butterfly(xr + i, xi + i, quarter), w + i, quarter);
-            store_columns(yr + 4 * i, y.a.re, y.b.re, y.c.re, y.d.re);
-            store_columns(yi + 4 * i, y.a.im, y.b.im, y.c.im, y.d.im);
-        }
-    } else if (stride == 4) {
-        for (size_t i = from; i < to; i += 16) {
-            four y = twiddled(butterfly(xr + i, xi + i, quarter), w + i, quarter);
-            store_fours(yr + 4 * i, y.a.re, y.b.re, y.c.re, y.d.re);
-            store_fours(yi + 4 * i, y.a.im, y.b.im, y.c.im, y.d.im);
+            c16 a = load_c(re + i, im + i), b = load_c(re + i + half, im + i + half);
+            f16 wr = load16(w + 2 * i), wi = load16(w + 2 * i + 16);
+            if (back) b = times(b, wr, wi);
+            c16 d = minus(a, b);
+            store_c(re + i, im + i, plus(a, b));
+            store_c(re + i + half, im + i + half, back ? d : times(d, wr, wi));
         }
     } else {
-        size_t i = from;
-        while (i < to) {
-            size_t p = i / stride, end = (p + 1) * stride, last = end < to ? end : to;
-            float *zr = yr + 3 * stride * p, *zi = yi + 3 * stride * p;
-            if (length == 4) {
-                for (; i < last; i += 16) {
-                    four y = butterfly(xr + i, xi + i, quarter);
-                    store16(zr + i, y.a.re);
-                    store16(zi + i, y.a.im);
-                    store16(zr + i + stride, y.b.re);
-                    store16(zi + i + stride, y.b.im);
-                    store16(zr + i + 2 * stride, y.c.re);
-                    store16(zi + i + 2 * stride, y.c.im);
-                    store16(zr + i + 3 * stride, y.d.re);
-                    store16(zi + i + 3 * stride, y.d.im);
-                }
-                continue;
-            }
-            const float *v = w + 6 * p;
-            f16 br = spread16(v[0]), bi = spread16(v[1]), cr = spread16(v[2]), ci = spread16(v[3]);
-            f16 dr = spread16(v[4]), di = spread16(v[5]);
-            for (; i < last; i += 16) {
-                four y = butterfly(xr + i, xi + i, quarter);
-                c16 b = times(y.b, br, bi), c = times(y.c, cr, ci), d = times(y.d, dr, di);
-                store16(zr + i, y.a.re);
-                store16(zi + i, y.a.im);
-                store16(zr + i + stride, b.re);
-                store16(zi + i + stride, b.im);
-                store16(zr + i + 2 * stride, c.re);
-                store16(zi + i + 2 * stride, c.im);
-                store16(zr + i + 3 * stride, d.re);
-                store16(zi + i + 3 * stride, d.im);
-            }
+        size_t quarter = span / 4;
+        for (size_t i = from; i < to; i += 16) {
+            size_t j = i & (quarter - 1);
+            float *r = re + 4 * (i - j) + j, *m = im + 4 * (i - j) + j;
+            four y = load_four(r, m, quarter);
+            store_four(r, m, quarter, back ? butterfly(twiddled(y, w + 6 * j)) : twiddled(butterfly(y), w + 6 * j));
         }
     }
 }
 
-WIDE_KERNEL(void, fourier_pass,
-    (const float *twiddles, size_t count, size_t stride, size_t from, size_t to, const float *xr, const float *xi,
-        float *yr, float *yi),
-    twiddles, count, stride, from, to, xr, xi, yr, yi)
+INLINE void fourier_pass_body(const float *w, size_t span, size_t from, size_t to, float *re, float *im) {
+    fourier_pass_any(false, w, span, from, to, re, im);
+}
+
+INLINE void fourier_pass_back_body(const float *w, size_t span, size_t from, size_t to, float *re, float *im) {
+    fourier_pass_any(true, w, span, from, to, re, im);
+}
+
+WIDE_KERNEL(void, fourier_pass, (const float *twiddles, size_t span, size_t from, size_t to, float *re, float *im), twiddles,
+    span, from, to, re, im)
+WIDE_KERNEL(void, fourier_pass_back, (const float *twiddles, size_t span, size_t from, size_t to, float *re, float *im),
+    twiddles, span, from, to, re, im)
 
 INLINE void turn_blocks_body(
     const float *restrict older, const float *restrict newer, const float *restrict turnRe, const float *restrict turnIm,
@@ -166,7 +172,7 @@ INLINE void file_spectrum_body(
     const float *restrict re, const float *restrict im, float *restrict rows, size_t parts, size_t count
 ) {
     for (size_t i = 0; i < count; i += 16) {
-        float *row = rows + i * 2 * parts;
+        float *row = rows + (i & ~(size_t)63) * 2 * parts + (i & 63) * 2;
         store16(row, load16(re + i));
         store16(row + 16, load16(im + i));
     }
@@ -175,35 +181,46 @@ INLINE void file_spectrum_body(
 WIDE_KERNEL(void, file_spectrum, (const float *re, const float *im, float *rows, size_t parts, size_t count), re, im, rows,
     parts, count)
 
-INLINE void multiply_spectra_body(
-    const float *restrict filter, const float *restrict history, size_t parts, size_t newest, size_t used, bool adds,
-    size_t from, size_t to, float *restrict re, float *restrict im
-) {
-    size_t first = parts - newest < used ? parts - newest : used;
-    for (size_t i = from; i < to; i += 16) {
-        const float *h = filter + i * 2 * parts, *row = history + i * 2 * parts, *x = row + 32 * newest;
-        f16 rr = {0}, ii = {0}, ri = {0}, ir = {0};
-        for (size_t k = 0; k < used; k++) {
-            if (k == first) x = row;
-            f16 a = load16(x), b = load16(x + 16), c = load16(h), d = load16(h + 16);
-            rr += a * c;
-            ii += b * d;
-            ri += a * d;
-            ir += b * c;
-            x += 32;
-            h += 32;
-        }
-        f16 sumRe = rr - ii, sumIm = ri + ir;
-        if (adds) {
-            sumRe += load16(re + i);
-            sumIm += load16(im + i);
-        }
-        store16(re + i, sumRe);
-        store16(im + i, sumIm);
+#define EACH _Pragma("clang loop unroll(full)") for (size_t c = 0; c < columns; c++)
+
+INLINE void add_products(size_t columns, const float *h, const float *x, size_t count, c16 *sum) {
+    for (size_t k = 0; k < count; k++, x += 128, h += 128) EACH {
+        c16 product = times(load_c(x + 32 * c, x + 32 * c + 16), load16(h + 32 * c), load16(h + 32 * c + 16));
+        sum[c] = plus(sum[c], product);
     }
 }
 
-WIDE_KERNEL(void, multiply_spectra,
+/// @param columns How many times sixteen bins at once: as many sums as the registers hold.
+INLINE void multiply_columns(
+    size_t columns, const float *restrict filter, const float *restrict history, size_t parts, size_t newest, size_t used,
+    bool adds, size_t from, size_t to, float *restrict re, float *restrict im
+) {
+    size_t first = parts - newest < used ? parts - newest : used;
+    for (size_t i = from; i < to; i += 16 * columns) {
+        size_t place = (i & ~(size_t)63) * 2 * parts + (i & 63) * 2;
+        const float *h = filter + place, *x = history + place;
+        c16 sum[4] = {{{0}, {0}}};
+        if (adds) EACH sum[c] = load_c(re + i + 16 * c, im + i + 16 * c);
+        add_products(columns, h, x + 128 * newest, first, sum);
+        add_products(columns, h + 128 * first, x, used - first, sum);
+        EACH {
+            store16(re + i + 16 * c, sum[c].re);
+            store16(im + i + 16 * c, sum[c].im);
+        }
+    }
+}
+
+#define MULTIPLY(form, columns) \
+    INLINE void multiply_spectra_##form( \
+        const float *filter, const float *history, size_t parts, size_t newest, size_t used, bool adds, size_t from, \
+        size_t to, float *re, float *im \
+    ) { multiply_columns(columns, filter, history, parts, newest, used, adds, from, to, re, im); }
+
+MULTIPLY(narrow, 1)
+MULTIPLY(wide, 2)
+MULTIPLY(widest, 4)
+
+KERNEL_IN_THREE(void, multiply_spectra, multiply_spectra_narrow, multiply_spectra_wide, multiply_spectra_widest,
     (const float *filter, const float *history, size_t parts, size_t newest, size_t used, bool adds, size_t from,
         size_t to, float *re, float *im),
     filter, history, parts, newest, used, adds, from, to, re, im)

@@ -151,9 +151,9 @@ import Testing
         renderer.render(into: &block, hostTime: 0)
         blocker.gate.awaitThreads()
         defer { blocker.gate.open() }
-        for _ in 0..<40 { renderer.render(into: &block, hostTime: 0) }
-        // No thread computes: every block of 1,024 frames from the second on is late, and the two of 8,192.
-        #expect(reverb.lateCount >= 18)
+        for _ in 0..<80 { renderer.render(into: &block, hostTime: 0) }
+        // No thread computes: every block of 2,048 frames from the second on is late, and the second of 16,384.
+        #expect(reverb.lateCount >= 19)
         blocker.gate.open()
         // Behind the last late job it is whole again, and silent in the end.
         let rest = renderer.renderOffline(frames: 600_000)

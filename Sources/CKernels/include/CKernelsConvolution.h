@@ -3,17 +3,22 @@
 #ifndef CKERNELS_CONVOLUTION_H
 #define CKERNELS_CONVOLUTION_H
 
-/// A pass of a Fourier transform of `count` complex numbers, a power of two from 64 on, from one pair of planes to another.
+/// A pass of a Fourier transform of a power of two of complex numbers, from 64 on, in place.
 ///
-/// The passes have the strides 1, 4, 16, … below `count`; one that is half of `count` is of radix 2, all others of radix 4.
-/// The planes exchanged, the transform is the inverse one, times `count`.
+/// The first pass has a span of all numbers. A span of 64 is transformed, and is the last pass; one that is an odd power of two
+/// is cut into halves, another one into quarters, and the next pass has spans of that length. The spectrum's bins are in
+/// another order than their frequencies.
 ///
 /// @param twiddles The factors of this pass: see `FourierPlan`.
-/// @param from The first of the `count / 4` butterflies to compute; all of them are the pass.
+/// @param from The first of the butterflies to compute; a quarter as many as there are numbers are the pass.
 /// @param to The first of them not to compute.
 REALTIME_SAFE void kernel_fourier_pass(
-    const float *_Nonnull twiddles, size_t count, size_t stride, size_t from, size_t to, const float *_Nonnull xr,
-    const float *_Nonnull xi, float *_Nonnull yr, float *_Nonnull yi);
+    const float *_Nonnull twiddles, size_t span, size_t from, size_t to, float *_Nonnull re, float *_Nonnull im);
+
+/// The same pass of the way back: the passes in the opposite order, and the planes exchanged, are the inverse transform, times
+/// the count of numbers.
+REALTIME_SAFE void kernel_fourier_pass_back(
+    const float *_Nonnull twiddles, size_t span, size_t from, size_t to, float *_Nonnull re, float *_Nonnull im);
 
 /// Turns two blocks of samples into complex numbers: `(older + i newer) * turns`.
 REALTIME_SAFE void kernel_turn_blocks(
@@ -25,9 +30,9 @@ REALTIME_SAFE void kernel_turn_back(
     const float *_Nonnull re, const float *_Nonnull im, const float *_Nonnull turnRe, const float *_Nonnull turnIm,
     float *_Nonnull samples, size_t count);
 
-/// Files a spectrum among others: sixteen bins of `parts` spectra lie together, each with its real and its imaginary parts.
+/// Files a spectrum among others: 64 bins of `parts` spectra lie together, each with its real and its imaginary parts.
 ///
-/// @param rows The place of this spectrum among the first sixteen bins.
+/// @param rows The place of this spectrum among the first 64 bins.
 REALTIME_SAFE void kernel_file_spectrum(
     const float *_Nonnull re, const float *_Nonnull im, float *_Nonnull rows, size_t parts, size_t count);
 

@@ -16,10 +16,12 @@ package struct ConvolutionHead: ~Copyable, Sendable {
     private var shortOutput: ConvolutionBlock
     private var wet: SampleMemory
     private var scratch = SampleMemory(count: ConvolutionPartition.step)
+    private var desk0: ConvolutionDesk
     private var desk1: ConvolutionDesk
     private var desk2: ConvolutionDesk
     private var desk3: ConvolutionDesk
-    /// Levels that are computed here, over the cycles.
+    /// Levels that are computed here, over the cycles: the first one always.
+    private var level0: ConvolutionLevel
     private var level1: ConvolutionLevel
     private var level2: ConvolutionLevel
     private var level3: ConvolutionLevel
@@ -56,9 +58,11 @@ package struct ConvolutionHead: ~Copyable, Sendable {
         }
         shortOutput = ConvolutionBlock(count: channels * step)
         wet = SampleMemory(count: channels * frames)
+        desk0 = ConvolutionDesk(partition.middle, channels: channels)
         desk1 = ConvolutionDesk(partition.long[0], channels: channels)
         desk2 = ConvolutionDesk(partition.long[1], channels: channels)
         desk3 = ConvolutionDesk(partition.long[2], channels: channels)
+        level0 = ConvolutionLevel(partition.middle, response: response, channels: channels, matrix: matrix)
         self.level1 = level1
         self.level2 = level2
         self.level3 = level3
@@ -73,13 +77,14 @@ package struct ConvolutionHead: ~Copyable, Sendable {
 
     /// Sums and products that were computed here since the beginning, about: by which tests see that the cycles are alike.
     package var operationCount: Int {
-        directCount + short.operationCount + level1.operationCount + level2.operationCount + level3.operationCount
+        directCount + short.operationCount + level0.operationCount + level1.operationCount + level2.operationCount
+            + level3.operationCount
     }
 
     /// The bytes that it takes.
     package var memoryBytes: Int {
-        let desks = desk1.memoryBytes + desk2.memoryBytes + desk3.memoryBytes
-        let levels = level1.memoryBytes + level2.memoryBytes + level3.memoryBytes
+        let desks = desk0.memoryBytes + desk1.memoryBytes + desk2.memoryBytes + desk3.memoryBytes
+        let levels = level0.memoryBytes + level1.memoryBytes + level2.memoryBytes + level3.memoryBytes
         return 4 * (taps.count + line.count + shortOutput.count + wet.count) + short.memoryBytes + desks + levels
     }
 
@@ -91,6 +96,7 @@ package struct ConvolutionHead: ~Copyable, Sendable {
         short.reset()
         line.erase()
         shortOutput.erase()
+        desk0.reset()
         desk1.reset()
         desk2.reset()
         desk3.reset()
@@ -107,6 +113,7 @@ package struct ConvolutionHead: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func open(channels: Int) {
         while used < min(channels, channelCount) {
+            desk0.input.erase(used &* desk0.blockLength, position & max(0, desk0.blockLength &- 1))
             desk1.input.erase(used &* desk1.blockLength, position & max(0, desk1.blockLength &- 1))
             desk2.input.erase(used &* desk2.blockLength, position & max(0, desk2.blockLength &- 1))
             desk3.input.erase(used &* desk3.blockLength, position & max(0, desk3.blockLength &- 1))
@@ -163,6 +170,7 @@ package struct ConvolutionHead: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func file(_ start: Int, _ count: Int, _ channel: Int) {
         let source = unsafe line.base + start
+        unsafe ConvolutionHead.fill(&desk0, source, count, channel, position)
         unsafe ConvolutionHead.fill(&desk1, source, count, channel, position)
         unsafe ConvolutionHead.fill(&desk2, source, count, channel, position)
         unsafe ConvolutionHead.fill(&desk3, source, count, channel, position)
@@ -202,6 +210,7 @@ package struct ConvolutionHead: ~Copyable, Sendable {
                 }
             }
             unsafe Kernel.add(shortOutput.base + channel &* step + place, to: target, count)
+            unsafe ConvolutionHead.add(desk0, to: target, count, channel, position)
             unsafe ConvolutionHead.add(desk1, to: target, count, channel, position)
             unsafe ConvolutionHead.add(desk2, to: target, count, channel, position)
             unsafe ConvolutionHead.add(desk3, to: target, count, channel, position)
@@ -230,7 +239,10 @@ package struct ConvolutionHead: ~Copyable, Sendable {
         if position & (step &- 1) != 0 { return 0 }
         if short.partCount > 0 && used > 0 {
             short.begin(channels: used, skipped: 0)
-            short.workAtOnce(older: line, newer: line, newerStart: step, stride: 2 &* step, into: &shortOutput)
+            var (unit, done) = (0, 0)
+            short.work(
+                from: &unit, done: &done, goal: Int.max, older: line, newer: line, newerStart: step, stride: 2 &* step,
+                into: &shortOutput)
         }
         for channel in 0..<used {
             let row = unsafe line.base + channel &* 2 &* step
@@ -247,6 +259,7 @@ package struct ConvolutionHead: ~Copyable, Sendable {
     /// Does the share of the work of this step, on levels that are computed here.
     @_noLocks @_noAllocation
     private mutating func spread() {
+        ConvolutionHead.spread(&desk0, &level0, position, used)
         ConvolutionHead.spread(&desk1, &level1, position, used)
         ConvolutionHead.spread(&desk2, &level2, position, used)
         ConvolutionHead.spread(&desk3, &level3, position, used)

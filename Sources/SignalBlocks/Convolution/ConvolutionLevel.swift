@@ -75,15 +75,10 @@ package struct ConvolutionLevel: ~Copyable, Sendable {
     /// Does a share of the work for the block, with what is done already.
     @_noLocks @_noAllocation
     mutating func advance(to share: Int, of whole: Int) {
-        let count = convolution.unitCount(channels: convolution.openCount)
-        let goal = (workload &* share &+ whole &- 1) / whole
-        var end = convolution.unit(after: doneCount, done: &doneWork, goal: goal)
-        if share == whole { end = count }
-        if end <= doneCount { return }
+        let goal = share == whole ? Int.max : (workload &* share &+ whole &- 1) / whole
         convolution.work(
-            from: doneCount, to: end, older: older, newer: input, stride: convolution.blockLength,
+            from: &doneCount, done: &doneWork, goal: goal, older: older, newer: input, stride: convolution.blockLength,
             into: &output)
-        doneCount = end
     }
 }
 

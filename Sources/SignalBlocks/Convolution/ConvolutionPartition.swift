@@ -23,6 +23,8 @@ package struct ConvolutionPartition: Sendable, Hashable {
 
     /// The parts that are computed at once.
     package let short: Level
+    /// The parts that are computed a block ahead, always on the render thread.
+    package let middle: Level
     /// The parts that are computed a block ahead.
     package let long: [Level]
 
@@ -33,7 +35,8 @@ package struct ConvolutionPartition: Sendable, Hashable {
         }
         // The longest parts pay where they spare so many shorter ones.
         let last = frames > 262_144 ? 131_072 : frames
-        short = level(64, 64, 2_048)
-        long = [level(1_024, 2_048, 16_384), level(8_192, 16_384, last), level(65_536, last, frames)]
+        short = level(64, 64, 512)
+        middle = level(256, 512, 4_096)
+        long = [level(2_048, 4_096, 32_768), level(16_384, 32_768, last), level(65_536, last, frames)]
     }
 }

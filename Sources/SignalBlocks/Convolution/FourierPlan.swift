@@ -10,6 +10,7 @@ internal import Glibc
     let passCount: Int
     /// `exp(i pi k / 2 count)`: the real parts, and behind them the imaginary ones.
     let turns: SampleMemory
+    /// The factors of the passes: see ``start(_:)``.
     private let twiddles: SampleMemory
 
     init(count: Int) {
@@ -24,66 +25,59 @@ internal import Glibc
             turns[count + k] = Float(sin(angle))
         }
         self.turns = turns
-        var (passes, stride, size) = (0, 1, 0)
-        while stride < count {
-            if count / stride > 4 { size += stride <= 4 ? count / 4 * 6 : count / stride / 4 * 6 }
-            passes += 1
-            stride *= 4
-        }
-        passCount = passes
-        var table = SampleMemory(count: size)
-        stride = 1
-        while count / stride > 4 {
-            FourierPlan.fill(&table, from: FourierPlan.start(stride, count), count, stride)
-            stride *= 4
+        passCount = (count.trailingZeroBitCount - 5) / 2 + 1
+        var table = SampleMemory(count: 3 * count + 64)
+        for pass in 0..<passCount {
+            let span = FourierPlan.span(pass, count)
+            let (start, parts) = (FourierPlan.start(span), span.trailingZeroBitCount & 1 == 0 ? 4 : 2)
+            FourierPlan.fill(&table, from: start, span, parts)
+            if span == 64 { FourierPlan.fill(&table, from: start + 96, 16, 4) }
         }
         twiddles = table
     }
 
-    /// Writes the factors of a pass: for short strides as planes, one number for each butterfly; else six for each group.
-    private static func fill(_ table: inout SampleMemory, from start: Int, _ count: Int, _ stride: Int) {
-        let length = count / stride
-        func factor(_ p: Int, _ j: Int) -> (Float, Float) {
-            let angle = -2 * Double.pi * Double(p * j) / Double(length)
-            return (Float(cos(angle)), Float(sin(angle)))
-        }
-        if stride <= 4 {
-            for i in 0..<(count / 4) {
-                for j in 1..<4 {
-                    let w = factor(i / stride, j)
-                    table[start + (2 * j - 2) * (count / 4) + i] = w.0
-                    table[start + (2 * j - 1) * (count / 4) + i] = w.1
+    /// Writes the factors for a span that is cut into parts, for sixteen butterflies at a time: a part's real parts, and its
+    /// imaginary ones. The span of 16 is transformed four times at once.
+    private static func fill(_ table: inout SampleMemory, from start: Int, _ span: Int, _ parts: Int) {
+        var place = start
+        for first in stride(from: 0, to: max(16, span / parts), by: 16) {
+            for part in 1..<parts {
+                for i in first..<(first + 16) {
+                    let angle = -2 * Double.pi * Double(i % (span / parts) * part) / Double(span)
+                    table[place + i - first] = Float(cos(angle))
+                    table[place + i - first + 16] = Float(sin(angle))
                 }
-            }
-        } else {
-            for p in 0..<(length / 4) {
-                for j in 1..<4 { (table[start + 6 * p + 2 * j - 2], table[start + 6 * p + 2 * j - 1]) = factor(p, j) }
+                place += 32
             }
         }
     }
 
-    /// Returns where the factors of the pass of a stride begin.
+    /// Returns the numbers that a pass transforms together.
     @_noLocks @_noAllocation
-    private static func start(_ stride: Int, _ count: Int) -> Int {
-        var (place, before) = (0, 1)
-        while before < stride {
-            place &+= before <= 4 ? count / 4 &* 6 : count / before / 4 &* 6
-            before &*= 4
-        }
-        return place
+    private static func span(_ pass: Int, _ count: Int) -> Int {
+        pass == 0 ? count : (count &<< (count.trailingZeroBitCount & 1)) &>> (2 &* pass)
     }
+
+    /// Returns where the factors for a span begin.
+    @_noLocks @_noAllocation
+    private static func start(_ span: Int) -> Int { span &<< (span.trailingZeroBitCount & 1) }
 
     /// Computes some of the `count / 4` butterflies of a pass: from `first` on, those before `end`.
     @_noLocks @_noAllocation
-    func pass(
-        _ index: Int, _ first: Int, _ end: Int, _ xr: borrowing SampleMemory, _ xi: borrowing SampleMemory,
-        _ yr: inout SampleMemory, _ yi: inout SampleMemory
-    ) {
-        precondition(xr.count >= count && xi.count >= count && yr.count >= count && yi.count >= count)
+    func pass(_ index: Int, _ first: Int, _ end: Int, _ re: inout SampleMemory, _ im: inout SampleMemory) {
+        precondition(re.count >= count && im.count >= count)
         precondition(index >= 0 && index < passCount && first >= 0 && end <= count / 4)
-        let stride = 1 &<< (2 &* index)
-        unsafe kernel_fourier_pass(
-            twiddles.base + FourierPlan.start(stride, count), count, stride, first, end,
-            xr.base, xi.base, yr.base, yi.base)
+        let span = FourierPlan.span(index, count)
+        unsafe kernel_fourier_pass(twiddles.base + FourierPlan.start(span), span, first, end, re.base, im.base)
+    }
+
+    /// Computes some of the butterflies of a pass of the inverse transform, whose first pass is the last one.
+    @_noLocks @_noAllocation
+    func passBack(_ index: Int, _ first: Int, _ end: Int, _ re: inout SampleMemory, _ im: inout SampleMemory) {
+        precondition(re.count >= count && im.count >= count)
+        precondition(index >= 0 && index < passCount && first >= 0 && end <= count / 4)
+        let span = FourierPlan.span(index, count)
+        // The planes are exchanged.
+        unsafe kernel_fourier_pass_back(twiddles.base + FourierPlan.start(span), span, first, end, im.base, re.base)
     }
 }

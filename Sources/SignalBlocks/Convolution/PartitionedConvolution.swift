@@ -16,10 +16,8 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     private let plan: FourierPlan
     private var filters: SampleMemory
     private var history: SampleMemory
-    private var aRe: SampleMemory
-    private var aIm: SampleMemory
-    private var bRe: SampleMemory
-    private var bIm: SampleMemory
+    private var re: SampleMemory
+    private var im: SampleMemory
     /// The place of the newest block's spectra.
     private var newest = 0
     /// The number of blocks that are in the ring.
@@ -47,15 +45,13 @@ struct PartitionedConvolution: ~Copyable, Sendable {
         plan = FourierPlan(count: parts == 0 ? 64 : blockLength)
         filters = SampleMemory(count: matrix.responseCount * parts * 2 * blockLength)
         history = SampleMemory(count: channels * parts * 2 * blockLength)
-        aRe = SampleMemory(count: planes)
-        aIm = SampleMemory(count: planes)
-        bRe = SampleMemory(count: planes)
-        bIm = SampleMemory(count: planes)
-        chunkCount = max(1, blockLength / 256)
+        re = SampleMemory(count: planes)
+        im = SampleMemory(count: planes)
+        chunkCount = max(1, min(2, blockLength / 128), blockLength / 256)
     }
 
     /// The bytes of the spectra.
-    var memoryBytes: Int { 4 * (filters.count + history.count + 8 * aRe.count) }
+    var memoryBytes: Int { 4 * (filters.count + history.count + 7 * re.count) }
 
     // MARK: The response
 
@@ -71,14 +67,10 @@ struct PartitionedConvolution: ~Copyable, Sendable {
                 unsafe older.base[i] = frame < end && frame < samples.count ? samples[frame] * scale : 0
             }
             turn(older, 0, newer, 0, 0, blockLength)
-            transform()
-            let row = response * partCount * 2 * blockLength + 32 * part
+            for pass in 0..<plan.passCount { plan.pass(pass, 0, blockLength / 4, &re, &im) }
+            let row = response * partCount * 2 * blockLength + 128 * part
             unsafe file(filters.base + row, 0, blockLength)
         }
-    }
-
-    private mutating func transform() {
-        for pass in 0..<plan.passCount { self.pass(pass, 0, blockLength / 4) }
     }
 
     // MARK: Blocks
@@ -97,19 +89,16 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     func unitCount(channels: Int) -> Int { 2 &* (plan.passCount &+ 2) &* chunkCount &* channels }
 
-    /// The sums and products of a unit, about.
+    /// The sums and products of a phase for each bin, about.
     @_noLocks @_noAllocation
-    private func cost(ofUnit unit: Int) -> Int {
-        let step = unit / chunkCount
-        let (channel, phase) = (step / (plan.passCount &+ 2), step % (plan.passCount &+ 2))
-        // A butterfly of four has 16 sums and three complex products.
-        var each = 9
+    private func cost(ofPhase phase: Int, _ channel: Int) -> Int {
+        let isBack = channel >= channels
         if phase == 0 {
-            each = channel < channels ? 6 : 8 &* used &* matrix.sourceCount(of: channel &- channels, among: channels)
-        } else if phase > plan.passCount {
-            each = channel < channels ? 2 : 3
+            return isBack ? 8 &* used &* matrix.sourceCount(of: channel &- channels, among: channels) : 6
         }
-        return each &* (blockLength / chunkCount)
+        if phase > plan.passCount { return isBack ? 3 : 2 }
+        // A butterfly of four has 16 sums and three complex products. The pass of the shortest span has three of them.
+        return phase == (isBack ? 1 : plan.passCount) ? 27 : 9
     }
 
     /// The sums and products of the block that was begun, about.
@@ -118,26 +107,9 @@ struct PartitionedConvolution: ~Copyable, Sendable {
         var sum = 0
         for channel in 0..<channels {
             let sources = matrix.sourceCount(of: channel, among: channels)
-            sum &+= (18 &* plan.passCount &+ 11 &+ 8 &* used &* sources) &* blockLength
+            sum &+= (18 &* (plan.passCount &+ 2) &+ 11 &+ 8 &* used &* sources) &* blockLength
         }
         return sum
-    }
-
-    /// Returns the unit before which as much work is done.
-    ///
-    /// - Parameters:
-    ///   - unit: The first one that is not done.
-    ///   - done: The work that is done, and then that before the unit that is returned.
-    ///   - goal: The work that has to be done.
-    @_noLocks @_noAllocation
-    func unit(after unit: Int, done: inout Int, goal: Int) -> Int {
-        let count = unitCount(channels: channels)
-        var unit = unit
-        while unit < count && done < goal {
-            done &+= cost(ofUnit: unit)
-            unit &+= 1
-        }
-        return unit
     }
 
     /// Begins with a block.
@@ -172,65 +144,60 @@ struct PartitionedConvolution: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private mutating func eraseNewest(_ channel: Int) {
-        var row = (channel &* blockLength &* partCount) &* 2 &+ 32 &* newest
-        for _ in 0..<(blockLength / 16) {
-            unsafe (history.base + row).clearSamples(count: 32)
-            row &+= 32 &* partCount
+        var row = (channel &* blockLength &* partCount) &* 2 &+ 128 &* newest
+        for _ in 0..<(blockLength / 64) {
+            unsafe (history.base + row).clearSamples(count: 128)
+            row &+= 128 &* partCount
         }
     }
 
-    /// Does some of the units of work, which must be done in their order.
+    /// Does units of work, in their order, until as much work is done.
     ///
     /// - Parameters:
-    ///   - first: The first unit.
-    ///   - end: The first unit not to do, up to ``unitCount(channels:)``.
+    ///   - unit: The first one that is not done, of ``unitCount(channels:)``, and then that behind those that were done.
+    ///   - done: The work that is done.
+    ///   - goal: The work that has to be done.
     ///   - older: The block before, each channel `stride` after the one before.
     ///   - newer: The block.
     ///   - output: Receives the frames of all channels, one channel after the other.
     @_noLocks @_noAllocation
     mutating func work(
-        from first: Int, to end: Int, older: borrowing ConvolutionBlock, newer: borrowing ConvolutionBlock,
-        newerStart: Int = 0, stride: Int, into output: inout ConvolutionBlock
+        from unit: inout Int, done: inout Int, goal: Int, older: borrowing ConvolutionBlock,
+        newer: borrowing ConvolutionBlock, newerStart: Int = 0, stride: Int, into output: inout ConvolutionBlock
     ) {
-        precondition(channels > 0 && partCount > 0)
-        var unit = first
-        let length = blockLength / chunkCount
-        while unit < end {
-            let (step, chunk) = (unit / chunkCount, unit % chunkCount)
-            let (channel, phase) = (step / (plan.passCount &+ 2), step % (plan.passCount &+ 2))
+        let count = unitCount(channels: channels)
+        if unit >= count || done >= goal { return }
+        precondition(channels > 0 && partCount > 0 && unit >= 0)
+        let (length, phaseCount) = (blockLength / chunkCount, plan.passCount &+ 2)
+        var chunk = unit % chunkCount
+        var (channel, phase) = (unit / chunkCount / phaseCount, unit / chunkCount % phaseCount)
+        repeat {
             let bin = chunk &* length
-            if phase > 0 && phase <= plan.passCount {
+            if phase > 0 && phase < phaseCount &- 1 {
                 if channel < channels {
-                    pass(phase &- 1, bin / 4, (bin &+ length) / 4)
+                    plan.pass(phase &- 1, bin / 4, (bin &+ length) / 4, &re, &im)
                 } else {
-                    passBack(phase &- 1, bin / 4, (bin &+ length) / 4)
+                    plan.passBack(plan.passCount &- phase, bin / 4, (bin &+ length) / 4, &re, &im)
                 }
             } else if channel < channels {
                 if phase == 0 {
                     turn(older, channel &* stride, newer, newerStart &+ channel &* stride, bin, length)
                 } else {
-                    unsafe file(history.base + (channel &* partCount &* 2 &* blockLength &+ 32 &* newest), bin, length)
+                    unsafe file(history.base + (channel &* partCount &* 2 &* blockLength &+ 128 &* newest), bin, length)
                 }
             } else if phase == 0 {
                 multiply(channel &- channels, bin, length)
             } else {
                 turnBack(into: &output, at: (channel &- channels) &* blockLength, bin, length)
             }
-            operationCount &+= cost(ofUnit: unit)
+            let cost = cost(ofPhase: phase, channel) &* length
+            operationCount &+= cost
+            done &+= cost
             unit &+= 1
-        }
-    }
-
-    /// Does all the work.
-    @_noLocks @_noAllocation
-    mutating func workAtOnce(
-        older: borrowing ConvolutionBlock, newer: borrowing ConvolutionBlock, newerStart: Int = 0, stride: Int,
-        into output: inout ConvolutionBlock
-    ) {
-        work(
-            from: 0, to: unitCount(channels: channels), older: older, newer: newer, newerStart: newerStart,
-            stride: stride,
-            into: &output)
+            chunk &+= 1
+            if chunk == chunkCount { (chunk, phase) = (0, phase &+ 1) }
+            if phase == phaseCount { (phase, channel) = (0, channel &+ 1) }
+        } while unit < count && done < goal
     }
 
     // MARK: Phases
@@ -244,39 +211,16 @@ struct PartitionedConvolution: ~Copyable, Sendable {
         precondition(newerStart >= 0 && newerStart &+ blockLength <= newer.count && first &+ count <= blockLength)
         unsafe kernel_turn_blocks(
             older.base + olderStart + first, newer.base + newerStart + first, plan.turns.base + first,
-            plan.turns.base + blockLength + first, aRe.base + first, aIm.base + first, count)
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func pass(_ index: Int, _ first: Int, _ end: Int) {
-        if index & 1 == 0 {
-            plan.pass(index, first, end, aRe, aIm, &bRe, &bIm)
-        } else {
-            plan.pass(index, first, end, bRe, bIm, &aRe, &aIm)
-        }
-    }
-
-    /// The planes exchanged, it is a pass of the inverse transform.
-    @_noLocks @_noAllocation
-    private mutating func passBack(_ index: Int, _ first: Int, _ end: Int) {
-        if index & 1 == 0 {
-            plan.pass(index, first, end, aIm, aRe, &bIm, &bRe)
-        } else {
-            plan.pass(index, first, end, bIm, bRe, &aIm, &aRe)
-        }
+            plan.turns.base + blockLength + first, re.base + first, im.base + first, count)
     }
 
     /// Files some bins of a spectrum.
     ///
-    /// - Parameter rows: The place of the spectrum among the first sixteen bins.
+    /// - Parameter rows: The place of the spectrum among the first 64 bins.
     @_noLocks @_noAllocation
     private func file(_ rows: UnsafeMutablePointer<Float>, _ first: Int, _ count: Int) {
         let target = unsafe rows + first &* 2 &* partCount
-        if plan.passCount & 1 == 0 {
-            unsafe kernel_file_spectrum(aRe.base + first, aIm.base + first, target, partCount, count)
-        } else {
-            unsafe kernel_file_spectrum(bRe.base + first, bIm.base + first, target, partCount, count)
-        }
+        unsafe kernel_file_spectrum(re.base + first, im.base + first, target, partCount, count)
     }
 
     @_noLocks @_noAllocation
@@ -287,7 +231,7 @@ struct PartitionedConvolution: ~Copyable, Sendable {
             precondition((path.source &+ 1) &* size <= history.count && (path.response &+ 1) &* size <= filters.count)
             unsafe kernel_multiply_spectra(
                 filters.base + path.response &* size, history.base + path.source &* size, partCount, newest, used,
-                index > 0, first, first &+ count, aRe.base, aIm.base)
+                index > 0, first, first &+ count, re.base, im.base)
         }
     }
 
@@ -295,11 +239,8 @@ struct PartitionedConvolution: ~Copyable, Sendable {
     private mutating func turnBack(into output: inout ConvolutionBlock, at start: Int, _ first: Int, _ count: Int) {
         precondition(start >= 0 && start &+ blockLength <= output.count && first &+ count <= blockLength)
         let target = unsafe output.base + start + first
-        let turns = unsafe (plan.turns.base + first, plan.turns.base + blockLength + first)
-        if plan.passCount & 1 == 0 {
-            unsafe kernel_turn_back(aRe.base + first, aIm.base + first, turns.0, turns.1, target, count)
-        } else {
-            unsafe kernel_turn_back(bRe.base + first, bIm.base + first, turns.0, turns.1, target, count)
-        }
+        unsafe kernel_turn_back(
+            re.base + first, im.base + first, plan.turns.base + first, plan.turns.base + blockLength + first, target,
+            count)
     }
 }
