@@ -18,10 +18,11 @@ internal import Synchronization
 /// The first 64 frames of the response are multiplied out, the next 4,000 are convolved in parts of 64 and 256 frames, and
 /// the rest in parts of 2,048, 16,384 and 65,536. The long parts are computed beside the audio thread, as `BackgroundWork`,
 /// each in the time of a block; on a machine with one processor the cycles share their work. All of it happens at frames
-/// that are counted from the start, so that the sound has the same bits offline and live, in cycles of any length. If a job is late
-/// in live rendering, its part is silent, and ``lateCount`` and ``events`` say so; offline rendering waits.
+/// that are counted from the start, so that the sound has the same bits offline and live, in cycles of any length. If a job
+/// is late in live rendering, its part is silent, and ``lateCount`` and ``events`` say so; offline rendering waits.
 ///
-/// Latency: none. The error is below -130 dB of the sound (RMS). Samples above +200 dB count as silence.
+/// Latency: none. The error is below -130 dB of what the response makes of noise as loud as the sound (RMS). Samples above
+/// +200 dB count as silence.
 public final class ConvolutionReverb: Effect, EventSource {
     /// The mix, from the unchanged sound (0, bit for bit and for free; the reverb is forgotten) to the reverb alone (1).
     public let mix: Parameter
@@ -244,7 +245,7 @@ private func add(
     _ part: ConvolutionVoice.Part, _ frames: Int, _ mix: Glide
 ) {
     if voice.isHeard && voice.serial == engine.serial {
-        engine.add(&context, frames: frames, mix: mix, gain: voice.output(part))
+        engine.add(&context, frames: min(frames, voice.framesHeard(part)), mix: mix, gain: voice.output(part))
     }
 }
 

@@ -52,6 +52,13 @@ struct ConvolutionVoice: Sendable, BitwiseCopyable {
         return Glide(1)
     }
 
+    /// The frames for which it is heard from now on: its transforms leave some rounding behind them.
+    @_noLocks @_noAllocation
+    func framesHeard(_ part: Part) -> Int {
+        if case .sounds = part { return .max }
+        return Int(level) &+ left
+    }
+
     /// Goes on by some frames.
     @_noLocks @_noAllocation
     mutating func advance(_ frames: Int, _ part: Part) {

@@ -42,6 +42,22 @@ import Testing
         #expect(level < -125, "\(level) dB")
     }
 
+    @Test("A ring ends on its frame, in cycles of any length", arguments: [(700, 0.05), (2_185, 0), (9_000, 0.05)])
+    func ringsEndAlike(frames: Int, fade: Double) throws {
+        let sound = noise(20_000, seed: 4)
+        var first: [Float] = []
+        for cycle in [512, 1, 64, 100, 333, 4_096] {
+            let reverb = try ConvolutionReverb(
+                response([noise(frames, seed: 5)]), settings: plain, mix: 1, fade: fade)
+            let renderer = try renderer(Playback([sound]), reverb)
+            let before = renderer.renderOffline(frames: 5_000, cycle: cycle).array(0)
+            try reverb.setResponse(response([[1]]), settings: plain)
+            let heard = before + renderer.renderOffline(frames: 16_000, cycle: cycle).array(0)
+            if first.isEmpty { first = heard }
+            #expect(heard == first, "cycles of \(cycle)")
+        }
+    }
+
     @Test func manyNewResponsesMakeNoClick() throws {
         // A slow sine through responses of one gain: whatever the fades do, it moves slowly.
         let sound = (0..<96_000).map { Float(RenderMath.sin(2 * .pi * 100 * Double($0) / 48_000)) }
