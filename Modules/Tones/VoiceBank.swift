@@ -64,9 +64,7 @@ public final class VoiceBank: Generator {
         var sampleRate = 48_000.0
         /// The number of the change that the voices come from.
         var version = 0
-        /// The thread that made the last change, and the version that the first of its changes in a row built on.
-        var lastChanger: UInt = 0
-        var lastChangerSince = 0
+        var changes = ChangesInARow()
     }
 
     /// Creates a bank of silent voices.
@@ -131,11 +129,11 @@ public final class VoiceBank: Generator {
             if voices == old { return }
             let isNewest = control.withLock { control in
                 // The closure may itself have changed the bank; another thread may not.
-                let isOurs = control.lastChanger == thread && control.lastChangerSince <= oldVersion
+                let isOurs = control.changes.areAll(of: thread, after: oldVersion)
                 guard control.version == oldVersion || isOurs else { return false }
                 let (before, beforeVersion) = (control.voices, control.version)
-                if control.lastChanger != thread { control.lastChangerSince = beforeVersion }
-                (control.voices, control.lastChanger) = (voices, thread)
+                control.changes.add(of: thread, on: beforeVersion)
+                control.voices = voices
                 publish(&control) { [weak self] in
                     self?.control.withLock { control in
                         // A change since has built on this one.

@@ -1,4 +1,4 @@
-#include "Dispatch.h"
+#include "Turning.h"
 
 // The parts of a convolution by partitions: a complex Fourier transform whose numbers lie in two planes, and the products of
 // spectra. Every loop is sixteen numbers wide.
@@ -55,47 +55,39 @@ INLINE four twiddled(four y, const float *w) {
 }
 
 // Four rows of four fours: the fours change places.
-INLINE void exchange_fours(f16 *a, f16 *b, f16 *c, f16 *d) {
-    f16 abl = __builtin_shufflevector(*a, *b, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
-    f16 abh = __builtin_shufflevector(*a, *b, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
-    f16 cdl = __builtin_shufflevector(*c, *d, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
-    f16 cdh = __builtin_shufflevector(*c, *d, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
-    *a = __builtin_shufflevector(abl, cdl, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    *b = __builtin_shufflevector(abl, cdl, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-    *c = __builtin_shufflevector(abh, cdh, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-    *d = __builtin_shufflevector(abh, cdh, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+INLINE void turn_fours(f16 r[4]) {
+    f16 abl = __builtin_shufflevector(r[0], r[1], 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    f16 abh = __builtin_shufflevector(r[0], r[1], 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+    f16 cdl = __builtin_shufflevector(r[2], r[3], 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    f16 cdh = __builtin_shufflevector(r[2], r[3], 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+    r[0] = __builtin_shufflevector(abl, cdl, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    r[1] = __builtin_shufflevector(abl, cdl, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    r[2] = __builtin_shufflevector(abh, cdh, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    r[3] = __builtin_shufflevector(abh, cdh, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
 }
 
-// The numbers of each four change places with those of the other rows.
-INLINE void exchange_in_fours(f16 *a, f16 *b, f16 *c, f16 *d) {
-    f16 abl = __builtin_shufflevector(*a, *b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-    f16 abh = __builtin_shufflevector(*a, *b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
-    f16 cdl = __builtin_shufflevector(*c, *d, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
-    f16 cdh = __builtin_shufflevector(*c, *d, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
-    *a = __builtin_shufflevector(abl, cdl, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-    *b = __builtin_shufflevector(abl, cdl, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-    *c = __builtin_shufflevector(abh, cdh, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-    *d = __builtin_shufflevector(abh, cdh, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-}
-
-#define EXCHANGE(how, y) \
-    how(&y.a.re, &y.b.re, &y.c.re, &y.d.re); \
-    how(&y.a.im, &y.b.im, &y.c.im, &y.d.im)
+#define TURN(how, y) \
+    do { \
+        f16 re[4] = {y.a.re, y.b.re, y.c.re, y.d.re}, im[4] = {y.a.im, y.b.im, y.c.im, y.d.im}; \
+        how(re); \
+        how(im); \
+        y = (four){{re[0], im[0]}, {re[1], im[1]}, {re[2], im[2]}, {re[3], im[3]}}; \
+    } while (0)
 
 // A span of 64 numbers is transformed in registers: the rows are its quarters, then the quarters of these, then those of these.
 INLINE four transformed(four y, const float *w) {
     y = twiddled(butterfly(y), w);
-    EXCHANGE(exchange_fours, y);
+    TURN(turn_fours, y);
     y = twiddled(butterfly(y), w + 96);
-    EXCHANGE(exchange_in_fours, y);
+    TURN(turn_quarters, y);
     return butterfly(y);
 }
 
 INLINE four transformed_back(four y, const float *w) {
     y = butterfly(y);
-    EXCHANGE(exchange_in_fours, y);
+    TURN(turn_quarters, y);
     y = butterfly(twiddled(y, w + 96));
-    EXCHANGE(exchange_fours, y);
+    TURN(turn_fours, y);
     return butterfly(twiddled(y, w));
 }
 
@@ -181,7 +173,7 @@ INLINE void file_spectrum_body(
 WIDE_KERNEL(void, file_spectrum, (const float *re, const float *im, float *rows, size_t parts, size_t count), re, im, rows,
     parts, count)
 
-#define EACH _Pragma("clang loop unroll(full)") for (size_t c = 0; c < columns; c++)
+#define EACH UNROLL for (size_t c = 0; c < columns; c++)
 
 INLINE void add_products(size_t columns, const float *h, const float *x, size_t count, c16 *sum) {
     for (size_t k = 0; k < count; k++, x += 128, h += 128) EACH {

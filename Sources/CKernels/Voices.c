@@ -64,6 +64,9 @@ INLINE f8 band_pass_of(f8 x, const struct numbers *n, d8 *u, d8 *w) {
     return __builtin_convertvector(band_pass(__builtin_convertvector(x, d8), n, u, w), f8);
 }
 
+// The lanes of the first half, or of the second one.
+INLINE f8 eight(f16 v, int at) { return at == 0 ? low8(v) : high8(v); }
+
 INLINE d8 unless_tiny(d8 v) { return (d8)((l8)v & ((v > 1e-30) | (v < -1e-30))); }
 
 INLINE void add_lanes(float *lanes, f8 one, f8 two) { store8(lanes, load8(lanes) + (one + two)); }
@@ -71,28 +74,38 @@ INLINE void add_lanes(float *lanes, f8 one, f8 two) { store8(lanes, load8(lanes)
 // States that are too small to be heard become zero: no arithmetic on denormal numbers, of single precision either.
 INLINE void end(double *p) { store8d(p, unless_tiny(load8d(p))); }
 
-// Lets one of the four numbers alone be 1 at the beginning of a block, and keeps what comes of it.
-INLINE void make_weights(struct kernel_voices *v, int number) {
+// Lets each of the four numbers alone be 1 at the beginning of a block, and keeps what comes of it.
+INLINE void make_weights(struct kernel_voices *v) {
     u16 step = load_words(v->step);
+    f16 cosines[8], sines[8];
+    for (uint32_t frame = 0; frame < 8; frame++) {
+        cosines[frame] = voice_cosine(step * (frame - 4));
+        sines[frame] = voice_sine(step * (frame - 4));
+    }
     for (int at = 0; at < 16; at += 8) {
-        d8 k = load8d(v->k + at), u = {}, w = {};
+        d8 k = load8d(v->k + at);
         struct numbers n = numbers_of(load8d(v->g + at), k);
-        if (number == 2) u += 1;
-        if (number == 3) w += 1;
-        for (uint32_t frame = 0; frame < 8; frame++) {
-            u16 angle = step * (frame - 4);
-            f16 turned = number == 0 ? voice_cosine(angle) : number == 1 ? voice_sine(angle) : (f16){};
-            d8 y = band_pass(__builtin_convertvector(at == 0 ? low8(turned) : high8(turned), d8), &n, &u, &w);
-            store8(v->weights[frame][number] + at, __builtin_convertvector(unless_tiny(0.5 * k * y), f8));
-        }
-        if (number < 2) {
-            store8(v->inputs[0][number] + at, __builtin_convertvector(unless_tiny(u), f8));
-            store8(v->inputs[1][number] + at, __builtin_convertvector(unless_tiny(w), f8));
-        } else {
-            store8d(v->states[0][number - 2] + at, unless_tiny(u));
-            store8d(v->states[1][number - 2] + at, unless_tiny(w));
+        for (int number = 0; number < 4; number++) {
+            d8 u = {}, w = {};
+            if (number == 2) u += 1;
+            if (number == 3) w += 1;
+            for (int frame = 0; frame < 8; frame++) {
+                f16 x = number == 0 ? cosines[frame] : number == 1 ? sines[frame] : (f16){};
+                d8 y = band_pass(__builtin_convertvector(eight(x, at), d8), &n, &u, &w);
+                store8(v->weights[frame][number] + at, __builtin_convertvector(unless_tiny(0.5 * k * y), f8));
+            }
+            u = unless_tiny(u);
+            w = unless_tiny(w);
+            if (number < 2) {
+                store8(v->inputs[0][number] + at, __builtin_convertvector(u, f8));
+                store8(v->inputs[1][number] + at, __builtin_convertvector(w, f8));
+            } else {
+                store8d(v->states[0][number - 2] + at, u);
+                store8d(v->states[1][number - 2] + at, w);
+            }
         }
     }
+    v->isNew = 0;
 }
 
 // The state behind a block.
@@ -101,11 +114,10 @@ INLINE void step_over(struct kernel_voices *v, f16 s, f16 c) {
     f16 toW = s * load16(v->inputs[1][0]) + c * load16(v->inputs[1][1]);
     for (int at = 0; at < 16; at += 8) {
         d8 u = load8d(v->u + at), w = load8d(v->w + at);
-        f8 inU = at == 0 ? low8(toU) : high8(toU), inW = at == 0 ? low8(toW) : high8(toW);
         store8d(v->u + at, (u * load8d(v->states[0][0] + at) + w * load8d(v->states[0][1] + at))
-            + __builtin_convertvector(inU, d8));
+            + __builtin_convertvector(eight(toU, at), d8));
         store8d(v->w + at, (u * load8d(v->states[1][0] + at) + w * load8d(v->states[1][1] + at))
-            + __builtin_convertvector(inW, d8));
+            + __builtin_convertvector(eight(toW, at), d8));
     }
 }
 
@@ -123,10 +135,7 @@ INLINE void add_frame(const float weights[4][kernel_lanes], f16 s, f16 c, f16 u,
 
 // Adds a group at rest.
 INLINE void add_steady(struct kernel_voices *v, int32_t start, float *left, float *right, size_t count) {
-    if (v->isNew) {
-        for (int number = 0; number < 4; number++) make_weights(v, number);
-        v->isNew = 0;
-    }
+    if (v->isNew) make_weights(v);
     u16 step = load_words(v->step);
     f16 gl = load16(v->left), gr = load16(v->right);
     size_t place = (size_t)start % 8;
@@ -293,8 +302,7 @@ static void bring_to(int32_t now, struct kernel_voices *v) {
         d8 u = load8d(v->u + at), w = load8d(v->w + at);
         struct numbers n = numbers_of(load8d(v->g + at), load8d(v->k + at));
         for (uint32_t passed = (uint32_t)now % 8; passed > 0; passed--) {
-            f16 x = voice_sine(phase - step * passed);
-            band_pass_of(at == 0 ? low8(x) : high8(x), &n, &u, &w);
+            band_pass_of(eight(voice_sine(phase - step * passed), at), &n, &u, &w);
         }
         store8d(v->u + at, u);
         store8d(v->w + at, w);
@@ -312,7 +320,7 @@ void kernel_voice_glide(
         && v->left[lane] == numbers.left && v->right[lane] == numbers.right)
         return;
     int32_t *last = ends + voice / kernel_lanes;
-    if (moving_part(*last, now, 1) == 0) bring_to(now, v);
+    if (now % 8 != 0 && moving_part(*last, now, 1) == 0) bring_to(now, v);
     struct kernel_voice from = place(v, m, lane, now);
     kernel_voice_put(voices, glides, voice, numbers);
     if (frames < 0) frames = 0;

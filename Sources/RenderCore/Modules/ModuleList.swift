@@ -33,9 +33,7 @@ public final class ModuleList: CompositeModule {
         var nextLeave = 0
         /// The number of the change that `modules` come from.
         var version = 0
-        /// The thread that made the last change, and the version that the first of its changes in a row built on.
-        var lastChanger: UInt = 0
-        var lastChangerSince = 0
+        var changes = ChangesInARow()
         /// The renderers that have it.
         var attached = WeakList<Renderer>()
     }
@@ -159,14 +157,13 @@ public final class ModuleList: CompositeModule {
             )
             let place: Place? = control.withLock { control in
                 // The closure may itself have changed the list; another thread may not.
-                let isOurs = control.lastChanger == thread && control.lastChangerSince <= oldVersion
+                let isOurs = control.changes.areAll(of: thread, after: oldVersion)
                 guard control.version == oldVersion || isOurs else { return nil }
                 let (before, beforeVersion) = (control.modules, control.version)
                 control.nextLeave += 1
                 control.leaving[control.nextLeave] = control.modules
                 (control.modules, control.version) = (modules, control.nextLeave)
-                if control.lastChanger != thread { control.lastChangerSince = beforeVersion }
-                control.lastChanger = thread
+                control.changes.add(of: thread, on: beforeVersion)
                 return (
                     control.nextLeave, slots.makeVersion(), control.attached.living, before, beforeVersion
                 )
