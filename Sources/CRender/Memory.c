@@ -361,8 +361,8 @@ size_t crender_prefault_stack(size_t bytes) {
     return bytes;
 }
 
-bool crender_checks_addresses(void) {
-#if __has_feature(address_sanitizer)
+bool crender_has_sanitizer(void) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
     return true;
 #else
     return false;

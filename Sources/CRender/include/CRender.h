@@ -147,9 +147,8 @@ void crender_lock_new_memory(void);
 /// Returns whether the process may lock as much as it likes, which it finds out by trying.
 bool crender_may_lock_memory(void);
 
-/// Returns whether this is a build with AddressSanitizer, which sees accesses out of bounds only where every memory has its own
-/// place on the heap.
-bool crender_checks_addresses(void);
+/// Returns whether this is a build with AddressSanitizer or ThreadSanitizer.
+bool crender_has_sanitizer(void);
 
 /// Undoes `crender_lock_memory` and every `crender_lock_region`.
 int crender_unlock_memory(void);

@@ -26,9 +26,10 @@ package enum SmallMemory {
 
     private static let room = Lock(Room(), .leaf)
 
-    /// Returns whether memory of so many bytes is to come from here. With AddressSanitizer none is: it finds accesses out of
-    /// bounds only where every memory has its own place on the heap.
-    package static func has(_ bytes: Int) -> Bool { bytes <= limit && !crender_checks_addresses() }
+    /// Returns whether memory of so many bytes is to come from here. With a sanitizer none is, because each has its own place on
+    /// the heap then. AddressSanitizer finds accesses out of bounds only there. ThreadSanitizer does not see Swift count
+    /// references, which keeps an old owner's accesses apart from the next one's: only `free` makes it forget the old ones.
+    package static func has(_ bytes: Int) -> Bool { bytes <= limit && !crender_has_sanitizer() }
 
     /// Takes zeroed memory: on a line of its own if it has more than 16 bytes. `nil` if the system has none left.
     package static func take(_ bytes: Int) -> UnsafeMutableRawPointer? {
