@@ -201,6 +201,14 @@ class Typist:
                 except OSError:  # the program has closed its side
                     return
 
+    def read_rest(self):
+        """Reads all that the program, which has ended, has written: however long the machine keeps the typist waiting."""
+        while select.select([self.keyboard], [], [], 0.3)[0]:
+            try:
+                self.text += os.read(self.keyboard, 65_536)
+            except OSError:
+                return
+
     def waits_for(self, condition, what, seconds=20):
         """Looks at the screen until it shows something."""
         end = time.monotonic() + seconds
@@ -242,7 +250,7 @@ class Typist:
         while self.process.poll() is None:
             assert time.monotonic() < end, "it does not end"
             self.read(0.1)
-        self.read(0.3)
+        self.read_rest()
         assert self.process.returncode == status, f"status {self.process.returncode}"
         assert self.text.count(b"\x1b[?1049h") == self.text.count(b"\x1b[?1049l") > 0, "another page is left open"
         assert self.text.rfind(b"\x1b[?25h") > self.text.rfind(b"\x1b[?25l"), "the cursor is hidden"

@@ -61,6 +61,8 @@ def is_seen(example):
     typist.type("aaacgg")
     # 800 Hz, three times a fifth more.
     typist.waits_for(lambda screen: "1382 Hz" in screen[2] and "-3.0 dB" not in screen[3] and "104 %" in screen[6], "the knobs, turned")
+    # The recording lasts as long as the performance did: it must not end by itself before the second Ctrl-C is typed.
+    typist.read(3)
     typist.type("\x03")
     # The first Ctrl-C ended the performance. The second one ends the recording that is played back.
     typist.waits_for_text("And once more:.*missed")

@@ -111,4 +111,5 @@ def is_turned_on_a_terminal(example):
     typist.type("\x03")
     while typist.process.poll() is None and time.monotonic() < end + 20:
         typist.read(0.1)
+    typist.read_rest()
     assert b"bass 2 dB" in typist.text and b"Ended early" in typist.text, typist.text
