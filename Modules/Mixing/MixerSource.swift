@@ -233,11 +233,11 @@ struct MixerStrip: ~Copyable, Sendable {
     }
 
     /// Returns whether the source may still be on its way from another renderer, which takes that one a few cycles of
-    /// its own.
+    /// its own; a busy machine may keep its thread waiting for a second or two.
     @_noLocks @_noAllocation
     private borrowing func mayWait() -> Bool {
         guard isNew && hasMoved else { return false }
-        return waitsSince == 0 || HostClock.now &- waitsSince < 500_000_000
+        return waitsSince == 0 || HostClock.now &- waitsSince < 5_000_000_000
     }
 
     @_noLocks @_noAllocation
