@@ -48,7 +48,7 @@ extension ALSATests {
                 })
             card.set(.none)
             #expect(await becomesTrue { player.output.state == .running })
-            #expect(player.play(10))
+            #expect(await becomesTrue { player.play(10) })
             player.output.stop()
         }
 

@@ -58,9 +58,9 @@ extension ALSATests {
             #expect(player.play(5))
             card.set(.gone)
             #expect(await becomesTrue { player.output.state == .waiting })
-            // The one look that follows a loss is over when the event is sent.
             #expect(await becomesTrue { player.events.count { if case .lost = $0 { true } else { false } } == 1 })
-            usleep(50_000)
+            // One look follows a loss. The question waits until it is over.
+            _ = player.output.configuration
             card.set(.none)
             usleep(300_000)
             #expect(player.output.state == .waiting)

@@ -199,16 +199,16 @@ extension JACKTests {
             try output.start()
             try await server.connect("other:out_2", to: "ends:in_1")
             try await server.connect("ends:out_1", to: "system:playback_2")
-            #expect(await becomesTrue { voice.isConnected })
+            func isHeard() throws -> Bool {
+                try server.run("jack_lsp", "-c", "ends:").contains("ends:out_1\n   system:playback_2")
+            }
+            #expect(try await becomesTrue { try voice.isConnected && isHeard() })
             #expect(await JACKTests.linksAreSeen(by: output))
             server.end(SIGKILL)
             #expect(await becomesTrue { output.state == .waiting && other.state == .stopped })
             try server.start()
             #expect(await becomesTrue { output.state == .running })
-            #expect(
-                try await becomesTrue {
-                    try server.run("jack_lsp", "-c", "ends:").contains("ends:out_1\n   system:playback_2")
-                })
+            #expect(try await becomesTrue { try isHeard() })
             #expect(try !server.run("jack_lsp", "-c", "ends:").contains("other"))
             try other.start()
             #expect(

@@ -338,7 +338,7 @@ run --fail-on blocks -- ./violations 5 1000 allocate status=7; check "--fail-on 
 run --fail-on blocks -- ./violations 5 1000 status=7; check "--fail-on, clean, own status" is $status 7
 run --fail-on blocks -- /bin/true; check "--fail-on, nothing watched" is $status 87
 run -- /bin/true; check "nothing watched" is $status 0; check "nothing watched: said" says "No audio thread was seen" err
-run -- ./violations 300 1000 unmarked; check "nothing watched: names" says '"violations", "audio"' err
+run -- ./violations 2000 1000 unmarked; check "nothing watched: names" says '"violations", "audio"' err
 run --fail-on blocks --skip-cycles 20 -- ./violations 20 1000 allocate; check "--fail-on, all cycles skipped" is $status 87
 check "--fail-on, all cycles skipped: said" says "left out all cycles" err
 run --fail-on blocks --skip-cycles 19 -- ./violations 20 1000 allocate; check "--fail-on, one cycle not skipped" is $status 86

@@ -9,6 +9,7 @@ int jack_set_process_callback(void *client, int (*process)(uint32_t, void *), vo
 int jack_client_close(void *client);
 void fake_run(void *client);
 void *fake_client(int index);
+int fake_is_closed(void *client);
 
 static int got[3];
 static int process(uint32_t frames, void *argument) {
@@ -25,7 +26,7 @@ int main(void) {
     jack_set_process_callback(fake_client(0), process, &names[0]);
     fake_run(fake_client(0));
     pthread_create(&thread, NULL, closer, fake_client(0));
-    usleep(100000);
+    while (!fake_is_closed(fake_client(0))) usleep(1000);
     jack_set_process_callback(fake_client(0), process, &names[1]);
     pthread_join(thread, NULL);
     jack_set_process_callback(fake_client(1), process, &names[2]);

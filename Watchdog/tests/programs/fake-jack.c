@@ -8,6 +8,7 @@ static struct client { callback process; void *argument; } clients[2];
 
 void fake_run(void *client) { ((struct client *)client)->process(64, ((struct client *)client)->argument); }
 void *fake_client(int index) { return &clients[index]; }
+int fake_is_closed(void *client) { return !((struct client *)client)->process; }
 
 int jack_set_process_callback(void *client, callback process, void *argument) {
     *(struct client *)client = (struct client){process, argument};

@@ -17,6 +17,7 @@ enum { ROUNDS = 40 };
 static const char *way;
 static int event, set;
 static _Atomic uint32_t word;
+static _Atomic int done;   // rounds of the worker
 
 static void wait_for(int round) {
     uint64_t value;
@@ -47,6 +48,7 @@ static void *worker(void *unused) {
     for (int i = 0; i < ROUNDS; i++) {
         wait_for(i);
         free(malloc(100));
+        done++;
     }
     return unused;
 }
@@ -62,6 +64,7 @@ int main(int count, char **words) {
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t one = 1;
         usleep(3000);
+        while (done < i) usleep(100);   // a busy machine may keep the worker waiting
         word++;
         syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
         if (write(event, &one, sizeof one) != sizeof one) return 1;

@@ -52,12 +52,12 @@ def check(example):
     text = run("--device", "file", "--seconds", 2, "--period", 128, "--periods", 16, status=ZERO_OR_LATE)
     samples = array.array("f", played.read_bytes())
     left, right = samples[0::2], samples[1::2]
-    assert left == right and len(left) > 60_000, len(left)
-    first = next(i for i, sample in enumerate(left) if sample != 0)
-    # The card's memory is filled with silence first; the first sample of a sine is 0 too.
-    assert first in (128 * 16, 128 * 16 + 1), first
+    assert left == right and len(left) > 30_000, len(left)
     frames = int(text.split("frames: ")[1].split()[0])
     if "interrupted" not in text:
+        first = next(i for i, sample in enumerate(left) if sample != 0)
+        # The card's memory is filled with silence first; the first sample of a sine is 0 too.
+        assert first in (128 * 16, 128 * 16 + 1), first
         hear(left[first:first + 48_000])
         assert abs(len(left) - 128 * 16 - frames) <= 128, f"{len(left)} frames in the file, {frames} rendered"
 
@@ -148,7 +148,7 @@ def ends_on_ctrl_c(example, environment):
     while line.startswith("event: "):
         line = process.stdout.readline()
     assert line.startswith("plays: clocked: 48000.0 Hz"), "the line comes at once"
-    time.sleep(1)
+    time.sleep(3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode in (0, 3), f"status {process.returncode}: {out}{err}"

@@ -19,7 +19,12 @@ def process(frames):
     port.clear_buffer()
     port.write_midi_event(0, message)
 with client:
-    client.connect(port, "four-track-mixer:midi_in_1")
+    for _ in range(200):
+        try:
+            client.connect(port, "four-track-mixer:midi_in_1")
+            break
+        except jack.JackError:    # its ports are on the list before it is active
+            time.sleep(0.1)
     time.sleep(30)
 """
 
@@ -38,8 +43,8 @@ def check(example):
         assert abs(sound[0][i] - sum_) < 1e-6, f"frame {i}: {sound[0][i]}, not {sum_}"
 
     def live(keys):
-        text = example.run("--output", "clock", "--seconds", 2, "--save", "live.wav", *names, stdin=keys)
-        sides = [side[48_000:72_000] for side in read(folder / "live.wav")]
+        text = example.run("--output", "clock", "--seconds", 4, "--save", "live.wav", *names, stdin=keys)
+        sides = [side[144_000:168_000] for side in read(folder / "live.wav")]
         return text, [[level(side, frequency) for frequency in TONES] for side in sides]
 
     # Without a screen each change is a line.
@@ -141,7 +146,8 @@ def is_seen(example, names):
     assert "Ended early" in typist.ends(0)
 
     typist = start()
-    typist.waits_for(lambda screen: "▶ 1" in screen[2], "the first track")
+    # It draws before it plays, and it plays before it takes signals.
+    typist.waits_for(lambda screen: "▶ 1" in screen[2] and "█" in screen[2][50:], "the first track")
     typist.process.send_signal(signal.SIGTERM)
     typist.ends(0)
 

@@ -143,7 +143,7 @@ def check(example):
     same_frames(read(example.folder / "live.wav")[0], phrase)
     assert len(set(phrase)) > 40_000
     write_midi(example.folder / "nothing.mid", [])
-    example.run("--output", "clock", "--seconds", 1, "--play", "nothing.mid", stdin="k", says="1 notes at once")
+    example.run("--output", "clock", "--seconds", 3, "--play", "nothing.mid", stdin="k", says="1 notes at once")
     example.run("--wave", "flute", status=2, says="saw, sine")
     (example.folder / "no.mid").write_bytes(b"MThd\0\0\0\6\0\0\0\1\1\xe0MTrk\0\0\0\7\0\x90\x40")
     example.run("--play", "no.mid", "--output", "file:x.wav", "--seconds", 1, status=1, says="track 1 ends at byte")

@@ -59,6 +59,17 @@ class Example:
     def cut(self, *arguments, times=1, size=100_000):
         """Starts it so that it writes cut.wav, sends Ctrl-C once that has a size, and returns what it printed on both streams."""
         path = self.folder / "cut.wav"
+        while True:
+            process, pause = self.begin_and_cut(path, arguments, times, size)
+            out, err = process.communicate(timeout=60)
+            # The program takes two requests within a quarter of a second for one. A busy machine may keep the second one waiting.
+            if pause < 0.2:
+                break
+        assert process.returncode == 0 and "Ended early" in out, f"status {process.returncode}: {out}{err}"
+        return out, err
+
+    def begin_and_cut(self, path, arguments, times, size):
+        """Starts it, sends the signals, and returns it with the time between the first and the last of them."""
         path.unlink(missing_ok=True)
         process = subprocess.Popen(
             [self.path, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -71,12 +82,11 @@ class Example:
                 break
             time.sleep(0.1)
         time.sleep(1)
-        for _ in range(times):
+        begin = time.monotonic()
+        for count in range(times):
+            time.sleep(0.001 if count else 0)
             process.send_signal(signal.SIGINT)
-            time.sleep(0.001)
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == 0 and "Ended early" in out, f"status {process.returncode}: {out}{err}"
-        return out, err
+        return process, time.monotonic() - begin
 
     def ends_on_ctrl_c(self, *arguments):
         """Stops it while it plays."""

@@ -44,7 +44,7 @@ def check(example):
     lead(example)
     survive(example)
     # Keys are read live: two of them make it 122 beats per minute, one after the other.
-    text = example.run("--output", "clock", "--seconds", 1, stdin="++")
+    text = example.run("--output", "clock", "--seconds", 3, stdin="++")
     assert "121.0 beats per minute from" in text and "122.0 beats per minute from" in text, text
     example.run("--tempo", 1, status=2, says="from 10 to 600")
     example.run("one.wav", "two.wav", status=1, says="one.wav")

@@ -32,6 +32,6 @@ def check(example):
     later = example.offline(15, "--at", 10)[0]
     assert not any(later[:10 * RATE]) and later[10 * RATE:] == left[RATE:6 * RATE], "scheduled ten seconds ahead"
     # A key sounds it, too.
-    example.run("--output", "clock", "--seconds", 1, "--at", 60, "--save", "key.wav", stdin=" ")
+    example.run("--output", "clock", "--seconds", 3, "--at", 60, "--save", "key.wav", stdin=" ")
     assert any((example.folder / "key.wav").read_bytes()[-4_000:]), "space was pressed, and nothing is heard"
     example.run("a.wav", status=2, says="it takes 3")
