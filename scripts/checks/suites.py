@@ -18,6 +18,9 @@ NOT_ADDRESS = ("FuzzTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTes
                "BufferPlayerStretchTests/(change|hostile|many|sequence|threads)|"
                "PitchTrackerTests/(clarity|tones|voices)|OnsetTapTests/(change|drums|strings|tempo)")
 
+# Without a sanitizer, and without what waits for a clock.
+QUICK_TARGETS = ADDRESS_TARGETS.replace(" JACKBackendTests ALSABackendTests", "").replace(" duplex", "")
+
 # About half of the time of the tests under AddressSanitizer.
 CORE = "^(RenderCoreTests|HostileTests|StressTests|SignalBlocksTests)[.]"
 
