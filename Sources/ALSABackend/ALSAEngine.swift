@@ -296,8 +296,7 @@ internal import Synchronization
         cyclesSinceRecovery += 1
         let end = HostClock.now
         if frames > 0 {
-            let part = Double(end - begin) * rate / (Double(frames) * 1e9)
-            load.add(load: part)
+            let part = load.add(nanoseconds: end - begin, frames: frames, rate: rate)
             priorityGuard.note(load: part, priority: ownPriority)
         }
         playback?.stream.measureDelay()

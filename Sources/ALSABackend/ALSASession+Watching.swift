@@ -24,6 +24,7 @@ extension ALSASession {
             noticeChanges(&control)
             if HostClock.now >= control.nextTry { search(&control) }
             return true
+            core.missedDeadlines.tellXruns()
         }
     }
 
@@ -100,6 +101,7 @@ extension ALSASession {
         core.show(.stopped)
         hub.send(.lost("\(what) Start the output again when it is back."))
     }
+        core.missedDeadlines.tellXruns(isLast: true)
 
     // MARK: Finding
 
@@ -208,10 +210,9 @@ extension ALSASession {
         let xruns = engine.xruns.load(ordering: .relaxed)
         let breaks = engine.lineBreaks.load(ordering: .relaxed)
         let count = xruns - control.told.xruns + max(0, breaks - control.told.lineBreaks)
-        if count > 0 { hub.send(.xruns(count: count, hostTime: load.statistics.lastMissedDeadline ?? HostClock.now)) }
+        core.missedDeadlines.tellXruns(max(0, count), gap: engine.gaps.take())
         control.told.xruns = xruns
         control.told.lineBreaks = breaks
-        if let gap = engine.gaps.take() { hub.send(.gap(frames: gap.frames, hostTime: gap.hostTime)) }
         let clipped = control.playback?.stream.clipped.load(ordering: .relaxed) ?? 0
         if clipped > 0, control.told.clipped == 0 {
             tell("The sound is too loud for the device: samples are clipped.", &control)

@@ -131,6 +131,7 @@ final class ALSASession: Sendable {
         if let watcher, pthread_equal(watcher, pthread_self()) == 0 { pthread_join(watcher, nil) }
     }
 
+            core.missedDeadlines.tellXruns(isLast: true)
     /// Changes the devices that play and record; a running sound is interrupted for it.
     func change(_ body: (inout ALSASettings) -> Void) throws(ALSAError) {
         try gate.withLock { control throws(ALSAError) in

@@ -132,8 +132,7 @@ internal import Synchronization
         unsafe midi.send(frames)
 
         if !isFreewheeling {
-            let part = Double(HostClock.now - begin) * rate / (Double(max(1, frames)) * 1e9)
-            load.add(load: part)
+            let part = load.add(nanoseconds: HostClock.now - begin, frames: Int(frames), rate: rate)
             priorityGuard.note(load: part, priority: ownPriority.load(ordering: .relaxed))
         }
         cycles.wrappingAdd(1, ordering: .releasing)

@@ -135,6 +135,7 @@ final class JACKSession: @unchecked Sendable {
         if let client, let sentence = client.cycle.watch.news(of: renderer, HostClock.now) {
             hub.send(.notice(sentence))
         }
+        core.missedDeadlines.tellXruns(isLast: true)
         client = nil
         isWaiting = false
         wanted = []
@@ -157,6 +158,7 @@ final class JACKSession: @unchecked Sendable {
         lost = []
         fresh = []
         if seen.latency == nil { seen.latency = seen.newLatency }
+        core.missedDeadlines.tellXruns(isLast: true)
         self.client = nil
         isWaiting = settings.rejoins
         core.show(isWaiting ? .waiting : .stopped)
@@ -202,8 +204,8 @@ final class JACKSession: @unchecked Sendable {
         // While a cycle does not end, the server interrupts it again and again: that is reported once, afterwards.
         let isLate = (cycle.watch.age(now) ?? 0) > 100_000_000
         let xruns = cycle.xruns.load(ordering: .relaxed)
-        if xruns != seen.xruns, !isLate {
-            hub.send(.xruns(count: xruns - seen.xruns, hostTime: load.statistics.lastMissedDeadline ?? now))
+        if !isLate {
+            core.missedDeadlines.tellXruns(xruns - seen.xruns)
             seen.xruns = xruns
         }
         for sentence in cycle.priorityGuard.news(of: renderer) { hub.send(.notice(sentence)) }

@@ -181,6 +181,12 @@ extension JACKTests {
                     }
                 })
             #expect(await becomesTrue { output.statistics.loadMaximum > 10 })
+            #expect(
+                await becomesTrue {
+                    events.all.contains {
+                        if case .notice(let sentence) = $0 { sentence.hasPrefix("Your own cycle took ") } else { false }
+                    }
+                })
             #expect(try #require(output.statistics.lastMissedDeadline) > time)
             output.stop()
         }

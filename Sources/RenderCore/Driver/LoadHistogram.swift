@@ -8,6 +8,35 @@ package final class LoadHistogram: Sendable {
     private let missed = Atomic<Int>(0)
     private let lastMissed = Atomic<Int64>(.min)
     private let maximum = Atomic<UInt64>(0)
+    /// The longest of the cycles that took more than their time, since the last question, and its time; in nanoseconds.
+    private let overrun = Atomic<Int64>(0)
+    private let overrunLimit = Atomic<Int64>(0)
+
+    /// A cycle that took more than its time.
+    package struct Overrun: Sendable, Equatable {
+        /// The time that it took, in nanoseconds.
+        package let nanoseconds: Int64
+        /// The time that it had.
+        package let limit: Int64
+
+        package init(nanoseconds: Int64, limit: Int64) {
+            self.nanoseconds = nanoseconds
+            self.limit = limit
+        }
+
+        /// A sentence for people.
+        ///
+        /// - Parameter slowest: The module that has taken longest in a slice so far, and how many nanoseconds: not every slice
+        ///   is measured.
+        package func sentence(slowest: (name: String, nanoseconds: Int64)?) -> String {
+            func milliseconds(_ time: Int64) -> Double { (Double(time) / 10_000).rounded() / 100 }
+            let beginning = "Your own cycle took \(milliseconds(nanoseconds)) of \(milliseconds(limit)) ms"
+            guard let slowest, slowest.nanoseconds >= nanoseconds / 2 else { return beginning + "." }
+            if slowest.nanoseconds <= nanoseconds { return beginning + ", most of it in \(slowest.name)." }
+            return beginning + "; the slowest module so far is \(slowest.name), with "
+                + "\(milliseconds(slowest.nanoseconds)) ms."
+        }
+    }
 
     /// 136 counters on the heap.
     @safe private final class Atomics: @unchecked Sendable {
@@ -26,8 +55,31 @@ package final class LoadHistogram: Sendable {
 
     package init() {}
 
-    /// Notes a cycle. On the render thread.
-    package func add(load: Double) {
+    /// Notes a cycle, and returns the share of its time that it took. On the render thread.
+    ///
+    /// - Parameters:
+    ///   - nanoseconds: The time that it took.
+    ///   - frames: Its frames.
+    ///   - rate: Frames per second.
+    package func add(nanoseconds: Int64, frames: Int, rate: Double) -> Double {
+        let limit = Double(max(1, frames)) * 1e9 / rate
+        let load = Double(nanoseconds) / limit
+        add(load: load)
+        if load > 1, nanoseconds > overrun.load(ordering: .relaxed) {
+            overrunLimit.store(Int64(saturating: limit), ordering: .relaxed)
+            overrun.store(nanoseconds, ordering: .releasing)
+        }
+        return load
+    }
+
+    /// Returns the longest cycle since the last question that took more than its time; `nil` if none did.
+    package func takeOverrun() -> Overrun? {
+        let nanoseconds = overrun.exchange(0, ordering: .acquiring)
+        guard nanoseconds > 0 else { return nil }
+        return Overrun(nanoseconds: nanoseconds, limit: overrunLimit.load(ordering: .relaxed))
+    }
+
+    private func add(load: Double) {
         cycles.wrappingAdd(1, ordering: .relaxed)
         if load > Double(bitPattern: maximum.load(ordering: .relaxed)) {
             maximum.store(load.bitPattern, ordering: .relaxed)
@@ -50,6 +102,7 @@ package final class LoadHistogram: Sendable {
         missed.store(0, ordering: .relaxed)
         lastMissed.store(.min, ordering: .relaxed)
         maximum.store(0, ordering: .relaxed)
+        overrun.store(0, ordering: .relaxed)
     }
 
     package var statistics: OutputStatistics {

@@ -40,6 +40,8 @@ public final class OutputCore: EventSource, Sendable {
     private let runsServers: Bool
     package let hub = EventHub<OutputEvent>()
     package let load = LoadHistogram()
+    /// Reports what interrupts the sound.
+    package let missedDeadlines: MissedDeadlineTeller
     private let faultsBefore = Atomic<Int>(0)
     private let shownState = Atomic<UInt8>(OutputState.stopped.number)
     private let control = Lock(Control(), .run)
@@ -67,6 +69,7 @@ public final class OutputCore: EventSource, Sendable {
         self.renderer = renderer
         self.name = name
         self.runsServers = runsServers
+        missedDeadlines = MissedDeadlineTeller(renderer, hub, load)
     }
 
     deinit {
@@ -102,7 +105,10 @@ public final class OutputCore: EventSource, Sendable {
 
     /// Begins to count anew. The loads are those of ``load``, which outputs with several connections clear by
     /// themselves.
-    package func countFaultsAnew() { faultsBefore.store(renderer.faultCount, ordering: .relaxed) }
+    package func countFaultsAnew() {
+        faultsBefore.store(renderer.faultCount, ordering: .relaxed)
+        missedDeadlines.begin()
+    }
 
     /// Takes the renderer for this output alone.
     package func takeRenderer() throws(OutputError) -> UInt { try renderer.beginDriving(as: name) }
@@ -210,14 +216,15 @@ public final class OutputCore: EventSource, Sendable {
 
     private func publish(_ run: OutputRun, in control: inout Control) {
         control.run = run
-        control.teller = Task { [hub, load, renderer] in
+        control.teller = Task { [hub, load, renderer, missedDeadlines] in
             // The render thread wakes no thread: this one looks.
             var told = 0
             var endless = false
             while !Task.isCancelled {
                 try? await Task.sleep(for: .milliseconds(100))
                 let missed = load.statistics.missedDeadlines
-                if missed > told { hub.send(.missedDeadlines(count: missed - told)) }
+                // The last time is when the run has been stopped.
+                missedDeadlines.tell(max(0, missed - told), isLast: Task.isCancelled) { .missedDeadlines(count: $0) }
                 told = missed
                 for sentence in run.news { hub.send(.notice(sentence)) }
                 let sentence = renderer.endlessCycle

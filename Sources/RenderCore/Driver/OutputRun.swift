@@ -68,8 +68,8 @@ internal import Synchronization
             let start = HostClock.now
             renderer.render(
                 into: &block, from: first, frames: frames, hostTime: hostTime, isOffline: false, driver: driver)
-            let part = Double(HostClock.now - start) * renderer.state.sampleRate / (Double(max(1, count)) * 1e9)
-            load.add(load: part)
+            let part = load.add(
+                nanoseconds: HostClock.now - start, frames: count, rate: renderer.state.sampleRate)
             priorityGuard.note(load: part, priority: ownPriority)
         } else {
             block.silence(from: first, frames: count)

@@ -24,10 +24,12 @@ public enum OutputState: Sendable, Hashable {
 public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
     /// The output goes on, but not as well as it could: the sentence says why and what to do.
     case notice(String)
-    /// Cycles came too late: their number since the last event.
+    /// Cycles came too late: their number since the last event. The first comes at once, and those that follow within a
+    /// second as one event.
     case missedDeadlines(count: Int)
     /// The sound was interrupted: the number of times since the last event, and the time of the last, in nanoseconds of
-    /// ``HostClock``.
+    /// ``HostClock``. The first comes at once, and those that follow within a second as one event. If a cycle of the program
+    /// itself took more than its time, and not another program, a ``notice(_:)`` says so.
     case xruns(count: Int, hostTime: Int64)
     /// The sound stood still for that many frames, until a host time in nanoseconds of ``HostClock``. Rendering goes on
     /// where it was.
