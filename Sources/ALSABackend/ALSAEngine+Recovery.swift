@@ -21,6 +21,10 @@ extension ALSAEngine {
     ///
     /// - Parameter fault: The error that is left, below 0, or 0.
     func recover(from error: Int32, _ fault: inout Int32) -> Bool {
+        if error == EPIPE {
+            playback?.stream.noteFailure()
+            pacedCapture?.noteFailure()
+        }
         recoveries = cyclesSinceRecovery > 0 ? 1 : recoveries + 1
         if cyclesSinceRecovery > 0 { asleepSince = nil }
         cyclesSinceRecovery = 0
@@ -98,6 +102,7 @@ extension ALSAEngine {
     func recoverCapture(from error: Int32) {
         guard let stream = capture?.stream else { return }
         captureFailures += 1
+        if error == EPIPE { stream.noteFailure() }
         if error == ENODEV || captureFailures > 2 * Self.mostRecoveries {
             giveUpCapture(End.lost + Int(error))
             return

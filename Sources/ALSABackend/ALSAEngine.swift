@@ -241,12 +241,14 @@ internal import Synchronization
                 return .stalled
             }
             // A poll that returns at once though there is nothing to do must not keep the processor.
-            fruitless += 1
             if fruitless > 4 { pause(min(0.02, 0.25 * cycleSeconds)) }
             // Only the device that is waited for: the other one is ready, and would not let the thread sleep.
             let first = free >= room ? playbackPolls : 0
             let count = there >= needed ? playbackPolls - first : playbackPolls + capturePolls - first
-            if unsafe poll(polls + first, UInt(count), 50) > 0 {
+            // It looks again after a period without a word: what a device does at once shows only to who looks often.
+            let limit = Int32(min(50, 2 + 1000 * cycleSeconds))
+            if unsafe poll(polls + first, UInt(count), limit) > 0 {
+                fruitless += 1
                 if free < room { unsafe _ = playback?.stream.wasWoken(polls, playbackPolls) }
                 if there < needed { unsafe _ = paced?.stream.wasWoken(polls + playbackPolls, capturePolls) }
             }
@@ -299,6 +301,7 @@ internal import Synchronization
             let part = load.add(nanoseconds: end - begin, frames: frames, rate: rate)
             priorityGuard.note(load: part, priority: ownPriority)
         }
+        playback?.stream.noteCycle()
         playback?.stream.measureDelay()
         capture?.stream.measureDelay()
         if settings.isPaced { pace(frames, end) }

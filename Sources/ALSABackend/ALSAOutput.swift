@@ -28,7 +28,8 @@ public final class ALSAOutput: RenderOutput {
     ///     renderer then runs at the card's.
     ///   - format: The format of samples in the card's memory; by default the best that it has.
     ///   - period: Frames in a cycle that the card is asked for, 16…65,536.
-    ///   - periods: The number of periods in the card's memory, 2…64.
+    ///   - periods: The number of periods in the card's memory, 2…64. If the device moves by more frames at once than that
+    ///     memory holds, as a sound server does, the output opens it again with longer periods, and sends a notice.
     ///   - dither: `true` to dither 16-bit samples.
     ///   - priority: The real-time priority of its thread, 1…99; 0 for an ordinary thread.
     ///   - midiInputs: The inputs for events, through ALSA's sequencer.
@@ -59,6 +60,7 @@ public final class ALSAOutput: RenderOutput {
             format: format, period: period, periods: periods, isDithered: dither, priority: priority,
             lossPolicy: ifLost, compensatesLatency: compensatesLatency)
         settings.isPaced = true
+        settings.growsBuffers = true
         settings.midiInputs = midiInputs
         settings.midiOutputs = midiOutputs
         settings.midiConnect = midiConnect

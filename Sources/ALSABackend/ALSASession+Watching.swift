@@ -14,17 +14,20 @@ extension ALSASession {
             if let engine = control.engine {
                 tellNews(&control)
                 let end = engine.end.load(ordering: .acquiring)
-                if end > ALSAEngine.End.stopped {
+                if growBuffers(&control) {
+                    // Nothing of what failed before is left.
+                } else if end > ALSAEngine.End.stopped {
                     lose(&control, end)
                 } else {
                     loseOne(&control, engine)
+                    tellGrowth(&control)
                 }
             }
             guard control.isStarted else { return false }
+            core.missedDeadlines.tellXruns()
             noticeChanges(&control)
             if HostClock.now >= control.nextTry { search(&control) }
             return true
-            core.missedDeadlines.tellXruns()
         }
     }
 
@@ -98,10 +101,10 @@ extension ALSASession {
         // The watcher ends by itself: no thread joins it.
         if let watcher = control.watcher { pthread_detach(watcher) }
         control.watcher = nil
+        core.missedDeadlines.tellXruns(isLast: true)
         core.show(.stopped)
         hub.send(.lost("\(what) Start the output again when it is back."))
     }
-        core.missedDeadlines.tellXruns(isLast: true)
 
     // MARK: Finding
 
@@ -187,6 +190,7 @@ extension ALSASession {
         guard control.engine != nil else { return }
         for (name, old) in control.definitions {
             guard let new = DeviceWatch.definition(of: name), new != old else { continue }
+            control.leastBuffers[name] = nil
             let isOpen = (try? reopen(&control)) != nil
             hub.send(.notice("\"\(name)\" is another device now.\(isOpen ? "" : " It cannot be opened yet.")"))
             return

@@ -35,6 +35,9 @@ final class ALSASession: Sendable {
         var resumesAt: Int64?
         var configurations: (playback: ALSAConfiguration?, capture: ALSAConfiguration?)
         var told = Told()
+        /// The least frames of a device's buffer that had to grow, by its name.
+        var leastBuffers: [String: Int] = [:]
+        var growth = Growth()
         // The search for devices that are gone.
         var watch: DeviceWatch?
         var changedAt: Int64?
@@ -49,6 +52,9 @@ final class ALSASession: Sendable {
         var retired: [any Sendable] = []
         /// The meanings of the devices' names when they were opened.
         var definitions: [String: String] = [:]
+
+        /// The devices that are open.
+        var streams: [ALSAStream] { [playback?.stream, capture?.stream].compactMap(\.self) }
     }
 
     /// The news that have been reported already.
@@ -120,10 +126,12 @@ final class ALSASession: Sendable {
         let watcher: pthread_t? = gate.withLock { control in
             guard control.isStarted else { return nil }
             control.isStarted = false
+            tellGrowth(&control, isLast: true)
             close(&control)
             closeMIDI(&control)
             giveRendererBack(control)
             control.watch = nil
+            core.missedDeadlines.tellXruns(isLast: true)
             core.show(.stopped)
             defer { control.watcher = nil }
             return control.watcher
@@ -131,7 +139,6 @@ final class ALSASession: Sendable {
         if let watcher, pthread_equal(watcher, pthread_self()) == 0 { pthread_join(watcher, nil) }
     }
 
-            core.missedDeadlines.tellXruns(isLast: true)
     /// Changes the devices that play and record; a running sound is interrupted for it.
     func change(_ body: (inout ALSASettings) -> Void) throws(ALSAError) {
         try gate.withLock { control throws(ALSAError) in
@@ -220,13 +227,15 @@ final class ALSASession: Sendable {
         let channels = renderer.outputChannelCounts.reduce(0, +)
         do throws(ALSAError) {
             let stream = try ALSAStream(
-                device, isCapture: false, rate: control.wantedRate, channels: channels, settings: settings)
+                device, isCapture: false, rate: control.wantedRate, channels: channels,
+                settings: control.settings(for: device))
             control.isFallenBack = false
             return stream
         } catch {
             guard !isFirst, case .fallBack(let other) = settings.lossPolicy else { throw error }
             let stream = try ALSAStream(
-                other, isCapture: false, rate: control.wantedRate, channels: channels, settings: settings)
+                other, isCapture: false, rate: control.wantedRate, channels: channels,
+                settings: control.settings(for: other))
             control.isFallenBack = true
             hub.send(.notice("The sound goes on with the device \"\(other)\"."))
             return stream
@@ -238,7 +247,8 @@ final class ALSASession: Sendable {
         let settings = control.settings
         guard let input = settings.inputDevice, settings.inputChannels > 0 else { return nil }
         return try ALSAStream(
-            input, isCapture: true, rate: rate, channels: settings.inputChannels, settings: settings)
+            input, isCapture: true, rate: rate, channels: settings.inputChannels, settings: control.settings(for: input)
+        )
     }
 
     /// Says where a device runs at another rate than was asked for.

@@ -142,6 +142,10 @@ struct ALSASettings: Sendable {
     var patience: Int64 = 2_000_000_000
     /// Indicates whether a device that takes frames faster than any clock is made to wait.
     var isPaced = false
+    /// Indicates whether the buffer of a device grows that moves by more frames at once than it holds.
+    var growsBuffers = false
+    /// Indicates whether the buffer is longer than the user wants, because it has grown.
+    var hasGrown = false
     /// The places where devices that come and go are noticed.
     var watchedPlaces: [DeviceWatch.Place] = DeviceWatch.standardPlaces
     /// The time between two searches for a device that is gone, in nanoseconds, if nothing is noticed there.

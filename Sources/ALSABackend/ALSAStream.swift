@@ -15,6 +15,8 @@ internal import Synchronization
     private(set) var extraDelay = 0
     /// Samples that were clipped.
     let clipped = Atomic<Int>(0)
+    /// Indicates that the device moves by more frames at once than its buffer holds.
+    let isTooShort = Atomic<Bool>(false)
 
     let pcm: OpaquePointer
     private let writer: SampleWriter
@@ -24,6 +26,9 @@ internal import Synchronization
     private let stagingPlanes: UnsafeMutablePointer<UnsafeMutableRawPointer?>
     /// The kernel's answer to how far the device is.
     private let status: OpaquePointer
+    private let growsBuffer: Bool
+    private let now: @Sendable () -> Int64
+    private var steps: StepWatch
 
     /// Opens a device and agrees with it.
     ///
@@ -46,6 +51,9 @@ internal import Synchronization
             throw .opening(name, ENOMEM)
         }
         unsafe self.status = status
+        growsBuffer = settings.growsBuffers
+        now = settings.now
+        steps = StepWatch(openedAnew: settings.hasGrown ? settings.now() : nil)
         do {
             configuration = unsafe try HardwareParameters.negotiate(
                 pcm, name, rate: rate, channels: channels, settings: settings)
@@ -76,13 +84,18 @@ internal import Synchronization
     }
 
     /// Returns whether a device that plays can be opened now.
-    static func isThere(_ name: String) -> Bool {
+    static func isThere(_ name: String) -> Bool { type(of: name) != nil }
+
+    /// Returns whether a device that plays can be opened now, and is not the one that plays nowhere.
+    static func isHeard(_ name: String) -> Bool { type(of: name).map { $0 != SND_PCM_TYPE_NULL } ?? false }
+
+    private static func type(of name: String) -> snd_pcm_type_t? {
         let messages = ALSAMessages()
         defer { messages.end() }
         var opened: OpaquePointer?
-        guard unsafe snd_pcm_open(&opened, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) == 0 else { return false }
-        unsafe snd_pcm_close(opened)
-        return true
+        guard unsafe snd_pcm_open(&opened, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) == 0 else { return nil }
+        defer { unsafe snd_pcm_close(opened) }
+        return unsafe snd_pcm_type(opened)
     }
 
     // MARK: State
@@ -95,8 +108,24 @@ internal import Synchronization
         case SND_PCM_STATE_SUSPENDED: return Int(-ESTRPIPE)
         case SND_PCM_STATE_DISCONNECTED: return Int(-ENODEV)
         case SND_PCM_STATE_XRUN: return Int(-EPIPE)
-        default: return Int(frames)
+        default:
+            if frames >= 0, growsBuffer { steps.note(margin: bufferSize - Int(frames), at: now()) }
+            return Int(frames)
         }
+    }
+
+    /// Notes that a cycle was handed over.
+    func noteCycle() {
+        // With few periods slowness would have another reason.
+        guard growsBuffer, bufferSize > 4 * period else { return }
+        let nanoseconds = Double(period) * 1e9 / configuration.sampleRate
+        if steps.noteCycle(at: now(), nanoseconds: nanoseconds) { isTooShort.store(true, ordering: .relaxed) }
+    }
+
+    /// Notes that the device has failed with EPIPE, or one that goes with it.
+    func noteFailure() {
+        guard growsBuffer, unsafe snd_pcm_state(pcm) == SND_PCM_STATE_XRUN else { return }
+        if steps.noteFailure(at: now(), rate: configuration.sampleRate) { isTooShort.store(true, ordering: .relaxed) }
     }
 
     /// Indicates whether the device is ready to be started, and has not been.
