@@ -3,7 +3,10 @@
 
 extension Machine {
     /// This machine, with the cards that ALSA sees.
-    fileprivate static var here: Machine { Machine(hasCard: ALSADevice.all.contains(where: \.isHardware)) }
+    fileprivate static var here: Machine {
+        let hasCard = ALSADevice.all.contains(where: \.isHardware)
+        return Machine(hasCard: hasCard, playsWithoutCard: !hasCard && ALSAStream.isHeard("default"))
+    }
 }
 
 extension MachineCheck {

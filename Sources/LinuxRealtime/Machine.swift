@@ -22,6 +22,8 @@ package struct Machine: Sendable {
     package var root = ""
     package var user = Machine.currentUser
     package var hasCard = true
+    /// Indicates whether the device that plays by default can be opened though there is no card: a sound server's.
+    package var playsWithoutCard = false
     package var freeSharedMemory: Int?
     /// The configuration that the environment tells ALSA to take; `nil` for none.
     package var configurationPath: String?
@@ -34,9 +36,12 @@ package struct Machine: Sendable {
 
     /// This machine.
     ///
-    /// - Parameter hasCard: `true` if a program sees a sound card, as its library for sound cards tells.
-    package init(hasCard: Bool) {
+    /// - Parameters:
+    ///   - hasCard: `true` if a program sees a sound card, as its library for sound cards tells.
+    ///   - playsWithoutCard: `true` if the default device plays though there is none.
+    package init(hasCard: Bool, playsWithoutCard: Bool) {
         self.hasCard = hasCard
+        self.playsWithoutCard = playsWithoutCard
         mayHavePriority = Machine.triesPriority()
         mayLockMemory = crender_may_lock_memory()
         freeSharedMemory = Machine.currentFreeSharedMemory
@@ -66,6 +71,12 @@ package struct Machine: Sendable {
 
     private var card: MachineCheck {
         if hasCard { return MachineCheck("card", .good, "There is a sound card.") }
+        if playsWithoutCard {
+            return MachineCheck(
+                "card", .note,
+                "This program sees no card, but the device \"default\" plays, through a sound server or as "
+                    + "ALSA's configuration says.")
+        }
         let kernelHasOne = KernelFiles.list("\(root)/proc/asound").contains {
             $0.hasPrefix("card") && Int($0.dropFirst(4)) != nil
         }
@@ -247,7 +258,10 @@ package struct Machine: Sendable {
             return [MachineCheck("sound servers", .good, "No sound server is running that could have the card.")]
         }
         return running.map { name, remedy in
-            MachineCheck(
+            if !hasCard && playsWithoutCard {
+                return MachineCheck("sound servers", .note, "\(name) is running: programs may play through it.")
+            }
+            return MachineCheck(
                 "sound servers", .advice, "\(name) is running, and may have a card to itself.",
                 "\(remedy.prefix(1).uppercased())\(remedy.dropFirst()).")
         }

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Plays a renderer on the best output of this machine: a JACK server if one runs, else a sound card, else the clock
-/// alone.
+/// Plays a renderer on the best output of this machine: a JACK server if one runs, else ALSA's default device, which may be
+/// a card or a sound server, else the first card that can be opened, else the clock alone.
 ///
 ///     let output = try AudioOutput(renderer)
 ///     try output.start()
@@ -61,21 +61,24 @@ public final class AudioOutput: RenderOutput {
         }
 
         #if ALSA
-            /// Returns the default device, on a machine with hardware and if that device can be opened, else the first
-            /// card that can.
+            /// Returns the default device if that can be opened, with a card or without, else the first card that can.
             static func card(among devices: [ALSADevice]) -> (name: String?, why: String) {
                 let cards = devices.filter { $0.isHardware && $0.canPlay }.map(\.name)
-                if cards.isEmpty { return (nil, "no sound card is found. \(MachineCheck.absenceOfCard)") }
-                var why = ""
+                var errors: [ALSAError] = []
                 for name in ["default"] + cards {
                     do throws(ALSAError) {
                         _ = try ALSADevice.abilities(of: name)
                         return (name, "\(noServer).")
                     } catch {
-                        why = "\(error)"
+                        errors.append(error)
                     }
                 }
-                return (nil, "no sound card can be opened. \(why)")
+                if let error = errors.last, !cards.isEmpty { return (nil, "no sound card can be opened. \(error)") }
+                // ALSA's own configuration makes the default device of the first card.
+                if case .noDevice? = errors.first {
+                    return (nil, "no sound card is found. \(MachineCheck.absenceOfCard)")
+                }
+                return (nil, "no sound card is found. \(errors.first.map { "\($0)" } ?? "")")
             }
         #endif
     }

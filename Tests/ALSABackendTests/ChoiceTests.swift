@@ -39,7 +39,9 @@ extension ALSATests {
             #expect(throws: OutputError.self) { try wanted("alsa:") }
         }
 
-        @Test("AudioOutput: a card counts if it is hardware, plays, and can be opened; the default device goes first")
+        @Test(
+            "AudioOutput: a card counts if it is hardware, plays, and can be opened; the default device goes first, with or without one"
+        )
         func cards() throws {
             let card = try Card("card1")
             func device(_ name: String, plays: Bool = true, isHardware: Bool = true) -> ALSADevice {
@@ -47,7 +49,9 @@ extension ALSATests {
                     name: name, title: name, canPlay: plays, canRecord: true, isHardware: isHardware, isDefault: false,
                     card: nil, connection: .other, owner: nil)
             }
-            #expect(AudioOutput.Machine.card(among: []).name == nil)
+            let none = AudioOutput.Machine.card(among: [])
+            #expect(none.name == nil && none.why.hasPrefix("no sound card is found. "))
+            #expect(!none.why.contains("default"))
             #expect(AudioOutput.Machine.card(among: [device("card1", isHardware: false)]).name == nil)
             #expect(AudioOutput.Machine.card(among: [device("card1", plays: false)]).name == nil)
             // The tests' configuration has no default.
@@ -64,6 +68,14 @@ extension ALSATests {
             }
             DeviceWatch.readConfigurationAnew()
             #expect(AudioOutput.Machine.card(among: [device("card1")]).name == "default")
+            // A sound server's, where /dev/snd has nothing.
+            #expect(AudioOutput.Machine.card(among: []).name == "default")
+            #expect(ALSAStream.isHeard("default") && !ALSAStream.isHeard("null") && ALSAStream.isThere("null"))
+            card.set(.busy)
+            let mute = AudioOutput.Machine.card(among: [])
+            #expect(mute.name == nil && mute.why.contains("The sound device \"default\" is in use"))
+            #expect(!ALSAStream.isHeard("default"))
+            card.set(.none)
         }
 
         @Test("AudioOutput plays on the card that it chose, and its first event says so")

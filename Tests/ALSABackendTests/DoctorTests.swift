@@ -49,6 +49,16 @@ extension ALSATests {
             #expect(patient.check("card")?.remedy?.contains("/dev/snd") == true)
             patient.put(".dockerenv", "")
             #expect(patient.check("card")?.remedy == "Give the container its devices: `--device /dev/snd`.")
+            // A sound server plays all the same, and has no card to itself.
+            patient.machine.playsWithoutCard = true
+            patient.put("proc/77/comm", "pipewire\n")
+            #expect(patient.check("card")?.verdict == .note)
+            #expect(patient.check("card")?.finding.contains("the device \"default\" plays") == true)
+            #expect(patient.check("sound servers")?.verdict == .note)
+            #expect(patient.check("sound servers")?.finding == "pipewire is running: programs may play through it.")
+            patient.machine.hasCard = true
+            #expect(patient.check("card")?.verdict == .good)
+            #expect(patient.check("sound servers")?.verdict == .advice)
         }
 
         @Test("The doctor: who may use /dev/snd, and by which group")
