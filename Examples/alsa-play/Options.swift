@@ -43,7 +43,8 @@ import RenderStack
 
             To run it on a machine without Swift:
               swift build -c release --static-swift-stdlib --product alsa-play
-            That machine needs libasound2, libjack, libsndfile1, libsoxr0 and libebur128-1.
+            That machine needs libasound2, libjack-jackd2-0, libsndfile1, libsoxr0, libebur128-1, libmysofa1 and
+            liblilv-0-0.
             """
 
         init(_ arguments: ArraySlice<String>) {

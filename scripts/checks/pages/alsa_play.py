@@ -7,6 +7,7 @@ fast as the pipe is read.
 import array
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -45,7 +46,7 @@ def check(example):
         assert says in text, f"alsa-play {arguments}: «{says}» is not in «{text}»"
         return text
 
-    words(run)
+    words(run, example)
 
     # The file has all that was played, from the first frame on.
     played = folder / "played.raw"
@@ -122,10 +123,10 @@ def hear(samples, rate=RATE):
         assert found < -90, f"{frequency} Hz: {found} dB"
 
 
-def words(run):
+def words(run, example):
     """Checks its help, and its messages when something is wrong."""
     run("--help", says="Exit codes")
-    run("--help", says="--static-swift-stdlib")
+    libraries_are_listed(run("--help", says="--static-swift-stdlib"), example)
     for mistake, answer in (
         (["--louder"], "there is no option --louder"), (["--seconds"], "--seconds needs a value"),
         (["--seconds", "never"], "must be a number above 0"), (["--rate", "12"], "1000 to 768000"),
@@ -139,6 +140,18 @@ def words(run):
     if not os.path.exists("/dev/snd/seq"):
         run("--device", "clocked", "--seconds", 0.5, "--midi-in", "none", "--periods", 8, status=ZERO_OR_LATE,
             says="No MIDI: ")
+
+
+def libraries_are_listed(text, example):
+    """The help and the article name the Debian package of each audio library that the program loads."""
+    article = (pathlib.Path(__file__).resolve().parents[3] / "Sources/RenderStack/RenderStack.docc/ALSA.md").read_text()
+    dynamic = subprocess.run(["objdump", "-p", example.path], capture_output=True, text=True, check=True).stdout
+    for name, number in re.findall(r"NEEDED +lib(asound|jack|lilv-0|mysofa|sndfile|soxr|ebur128|\w+-0)\.so\.(\d+)", dynamic):
+        # liblilv brings the libraries that it needs.
+        if name in ("serd-0", "sord-0", "sratom-0"):
+            continue
+        package = "libjack-jackd2-0" if name == "jack" else f"lib{name}{'-' if name[-1].isdigit() else ''}{number}"
+        assert package in text and package in article, f"{package} is not named"
 
 
 def ends_on_ctrl_c(example, environment):
