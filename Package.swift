@@ -64,12 +64,9 @@ let package = Package(
             name: "CMySOFA", path: "Sources/System/CMySOFA", pkgConfig: "libmysofa",
             providers: [.apt(["libmysofa-dev"])]),
 
-        .systemLibrary(
-            name: "CJACK", path: "Sources/System/CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
-        .systemLibrary(
-            name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
-        .systemLibrary(
-            name: "CLilv", path: "Sources/System/CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev"])]),
+        // Without pkg-config, which SwiftPM would ask about these even where their traits are off, only to complain.
+        .systemLibrary(name: "CJACK", path: "Sources/System/CJACK", providers: [.apt(["libjack-jackd2-dev"])]),
+        .systemLibrary(name: "CALSA", path: "Sources/System/CALSA", providers: [.apt(["libasound2-dev"])]),
 
         .target(name: "AudioFiles", dependencies: ["RenderCore", "CSndFile", "CSoxr"], swiftSettings: library),
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
@@ -111,7 +108,7 @@ let package = Package(
         .target(
             name: "JACKBackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK"],
             swiftSettings: library),
-        .target(name: "CPluginHost", dependencies: ["CLilv"]),
+        .target(name: "CPluginHost"),
         .target(
             name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "RenderCore"], swiftSettings: library),
         .target(

@@ -9,10 +9,10 @@
 
 #include "CPluginHost.h"
 
-#if __has_include(<lilv/lilv.h>) && __has_include(<lv2/core/lv2.h>)
+#if __has_include(<lilv-0/lilv/lilv.h>) && __has_include(<lv2/core/lv2.h>)
 #define CLV2_HAS_LILV 1
 
-#include <lilv/lilv.h>
+#include <lilv-0/lilv/lilv.h>
 #include <lv2/atom/atom.h>
 #include <lv2/atom/forge.h>
 #include <lv2/atom/util.h>

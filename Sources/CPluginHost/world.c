@@ -4,6 +4,11 @@
 
 #ifdef CLV2_HAS_LILV
 
+// Whoever links this file links lilv too, and nobody else does. A module map's `link` becomes such a line in what imports the
+// module; but SwiftPM would ask pkg-config about a module of the system even where the trait LV2 is off, and a program is
+// to build without lilv too, so a module that needs it cannot be there.
+__asm__(".pushsection .swift1_autolink_entries, \"e\", @progbits\n\t.asciz \"-llilv-0\"\n\t.popsection");
+
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static LilvWorld *the_world;

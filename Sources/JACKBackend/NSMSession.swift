@@ -47,13 +47,15 @@ public final class NSMSession: Sendable {
     ///   - open: The closure that opens a session, on a thread of the session's; it is called again if the manager
     ///     changes it.
     ///   - save: The closure that saves the program's part.
-    public init?(name: String, url: String? = nil, open: @escaping Handler, save: @escaping Handler) {
+    public convenience init?(name: String, url: String? = nil, open: @escaping Handler, save: @escaping Handler) {
         let environment = unsafe getenv("NSM_URL").map { unsafe String(cString: $0) }
-        guard let (host, port) = NSMSession.parse(url ?? environment ?? ""),
-            let socket = DatagramSocket(host: host, port: port)
-        else {
-            return nil
-        }
+        guard let (host, port) = NSMSession.parse(url ?? environment ?? "") else { return nil }
+        self.init(name: name, hosts: [host], port: port, open: open, save: save)
+    }
+
+    /// Joins the session of a manager that is at one of several hosts.
+    init?(name: String, hosts: [String], port: String, open: @escaping Handler, save: @escaping Handler) {
+        guard let socket = DatagramSocket(hosts: hosts, port: port) else { return nil }
         link = Link(socket)
         let executable = CommandLine.arguments.first ?? name
         link.socket.send(
@@ -65,7 +67,7 @@ public final class NSMSession: Sendable {
         thread = Task.detached {
             while !Task.isCancelled {
                 // A datagram socket cannot be waited for without a thread: short looks, far from the audio.
-                guard let bytes = link.socket.receive(within: 0) else {
+                guard let bytes = link.socket.receive() else {
                     try? await Task.sleep(for: .milliseconds(20))
                     continue
                 }

@@ -4,6 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import JACKBackend
+
 /// A session manager that speaks with one program: written against the protocol's description, not against our client.
 final class SessionManager {
     private let socket: Int32
@@ -105,6 +107,39 @@ final class SessionManager {
         private let calls = Mutex<[String]>([])
         func add(_ call: String) { calls.withLock { $0.append(call) } }
         var all: [String] { calls.withLock { $0 } }
+    }
+
+    @Test("A manager is found where nobody listens at the first addresses of its host")
+    func addresses() async throws {
+        let manager = try SessionManager()
+        let session = NSMSession(
+            name: "S", hosts: ["::1", "127.0.0.2", "127.0.0.1", "127.0.0.3"], port: "\(manager.port)",
+            open: { _ in nil },
+            save: { _ in nil })
+        try #require(session != nil)
+        session?.setDirty(true)
+        #expect(manager.receive().hasPrefix("/nsm/server/announce ,sssiii S "))
+        #expect(manager.receive() == "/nsm/client/is_dirty ,")
+        manager.send("/reply", ["/nsm/server/announce", "hello", "Test Manager", ":server_control:"])
+        #expect(await becomesTrue { session?.managerName == "Test Manager" })
+        // The address that has answered stays, and what is sent twice there would be two clients.
+        session?.setDirty(false)
+        #expect(manager.receive() == "/nsm/client/is_clean ,")
+    }
+
+    @Test("A session whose manager is at no address, or gone, stays without one")
+    func nobody() async throws {
+        var manager: SessionManager? = try SessionManager()
+        let port = "\(manager?.port ?? 0)"
+        manager = nil
+        let made = NSMSession(
+            name: "S", hosts: ["127.0.0.1", "127.0.0.2"], port: port, open: { _ in nil }, save: { _ in nil })
+        let session = try #require(made)
+        for number in 0..<100 {
+            session.setDirty(number % 2 == 0)
+            usleep(1_000)
+        }
+        #expect(session.managerName == nil && session.place == nil)
     }
 
     @Test("A session ignores messages that are not its own, or cut short")
