@@ -67,7 +67,7 @@ do {
         renderer, meter, status: { judge.status }, listening: { judge.listen(sampleRate: renderer.sampleRate) })
     try await options.finish(recorder)
     print(judge.verdict)
-    if let path = options.text("pitches") { try judge.pitches.write(toFile: path, atomically: true, encoding: .utf8) }
+    if let path = options.text("pitches") { try WholeFile.write(judge.pitches, to: path) }
 } catch {
     Terminal.stop("karaoke: \(error)", status: 1)
 }
