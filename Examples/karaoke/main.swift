@@ -42,7 +42,7 @@ do {
     let bells = SamplePlayer(voices: 4, channels: 1, name: "bells")
     let bell = bells.load(Melody.bell())
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         if isSung { context.run(singer) } else { context.run(microphone) }  // pushes 1
