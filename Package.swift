@@ -68,7 +68,9 @@ let package = Package(
         .systemLibrary(name: "CJACK", path: "Sources/System/CJACK", providers: [.apt(["libjack-jackd2-dev"])]),
         .systemLibrary(name: "CALSA", path: "Sources/System/CALSA", providers: [.apt(["libasound2-dev"])]),
 
-        .target(name: "AudioFiles", dependencies: ["RenderCore", "CSndFile", "CSoxr"], swiftSettings: library),
+        .target(name: "DiskFiles", swiftSettings: library),
+        .target(
+            name: "AudioFiles", dependencies: ["DiskFiles", "RenderCore", "CSndFile", "CSoxr"], swiftSettings: library),
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
         .target(name: "SOFAFiles", dependencies: ["SignalBlocks", "AudioFiles", "CMySOFA"], swiftSettings: library),
         .target(name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles"], swiftSettings: library),
@@ -87,7 +89,7 @@ let package = Package(
         .target(
             name: "Reverberation", dependencies: ["RenderCore", "AudioFiles"], path: "Modules/Reverberation",
             swiftSettings: library),
-        .target(name: "MIDIFiles", dependencies: ["LinuxRealtime", "RenderCore"], swiftSettings: library),
+        .target(name: "MIDIFiles", dependencies: ["DiskFiles", "RenderCore"], swiftSettings: library),
         .target(
             name: "InstrumentFiles", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], swiftSettings: library
         ),
@@ -100,8 +102,8 @@ let package = Package(
         .target(
             name: "TempoAndPitch", dependencies: ["RenderCore"], path: "Modules/TempoAndPitch", swiftSettings: library),
         .target(
-            name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Loudness"], path: "Modules/Taps",
-            swiftSettings: library),
+            name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskFiles", "DiskStreaming", "Loudness"],
+            path: "Modules/Taps", swiftSettings: library),
         .target(
             name: "ALSABackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CALSA"],
             swiftSettings: library),
@@ -110,7 +112,8 @@ let package = Package(
             swiftSettings: library),
         .target(name: "CPluginHost"),
         .target(
-            name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "RenderCore"], swiftSettings: library),
+            name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "DiskFiles", "RenderCore"],
+            swiftSettings: library),
         .target(
             name: "RenderStack",
             dependencies: [
@@ -125,7 +128,8 @@ let package = Package(
         // A package that is to be a plug-in itself imports this one.
         .target(name: "CPluginGuest"),
         .target(
-            name: "RenderStackPlugin", dependencies: ["CPluginGuest", "RenderCore", "RenderStack", "SignalBlocks"],
+            name: "RenderStackPlugin",
+            dependencies: ["CPluginGuest", "DiskFiles", "RenderCore", "RenderStack", "SignalBlocks"],
             swiftSettings: library),
         .target(name: "CRealtimeWatch"),
         .target(name: "RealtimeWatch", dependencies: ["CRealtimeWatch"], swiftSettings: library),
@@ -139,10 +143,11 @@ let package = Package(
             name: "RenderStackLive", dependencies: ["RenderStack"], path: "Live/RenderStackLive",
             swiftSettings: library),
         .executableTarget(
-            name: "live", dependencies: ["RenderStackLive", "RenderStack"], path: "Live/Program",
+            name: "live", dependencies: ["DiskFiles", "RenderStackLive", "RenderStack"], path: "Live/Program",
             swiftSettings: library),
         .target(
-            name: "ExampleSupport", dependencies: ["RealtimeWatch", "RenderStack"], path: "Examples/Support",
+            name: "ExampleSupport", dependencies: ["DiskFiles", "RealtimeWatch", "RenderStack"],
+            path: "Examples/Support",
             swiftSettings: library),
         // The engine beside hand-tuned C: see scripts/bench.
         .target(name: "CBench", path: "Benchmarks/C"),

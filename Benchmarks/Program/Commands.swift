@@ -151,7 +151,9 @@ func run() async throws {
     case "cycles":
         if words[1] == "W1" {
             let frames = options.number("cycles", 1_000) * Score.cycle
-            _ = try await Flow.ours(options.list("files"), output: "/dev/null", frames: frames)
+            let path = "\(FileManager.default.temporaryDirectory.path)/bench-\(getpid()).wav"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            _ = try await Flow.ours(options.list("files"), output: path, frames: frames)
         } else {
             guard let line = try lines(words[1], size).lines.first, line.name == "RenderStack" else { return }
             (line as? RendererLine)?.renderer.settle()

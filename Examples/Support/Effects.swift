@@ -20,7 +20,7 @@ extension Options {
             let sound = try files.first.map { path in try FilePlayer(path: path) }
             let input = text("input").map { _ in AudioInput(channels: 2) }
             let meter = LevelMeter()
-            let recorder = try save.map { path in try FileRecorder(path: path) }
+            let recorder = try self.recorder()
 
             let renderer = try Renderer { context in
                 if let sound {

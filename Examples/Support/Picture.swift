@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// A drawing of up to 256 colours, with text, that becomes a PNG file.
 public struct Picture: Sendable {
     /// A colour, by its place in the palette.
@@ -123,22 +121,7 @@ public struct Picture: Sendable {
     /// Writes the file.
     ///
     /// - Throws: An error if the file cannot be written.
-    public func write(to path: String) throws(Unwritable) {
-        let file = unsafe fopen(path, "wb")
-        func fault() -> Unwritable { Unwritable(path: path, reason: unsafe String(cString: strerror(errno))) }
-        guard let file = unsafe file else { throw fault() }
-        let bytes = png
-        let isWritten = unsafe fwrite(bytes, 1, bytes.count, file) == bytes.count
-        guard unsafe fclose(file) == 0 && isWritten else { throw fault() }
-    }
-
-    /// A picture cannot be written.
-    public struct Unwritable: Error, CustomStringConvertible {
-        let path: String
-        let reason: String
-        /// One sentence.
-        public var description: String { "\(path) cannot be written: \(reason)." }
-    }
+    public func write(to path: String) throws { try WholeFile.write(png, to: path) }
 
     private static func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
         let body = Array(name.utf8) + content

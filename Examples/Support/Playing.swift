@@ -159,11 +159,31 @@ extension Options {
         print(try result.get() ? "\(output.statistics)" : "Ended early. \(output.statistics)")
     }
 
-    /// Ends a recording that was asked for, and says what is in it.
+    /// Returns the recorder of the file that `--save` names, if it does.
+    public func recorder() throws -> FileRecorder? { try save.map { path in try recorder(path: path) } }
+
+    /// Returns a recorder that says when it goes on in another file, because the sample rate has changed, and when the disk was too
+    /// slow or failed.
+    public func recorder(path: String) throws -> FileRecorder {
+        let recorder = try FileRecorder(path: path)
+        let events = recorder.events
+        Task {
+            for await event in events {
+                switch event {
+                case .rateChanged, .gap, .failed: Terminal.note("\(event)")
+                case .began, .finished: break
+                }
+            }
+        }
+        return recorder
+    }
+
+    /// Ends a recording that was asked for, and says what is in its file; in its files, if the sample rate has changed.
     public func finish(_ recorder: FileRecorder?) async throws {
         guard let recorder else { return }
         try await recorder.finish()
-        print("\(recorder.path): \(recorder.recordedFrameCount) frames")
+        if recorder.takes.isEmpty { print("\(recorder.path): 0 frames") }
+        for take in recorder.takes { print("\(take.path): \(take.frameCount) frames") }
     }
 
     /// Draws a sound file that was made, beside it, and says so.

@@ -44,7 +44,7 @@ do {
         makeUp: Float(options["makeup"]))
     let limiter = Limiter(ceiling: Float(options["ceiling"]))
     let (before, after) = (LevelMeter(), LevelMeter())
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         if isPlayed { context.run(sound) } else { context.run(input) }  // pushes what comes in

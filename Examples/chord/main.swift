@@ -11,7 +11,7 @@ do {
     let fifth = Oscillator(frequency: 329.63, level: 0.3)
     let volume = Gain(0)
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.run(root)  // pushes 1

@@ -16,7 +16,7 @@ let tone = Oscillator(frequency: 440, level: 0.1)
 let meter = LevelMeter()
 
 do {
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
     let renderer = try Renderer { context in
         context.forEachEvent(from: keys) { event, context in
             switch event.message {

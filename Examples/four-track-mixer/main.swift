@@ -15,7 +15,7 @@ do {
     let tracks = try files.map { path in try Track(path: path) }
     let controllers = Controllers()
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.forEachEvent(from: controllers.input) { event, _ in controllers.messages.send(event.message) }

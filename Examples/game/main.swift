@@ -30,7 +30,7 @@ do {
     let environment = game.environment
     let limiter = Limiter(ceiling: -1)
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.run(environment)  // pushes 1

@@ -44,7 +44,7 @@ do {
     for (parameter, option) in Patch.options { synth[parameter].value = Float(options[option]) }
     synth.level.value = Float(options["level"])
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.run(synth)  // pushes 1

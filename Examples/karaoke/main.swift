@@ -42,7 +42,7 @@ do {
     let bells = SamplePlayer(voices: 4, channels: 1, name: "bells")
     let bell = bells.load(Melody.bell())
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         if isSung { context.run(singer) } else { context.run(microphone) }  // pushes 1
@@ -67,7 +67,7 @@ do {
         renderer, meter, status: { judge.status }, listening: { judge.listen(sampleRate: renderer.sampleRate) })
     try await options.finish(recorder)
     print(judge.verdict)
-    if let path = options.text("pitches") { try judge.pitches.write(toFile: path, atomically: true, encoding: .utf8) }
+    if let path = options.text("pitches") { try WholeFile.write(judge.pitches, to: path) }
 } catch {
     Terminal.stop("karaoke: \(error)", status: 1)
 }

@@ -25,7 +25,7 @@ do {
     let drumFader = Fader(decibels: -3)
     let pianoFader = Fader(decibels: -3)
     let meter = LevelMeter()
-    let recorder = try FileRecorder(path: options.save ?? "live-performance-take.wav")
+    let recorder = try options.recorder(path: options.save ?? "live-performance-take.wav")
 
     let renderer = try Renderer { context in
         context.run(drums)  // pushes 1

@@ -43,7 +43,7 @@ do {
     } else {
         let microphone = AudioInput(channels: 1, name: "microphone")
         let path = options.save ?? "recording.wav"
-        let recorder = try FileRecorder(path: path)
+        let recorder = try options.recorder(path: path)
         let meter = LevelMeter()
         let renderer = try Renderer { context in
             context.run(player)
@@ -62,6 +62,9 @@ do {
         timed.seconds = options["sweep"] + options["tail"]
         try await timed.play(renderer, meter)
         try await options.finish(recorder)
+        if recorder.takes.count > 1 {
+            Terminal.stop("measure-room: the sample rate changed during the measurement; measure again", status: 1)
+        }
         rate = try AudioFileInfo(path: path).sampleRate
         recording = try await AudioBlock.load(path: path, channels: 1)
     }

@@ -27,7 +27,7 @@ do {
     let tick = player.load(try files.isEmpty ? Click.sound(1_000, level: 0.4) : Sound(path: files[0]))
     let accent = player.load(try files.isEmpty ? Click.sound(2_000, level: 0.4) : Sound(path: files[1]))
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         if !followsTransport || context.transport.isRolling {

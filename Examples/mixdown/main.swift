@@ -23,12 +23,28 @@ let options = Options.read(
     ],
     offline: "the file; its name says the format (.wav, .flac, .ogg …)")
 
+let path = if case .file(let path) = options.output { path } else { "mix.wav" }
+let stems = options.text("stems").map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+
+/// Renders into the files.
+@Sendable func write(_ performance: Performance, names: [String], seconds: Double) async throws {
+    let output =
+        if let stems {
+            try FileOutput(performance.renderer, folder: stems, names: names, replacesAtFinish: true)
+        } else {
+            try FileOutput(performance.renderer, path: path, replacesAtFinish: true)
+        }
+    try await output.preroll(for: .seconds(performance.latency))
+    try await output.run(for: .seconds(seconds)) { Terminal.show($0, of: stems ?? path) }
+    try await output.finish()
+    Terminal.endDrawing()
+    for path in output.paths { print("\(path): \(output.frameCount) frames") }
+}
+
 do {
     let band = options.files.isEmpty ? try Band() : nil
     let session =
         try band.map { Session(drums: $0.drums, bass: $0.bass, piano: $0.piano) } ?? Session(path: options.files[0])
-    let path = if case .file(let path) = options.output { path } else { "mix.wav" }
-    let stems = options.text("stems").map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
 
     let wasWhole = try await untilInterrupted {
         let seconds = try options.seconds ?? Performance(session).duration
@@ -38,48 +54,16 @@ do {
 
         // And once into files, which get their names when they are whole.
         let performance = try Performance(session, gain: master.gain, ceiling: master.limit, stems: stems != nil)
-        let names = ["Mix"] + session.tracks.map(\.name)
-        let hidden = stems.map { "\($0).partial" }
-        let draft = Draft(of: path)
-        let output: FileOutput
+        let isNew = stems.map { !FileManager.default.fileExists(atPath: $0) } ?? false
         do {
-            output =
-                if let hidden {
-                    try FileOutput(performance.renderer, folder: hidden, names: names)
-                } else {
-                    try FileOutput(performance.renderer, path: draft.temporaryPath)
-                }
+            try await write(performance, names: ["Mix"] + session.tracks.map(\.name), seconds: seconds)
         } catch {
-            throw draft.explained(error)
-        }
-        func discard() {
-            draft.discard()
-            if let hidden { try? FileManager.default.removeItem(atPath: hidden) }
-        }
-        do {
-            try await output.preroll(for: .seconds(performance.latency))
-            try await output.run(for: .seconds(seconds)) { Terminal.show($0, of: stems ?? path) }
-            try await output.finish()
-        } catch {
-            try? await output.finish()
-            discard()
-            throw draft.explained(error)
-        }
-        Terminal.endDrawing()
-        var made: [String] = []
-        if let stems {
-            try FileManager.default.createDirectory(atPath: stems, withIntermediateDirectories: true)
-            for path in output.paths {
-                let name = path.split(separator: "/").last ?? ""
-                try Draft.rename(path, to: "\(stems)/\(name)")
-                made.append("\(stems)/\(name)")
+            // The files have gone with the output.
+            if let stems, isNew, (try? FileManager.default.contentsOfDirectory(atPath: stems))?.isEmpty == true {
+                try? FileManager.default.removeItem(atPath: stems)
             }
-            discard()
-        } else {
-            try draft.keep()
-            made.append(path)
+            throw error
         }
-        for path in made { print("\(path): \(output.frameCount) frames") }
         print(master.description)
     }
     if !wasWhole { print("Ended early.") }

@@ -29,7 +29,7 @@ do {
     clipper.drive.value = Float(options["drive"])
     clipper.level.value = Float(options["level"])
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         if let sound { context.run(sound) } else { context.run(tone) }  // pushes 1

@@ -62,7 +62,7 @@ do {
     let reverb = Reverb(.mediumHall, mix: 1)
     let meter = LevelMeter()
     let clock = SongClock()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.run(clock)

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import RenderStack
 
@@ -21,11 +22,7 @@ enum Rooms {
 
     /// Writes a room into a text file.
     static func write(_ room: Reverb.Preset, to path: String) throws {
-        do {
-            try room.text.write(toFile: path, atomically: true, encoding: .utf8)
-        } catch {
-            throw Missing(description: "\(path) cannot be written: \(error.localizedDescription)")
-        }
+        try WholeFile.write(room.text, to: path)
         print("\(path): the room \(room.name)")
     }
 }

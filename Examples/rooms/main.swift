@@ -36,7 +36,7 @@ do {
     let player = BufferPlayer(name: "sound")
     player.schedule(try options.text("input").map { try Sound(path: $0) } ?? Phrase.sound(), .loops)
     let (before, after) = (LevelMeter(), LevelMeter())
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.run(player)  // pushes 1

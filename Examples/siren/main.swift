@@ -19,7 +19,7 @@ do {
     let release = try files.isEmpty ? Wail.release() : Sound(path: files[2])
     let siren = BufferPlayer()
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.run(siren)  // pushes 1

@@ -35,7 +35,7 @@ do {
         .highShelf(4_000, decibels: Float(options["treble"])),
     ])
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
         context.run(player)  // pushes 1

@@ -63,48 +63,41 @@ func rate(of info: AudioFileInfo) throws -> Double {
     var stretch = TimeStretch(
         sampleRate: info.sampleRate, channels: info.channelCount,
         block: options.has("speech") ? 0.04 : TimeStretch.block(cents: options["pitch"] * 100))
-    let draft = Draft(of: target)
-    do {
-        var writer = try AudioFileWriter(
-            path: draft.temporaryPath, format: AudioFileFormat(path: target), sampleRate: info.sampleRate,
-            channels: info.channelCount, tags: info.tags)
-        var input = AudioBlock(channels: info.channelCount, frames: 4_096)
-        var output = AudioBlock(channels: info.channelCount, frames: 4_096)
-        var (there, played, done) = (0, 0, Int64(0))
-        // A file may turn out to end early.
-        func total(_ info: AudioFileInfo) -> Int64 {
-            let whole = Int64((Double(info.frameCount) / rate).rounded())
-            guard let seconds = options.seconds else { return whole }
-            return min(whole, Int64(min(seconds * info.sampleRate, 1e15)))
-        }
-        while done < total(reader.info) {
-            if Task.isCancelled { throw CancellationError() }
-            let wanted = Int(min(4_096, total(reader.info) - done))
-            var made = 0
-            while made < wanted {
-                var needed = stretch.framesNeeded(settings)
-                while needed > 0 {
-                    if played == there {
-                        (there, played) = (try reader.read(into: &input), 0)
-                        if there == 0 { needed -= stretch.pushSilence(needed) }
-                    }
-                    let count = stretch.push(input, from: played, frames: min(needed, there - played))
-                    played += count
-                    needed -= count
-                }
-                made += stretch.pull(min(TimeStretch.chunk, wanted - made), settings, into: &output, from: made)
-            }
-            try writer.write(output, frames: made)
-            done += Int64(made)
-            if Terminal.isInteractive { Terminal.draw("\(100 * done / max(1, total(reader.info))) % of \(target)") }
-        }
-        try writer.finish()
-        try draft.keep()
-        if let notice = reader.info.notice { Terminal.note(notice) }
-    } catch {
-        draft.discard()
-        throw draft.explained(error)
+    // An older file stays until this one is whole.
+    var writer = try AudioFileWriter(
+        path: target, sampleRate: info.sampleRate, channels: info.channelCount, tags: info.tags, replacesAtFinish: true)
+    var input = AudioBlock(channels: info.channelCount, frames: 4_096)
+    var output = AudioBlock(channels: info.channelCount, frames: 4_096)
+    var (there, played, done) = (0, 0, Int64(0))
+    // A file may turn out to end early.
+    func total(_ info: AudioFileInfo) -> Int64 {
+        let whole = Int64((Double(info.frameCount) / rate).rounded())
+        guard let seconds = options.seconds else { return whole }
+        return min(whole, Int64(min(seconds * info.sampleRate, 1e15)))
     }
+    while done < total(reader.info) {
+        if Task.isCancelled { throw CancellationError() }
+        let wanted = Int(min(4_096, total(reader.info) - done))
+        var made = 0
+        while made < wanted {
+            var needed = stretch.framesNeeded(settings)
+            while needed > 0 {
+                if played == there {
+                    (there, played) = (try reader.read(into: &input), 0)
+                    if there == 0 { needed -= stretch.pushSilence(needed) }
+                }
+                let count = stretch.push(input, from: played, frames: min(needed, there - played))
+                played += count
+                needed -= count
+            }
+            made += stretch.pull(min(TimeStretch.chunk, wanted - made), settings, into: &output, from: made)
+        }
+        try writer.write(output, frames: made)
+        done += Int64(made)
+        if Terminal.isInteractive { Terminal.draw("\(100 * done / max(1, total(reader.info))) % of \(target)") }
+    }
+    try writer.finish()
+    if let notice = reader.info.notice { Terminal.note(notice) }
     Terminal.endDrawing()
     print(String(format: "\(target): rate %.4f, %+.2f semitones", rate, options["pitch"]))
 }

@@ -17,7 +17,7 @@ do {
     let bandpass = Bandpass(center: 1_000, octaves: 3, mix: 0.7)
     let delay = Delay(time: 0.375, feedback: 0.4, mix: 0.3)
     let meter = LevelMeter()
-    let recorder = try options.save.map { path in try FileRecorder(path: path) }
+    let recorder = try options.recorder()
 
     // A stack that has room for these files and no more: the default one, with that much of the delay, takes 3 MB.
     let channels = [drums, bass, piano].reduce(2) { max($0, $1.channelCount) }

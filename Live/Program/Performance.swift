@@ -44,7 +44,7 @@ final class Performance {
     private func write(_ line: String) throws(LiveError) {
         // Before the take begins there is no file.
         if !lines.isEmpty { return lines.append(line) }
-        try Folder.write(Array("\(line)\n".utf8), to: path, mode: "ae")
+        try Folder.append("\(line)\n", to: path)
     }
 
     /// The events of a performance that was recorded.

@@ -348,6 +348,7 @@ final class Player {
         let end = renderer.sampleTime
         try await recorder.finish()
         try performance.note(end, "end")
-        say("\(performance.folder): \(recorder.recordedFrameCount) frames, \(lastNumber) versions")
+        let frames = recorder.takes.reduce(0) { $0 + $1.frameCount }
+        say("\(performance.folder): \(frames) frames, \(lastNumber) versions")
     }
 }

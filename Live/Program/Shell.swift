@@ -67,7 +67,7 @@ final class ChildProcess {
         process = child
         pipe = ends[0]
         // When the memory of the machine runs out, the kernel is to end this program, and not the one that plays.
-        try? Folder.write("1000", to: "/proc/\(child)/oom_score_adj")
+        try? Folder.append("1000", to: "/proc/\(child)/oom_score_adj")
         _ = fcntl(pipe, F_SETFL, O_NONBLOCK)
         deadline = now() + seconds
     }

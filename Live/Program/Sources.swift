@@ -1,3 +1,4 @@
+import DiskFiles
 import Glibc
 
 /// The text of a loop: of a file, or of all Swift files of a folder.
@@ -199,12 +200,17 @@ enum Folder {
 
     static func text(_ path: String) -> String? { read(path).map { String(decoding: $0, as: UTF8.self) } }
 
-    static func write(_ bytes: [UInt8], to path: String, mode: String = "we") throws(LiveError) {
-        guard let file = unsafe fopen(path, mode) else { throw LiveError("\(path) cannot be written: \(errorText()).") }
-        let count = unsafe fwrite(bytes, 1, bytes.count, file)
-        if unsafe fclose(file) != 0 || count != bytes.count {
-            throw LiveError("\(path) cannot be written: \(errorText()).")
-        }
+    static func write(_ bytes: [UInt8], to path: String) throws(LiveError) {
+        do throws(DiskFault) { try Replacement.write(bytes, to: path) } catch { throw LiveError(error) }
+    }
+
+    /// Writes behind what a file has.
+    static func append(_ text: String, to path: String) throws(LiveError) {
+        do throws(DiskFault) {
+            let file = try FileDescriptor(appendingTo: path)
+            let (error, closing) = (file.write(Array(text.utf8), at: file.length), file.close())
+            if error != 0 || closing != 0 { throw DiskFault(path: path, code: error != 0 ? error : closing) }
+        } catch { throw LiveError(error) }
     }
 
     static func write(_ text: String, to path: String) throws(LiveError) { try write(Array(text.utf8), to: path) }
@@ -239,4 +245,8 @@ enum Folder {
         defer { unsafe free(text) }
         return unsafe String(cString: text)
     }
+}
+
+extension LiveError {
+    init(_ fault: DiskFault) { self.init("\(fault.path) cannot be written: \(fault.explanation).") }
 }

@@ -64,7 +64,7 @@ extension FilePlayback {
             stop.isWaiting = false
             if start.isWaiting && start.number < stop.number {
                 start.isWaiting = false
-                if !isSounding && !isPaused { port.tell(.stopped, stream: 0, at: frame, context) }
+                if startStream != nil && !isSounding && !isPaused { port.tell(.stopped, stream: 0, at: frame, context) }
             }
             fadeOut(to: .stopping)
             if voice.fadeLeft < 0 && voice.stream != nil { silence(&context, at: frame, port) }
@@ -129,7 +129,8 @@ extension FilePlayback {
     mutating func performStart(_ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort) {
         let (found, late) = pendingStart(context, at: frame)
         start.isWaiting = false
-        guard let stream = found else { return }
+        // Without a stream of its own the start was called off.
+        guard startStream != nil, let stream = found else { return }
         // A change of the region that the start does not take was for the sound before, which is over.
         if seekKeepsPlace && seek.number > start.number && stream.id != seekStream?.id { seek.isWaiting = false }
         begin(stream, at: late, fade: fade)

@@ -114,7 +114,20 @@ extension FilePlayer {
 
     /// Stops, and goes back to the beginning of the region. A start that waits for its time is called off.
     public func stop(at time: RenderTime = .immediately) {
+        if time.isImmediate && !OpenTransaction.exists { callOffStart() }
         tell(TimedCue(number: nextNumber(), time: time), through: stops)
+    }
+
+    /// Takes back a start that is not made yet, if no renderer has ever run the player: none may come to see the stop.
+    private func callOffStart() {
+        let hasBeenCalledOff = control.withLock { control in
+            guard playhead.load().hostTime == 0, isStartUnseen(control), control.stagedStarts == 0 else { return false }
+            control.lastStart = 0
+            control.startStream = 0
+            tell(StreamCue(number: nextNumber()), through: starts)
+            return true
+        }
+        if hasBeenCalledOff { hub.send(.stopped) }
     }
 
     /// Rests at the present frame.
@@ -167,7 +180,8 @@ extension FilePlayer {
     }
 
     /// Waits until the player does not play any more: until it has ended or was stopped. The function also waits for a
-    /// player that has not begun yet, but not for one that has not been started.
+    /// player that has not begun yet, but not for one that has not been started. A player whose renderer does not run stays where it
+    /// is, and so does who waits for it; a cancelled task does not wait.
     public func waitUntilStopped() async {
         // Listening first, so that nothing happens in between.
         let events = self.events

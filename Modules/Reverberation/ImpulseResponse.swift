@@ -58,11 +58,12 @@ public final class ImpulseResponse: Sendable {
 
     /// Writes a WAV file with 32-bit floats.
     ///
-    /// - Parameter path: The file, which is replaced if it exists.
+    /// - Parameter path: The file, which is replaced if it exists. If the disk is full, that one stays.
     /// - Throws: `AudioFileError`, with a sentence that says why the file cannot be written.
     public func save(path: String) throws(AudioFileError) {
         var file = try AudioFileWriter(
-            path: path, format: .wav(.float32), sampleRate: sampleRate.rounded(), channels: channelCount)
+            path: path, format: .wav(.float32), sampleRate: sampleRate.rounded(), channels: channelCount,
+            replacesAtFinish: true)
         try file.write(block)
         try file.finish()
     }

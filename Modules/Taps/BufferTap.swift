@@ -91,17 +91,19 @@ public final class BufferTap: Tap, EventSource {
     private func handOver(alsoShort: Bool) -> Bool {
         reader.withLock { reader in
             var wasBusy = false
-            while let buffer = take(reader, alsoShort: alsoShort) {
+            var limit = feed.waitingFrames
+            while let buffer = take(reader, alsoShort: alsoShort, atMost: limit) {
                 feed.countLost(hub.send(buffer) * frames)
+                limit -= buffer.frameCount
                 wasBusy = true
             }
             return wasBusy
         }
     }
 
-    private func take(_ reader: Reader, alsoShort: Bool) -> Buffer? {
+    private func take(_ reader: Reader, alsoShort: Bool, atMost limit: Int) -> Buffer? {
         // The number is asked for first: more frames may come at any moment.
-        let waiting = min(frames, feed.ring.availableFrames)
+        let waiting = min(frames, limit)
         let chunk = feed.ring.peekContiguous(frames: waiting)
         guard chunk.frameCount > 0 else { return nil }
         // A buffer that ends before the waiting frames ends at a gap, and is whole.

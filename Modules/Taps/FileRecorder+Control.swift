@@ -9,8 +9,9 @@ public enum FileRecorderEvent: Sendable, Hashable, CustomStringConvertible {
     case began(path: String, RenderTime)
     /// The disk was too slow: so many frames are silent in the file.
     case gap(path: String, frames: Int64)
-    /// The renderer has another sample rate now, and a file has one: the take ended with the last frame before.
-    case rateChanged(path: String, from: Double, to: Double)
+    /// The renderer has another sample rate now, and a file has one: the take ended with the last frame before, and the recording
+    /// goes on in the file `next`, with the frame after it. `nil`: that file could not be made, and ``failed(_:)`` says why.
+    case rateChanged(path: String, from: Double, to: Double, next: String?)
     /// The file could not be written any further. The frames written until then are playable.
     case failed(AudioFileError)
     /// The file is closed, with that many frames.
@@ -21,8 +22,9 @@ public enum FileRecorderEvent: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .began(let path, let time): "\"\(path)\" began at \(time)."
         case .gap(let path, let frames): "The disk was too slow: \(frames) frames of \"\(path)\" are silent."
-        case .rateChanged(let path, let old, let new):
-            "\"\(path)\" ended because the sample rate changed from \(old) to \(new) Hz; begin another take."
+        case .rateChanged(let path, let old, let new, let next):
+            "\"\(path)\" ended because the sample rate changed from \(old) to \(new) Hz; "
+                + (next.map { "the recording goes on in \"\($0)\"." } ?? "begin another take.")
         case .failed(let error): error.description
         case .finished(let path, let frames): "\"\(path)\" is closed, with \(frames) frames."
         }
@@ -42,8 +44,17 @@ extension FileRecorder {
         /// The take that was asked for last, and its time.
         var latest: DiskTake?
         var latestTime = RenderTime.immediately
+        /// Indicates whether that take was asked for in a transaction.
+        var isLatestStaged = false
+        /// Takes that go on with the sound of another one as soon as the renderer has their rate, until that has been told.
+        var sequels: [(take: DiskTake, of: DiskTake)] = []
+
+        /// The take that is heard, or was last, or will be next.
+        var current: DiskTake? { sequels.last { $0.take.hasBegun }?.take ?? latest }
         /// Takes whose files are not closed, or that the render thread may still have.
         var takes: [DiskTake] = []
+        /// Takes that are over.
+        var past: [(number: Int, take: Take)] = []
         /// The error that kept a take from being made.
         var failure: AudioFileError?
         var gaps: Int64 = 0
@@ -97,43 +108,77 @@ extension FileRecorder {
     /// - Parameter time: The time; by default that of the next buffer. The frame at that time is not in the file.
     public func stop(at time: RenderTime = .immediately) {
         stops.set(TimedCue(number: nextNumber(), time: time))
+        if time.isImmediate && !OpenTransaction.exists {
+            // What has not begun does not begin any more, even if no renderer runs.
+            control.withLock { control in
+                if let latest = control.latest, !latest.hasBegun && !control.isLatestStaged { latest.close() }
+                for sequel in control.sequels where !sequel.take.hasBegun { sequel.take.close() }
+            }
+        }
         DiskThread.shared.wake()
     }
 
-    /// Ends the take now, also if no renderer runs and whatever was planned, and waits until its file is closed.
+    /// Ends the take now, also if no renderer runs and whatever was planned, and waits until its file is closed. A cancelled task
+    /// waits too: it takes no longer than the disk does.
     ///
     /// - Throws: An error if the take, or a part of it, could not be written.
     public func finish() async throws(AudioFileError) {
-        let (takes, failure) = control.withLock { control in
-            defer { control.failure = nil }
-            return (control.takes.filter { $0 !== control.armed }, control.failure)
-        }
+        let (takes, failure) = askedFor()
         for take in takes { take.close() }
-        try await wait(for: takes, failure)
+        // A task of its own, which nothing cancels.
+        await Task { for take in takes { await take.untilDone() } }.value
+        if let failure = takes.reduce(failure, { $0 ?? $1.failure }) { throw failure }
     }
 
     /// Waits until every take that was asked for has ended, as planned, and its file is closed.
     ///
-    /// - Throws: An error if a take, or a part of it, could not be written.
-    public func waitUntilFinished() async throws(AudioFileError) {
-        let (takes, failure) = control.withLock { control in
+    /// - Throws: An ``/AudioFiles/AudioFileError`` if a take, or a part of it, could not be written; `CancellationError` if the task is
+    ///   cancelled before: the recording goes on then.
+    public func waitUntilFinished() async throws {
+        var (takes, failure) = askedFor()
+        var index = 0
+        while index < takes.count {
+            let take = takes[index]
+            if !take.isDone {
+                await take.untilDone()
+                if !take.isDone { throw CancellationError() }
+            }
+            // Another sample rate may have come.
+            if let sequel = take.sequel, !takes.contains(where: { $0 === sequel }) { takes.append(sequel) }
+            index += 1
+        }
+        if let failure = takes.reduce(failure, { $0 ?? $1.failure }) { throw failure }
+    }
+
+    /// Returns the takes that were asked for, and the error that kept one from being made, which is told once.
+    private func askedFor() -> ([DiskTake], AudioFileError?) {
+        control.withLock { control in
             defer { control.failure = nil }
             return (control.takes.filter { $0 !== control.armed }, control.failure)
         }
-        try await wait(for: takes, failure)
-    }
-
-    private func wait(for takes: [DiskTake], _ first: AudioFileError?) async throws(AudioFileError) {
-        var failure = first
-        for take in takes {
-            do throws(AudioFileError) { try await take.finished() } catch { failure = failure ?? error }
-        }
-        if let failure { throw failure }
     }
 
     // MARK: State
 
-    private var current: DiskTake? { control.withLock { $0.latest } }
+    /// A take that has begun.
+    public struct Take: Sendable, Hashable {
+        /// The path of the file, as the program gave it, or as it was made from that.
+        public let path: String
+        /// Frames per second.
+        public let sampleRate: Double
+        /// The number of frames that were heard.
+        public let frameCount: Int64
+
+        init(_ take: DiskTake) { (path, sampleRate, frameCount) = (take.path, take.sampleRate, take.frameCount) }
+    }
+
+    /// The takes that have begun, each with its file, in the order in which they were asked for. The last one may still be recorded.
+    public var takes: [Take] {
+        let all = control.withLock { $0.past + $0.takes.filter(\.hasBegun).map { ($0.number, Take($0)) } }
+        return all.sorted { $0.number < $1.number }.map(\.take)
+    }
+
+    private var current: DiskTake? { control.withLock { $0.current } }
 
     /// Indicates whether a take is being recorded.
     public var isRecording: Bool { current.map { $0.hasBegun && !$0.isOver } ?? false }
@@ -145,110 +190,11 @@ extension FileRecorder {
     public var recordedTime: Double { current.map { Double($0.frameCount) / $0.sampleRate } ?? 0 }
 
     /// The file of the take that was asked for last, or of the next one.
-    public var path: String { control.withLock { ($0.latest ?? $0.armed)?.path ?? $0.path } }
+    public var path: String { control.withLock { ($0.current ?? $0.armed)?.path ?? $0.path } }
 
     /// The number of frames of all takes that are silent because the disk was too slow.
     public var gapCount: Int64 {
         control.withLock { control in control.takes.reduce(control.gaps) { $0 + $1.gapCount } }
-    }
-}
-
-// MARK: - Files
-
-extension FileRecorder {
-    func nextNumber() -> Int { commands.wrappingAdd(1, ordering: .relaxed).newValue }
-
-    func makeTake(_ path: String, sampleRate: Double, maximumFrameCount: Int) throws(AudioFileError) -> DiskTake {
-        DiskTake(
-            try openSink(path, sampleRate), path: path, channels: channelCount, sampleRate: sampleRate,
-            seconds: ringSeconds, maximumFrameCount: maximumFrameCount, isMultiSource: isMultiSource)
-    }
-
-    private func makeNextTake(_ control: inout Control) throws(AudioFileError) -> DiskTake {
-        control.takeCount += 1
-        return try makeTake(
-            FileRecorder.numbered(control.path, control.takeCount), sampleRate: control.sampleRate,
-            maximumFrameCount: control.maximumFrameCount)
-    }
-
-    /// Returns a name with a number before its extension.
-    static func numbered(_ path: String, _ number: Int) -> String {
-        let name = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
-        guard let dot = path[name...].lastIndex(of: "."), dot > name else { return "\(path)-\(number)" }
-        return "\(path[..<dot])-\(number)\(path[dot...])"
-    }
-
-    private func cue(
-        _ take: DiskTake, at time: RenderTime, _ control: inout Control,
-        undo: (@Sendable (inout Control) -> Void)? = nil
-    ) {
-        prune(&control)
-        let (latest, latestTime) = (control.latest, control.latestTime)
-        if !control.takes.contains(where: { $0 === take }) { control.takes.append(take) }
-        control.latest = take
-        control.latestTime = time
-        // An earlier take that has not begun will not begin any more, once the render thread sees this one.
-        let end: @Sendable () -> Void = { if let latest, !latest.hasBegun && latest !== take { latest.close() } }
-        let isStaged = OpenTransaction.exists
-        if !isStaged { end() }
-        begins.exchange(
-            TakeCue(take, number: nextNumber(), time: time), version: nil, whenOldIsFreed: isStaged ? end : nil,
-            undo: { [weak self] in
-                self?.control.withLock { control in
-                    if control.latest === take { (control.latest, control.latestTime) = (latest, latestTime) }
-                    undo?(&control)
-                }
-            })
-    }
-
-    private func prune(_ control: inout Control) {
-        for take in control.takes where take.isDone && !take.isInUse && take !== control.latest {
-            control.gaps += take.gapCount
-        }
-        control.takes.removeAll { $0.isDone && !$0.isInUse && $0 !== control.latest }
-    }
-
-    /// Makes files that have not begun anew if the renderer has another rate than they were made for. A take that is
-    /// running then ends, which is reported: a file has one rate. With other settings it goes on.
-    public func prepare(_ preparation: Preparation) {
-        control.withLock { control in
-            let isSame =
-                control.sampleRate == preparation.sampleRate
-                && control.maximumFrameCount >= preparation.maximumFrameCount
-            guard !isSame else { return }
-            let oldRate = control.sampleRate
-            control.sampleRate = preparation.sampleRate
-            control.maximumFrameCount = preparation.maximumFrameCount
-            if oldRate == preparation.sampleRate {
-                for take in control.takes where !take.isDone { take.makeRoom(forSlicesOf: control.maximumFrameCount) }
-                return
-            }
-            do throws(AudioFileError) {
-                if let armed = control.armed {
-                    control.armed = try remake(armed, &control)
-                } else if let latest = control.latest, !latest.hasBegun && !latest.isOver {
-                    cue(try remake(latest, &control), at: control.latestTime, &control)
-                } else if let latest = control.latest, !latest.isOver {
-                    latest.close()
-                    hub.send(.rateChanged(path: latest.path, from: oldRate, to: preparation.sampleRate))
-                }
-            } catch {
-                control.failure = error
-                hub.send(.failed(error))
-            }
-        }
-        DiskThread.shared.wake()
-    }
-
-    private func remake(_ take: DiskTake, _ control: inout Control) throws(AudioFileError) -> DiskTake {
-        take.close()
-        while !take.isDone { _ = take.serve { _ in } }
-        control.takes.removeAll { $0 === take && !$0.isInUse }
-        if control.armed === take { control.armed = nil }
-        let new = try makeTake(
-            take.path, sampleRate: control.sampleRate, maximumFrameCount: control.maximumFrameCount)
-        control.takes.append(new)
-        return new
     }
 }
 
@@ -280,7 +226,12 @@ extension FileRecorder: DiskClient {
 
     func tell(_ news: DiskTake.News, of take: DiskTake) {
         switch news {
-        case .began(let time): hub.send(.began(path: take.path, time))
+        case .began(let time):
+            if let old = takeOver(take) {
+                hub.send(
+                    .rateChanged(path: old.path, from: old.sampleRate, to: take.sampleRate, next: take.path))
+            }
+            hub.send(.began(path: take.path, time))
         case .gap(let frames): hub.send(.gap(path: take.path, frames: frames))
         case .failed(let error): hub.send(.failed(error))
         case .finished(let frames): if take.hasBegun { hub.send(.finished(path: take.path, frames: frames)) }

@@ -18,7 +18,8 @@ internal import Synchronization
 /// slower than that, the take has silence in the place of the lost frames: counted in ``gapCount``, and reported as an
 /// event.
 ///
-/// A buffer with fewer channels than the file repeats its last one; a file of one channel gets the sum of all.
+/// A buffer with fewer channels than the file repeats its last one; a file of one channel gets the sum of all. A file has one
+/// sample rate: if the renderer gets another one, the take goes on in a new file, without a gap, and an event says so.
 public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// Channels of its files.
     public let channelCount: Int
@@ -32,6 +33,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     let openSink: OpenSink
     let begins = ManagedValue(TakeCue.none)
     let stops = ManagedValue(TimedCue(number: 0, time: .immediately))
+    let sequels = ManagedValue(TakeCue.none)
     let commands = Atomic<Int>(0)
     private let state = RenderState(Recording())
 
@@ -107,6 +109,9 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         var sampleTime: Int64 = .min
         var begin = 0
         var stop = 0
+        var sequel = 0
+        /// Indicates whether another rate has ended the take, and the one that goes on has not come yet.
+        var isCut = false
         var isBeginWaiting = false
         /// The take of a start that has not come yet.
         var waiting: TakeReference?
@@ -137,8 +142,9 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     private func decide(_ recording: inout Recording, _ context: inout RenderContext) {
         if let take = recording.ended { take.end() }
         recording.ended = nil
-        if let take = recording.take, take.isClosed {
-            take.end()
+        if let take = recording.take, take.isClosed || take.sampleRate != context.sampleRate {
+            recording.isCut = !take.isClosed
+            if recording.isCut { take.cut() } else { take.end() }
             recording.take = nil
         }
         let count = context.frameCount
@@ -155,7 +161,9 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
             }
             recording.waiting = recording.isBeginWaiting ? cue.reference : nil
             let distance = context.frames(from: stamp, until: cue.time)
-            if recording.isBeginWaiting && distance < Int64(count) {
+            if recording.isBeginWaiting && distance < Int64(count)
+                && cue.reference?.sampleRate ?? context.sampleRate == context.sampleRate
+            {
                 beginAt = distance > 0 ? Int(distance) : 0
                 next = cue.reference
             }
@@ -169,6 +177,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
             let distance = context.frames(from: stamp, until: cue.time)
             if recording.isStopWaiting && distance < Int64(count) { stopAt = distance > 0 ? Int(distance) : 0 }
         }
+        goOn(&recording, recording.isCut && stopAt > 0, at: stamp, &context)
         // In the order in which they are due, and where that is the same, in which they were given.
         let isStopFirst = stopAt < beginAt || stopAt == beginAt && recording.stop < recording.begin
         if isStopFirst { stop(&recording, at: stopAt, next: nil, context) }
@@ -177,6 +186,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
             if !next.hasBegun && !next.isClosed {
                 close(&recording, at: beginAt, context)
                 recording.take = next
+                recording.isCut = false
                 recording.first = beginAt
                 recording.end = count
                 next.begin(at: time(of: beginAt, stamp, context))
@@ -185,12 +195,35 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         if !isStopFirst { stop(&recording, at: stopAt, next: next, context) }
     }
 
+    /// Goes on with the sound of a take that another sample rate has cut, in the file that waits for that rate.
+    @_noLocks @_noAllocation
+    private func goOn(
+        _ recording: inout Recording, _ isWanted: Bool, at stamp: RenderTime, _ context: inout RenderContext
+    ) {
+        var next: TakeReference?
+        sequels.with(&context) { cue, context in
+            if cue.number != recording.sequel, let take = cue.reference, take.sampleRate == context.sampleRate {
+                recording.sequel = cue.number
+                next = take
+            }
+        }
+        guard let next, !next.hasBegun && !next.isClosed else { return }
+        if isWanted {
+            recording.isCut = false
+            recording.take = next
+            next.begin(at: time(of: 0, stamp, context))
+        } else {
+            next.end()
+        }
+    }
+
     @_noLocks @_noAllocation
     private func stop(
         _ recording: inout Recording, at frame: Int, next: TakeReference?, _ context: borrowing RenderContext
     ) {
         guard frame < context.frameCount else { return }
         recording.isStopWaiting = false
+        recording.isCut = false
         // A start that was asked for before, and has not come yet, does not come.
         if recording.isBeginWaiting && recording.begin < recording.stop && next == nil {
             recording.isBeginWaiting = false

@@ -37,9 +37,11 @@ struct HopWindow: ~Copyable {
     }
 
     /// Takes frames from a tap until the window is full. After `full`, call ``moveOn()``.
-    mutating func fill(from feed: borrowing TapFeed) -> Progress {
+    ///
+    /// - Parameter limit: The number of frames that may be taken, less those that are.
+    mutating func fill(from feed: borrowing TapFeed, atMost limit: inout Int) -> Progress {
         while frames.count - start < size {
-            let chunk = feed.ring.peekContiguous(frames: block.frameCount)
+            let chunk = feed.ring.peekContiguous(frames: min(block.frameCount, limit))
             if chunk.frameCount == 0 { return .waits }
             let next = first + Int64(frames.count - start)
             let time = chunk.time.sampleTime ?? next
@@ -55,6 +57,7 @@ struct HopWindow: ~Copyable {
             }
             feed.ring.copy(chunk, into: &block)
             feed.ring.consume(chunk)
+            limit -= chunk.frameCount
             let channels = channel.map { $0...$0 } ?? 0...(block.channelCount - 1)
             let gain = 1 / Float(channels.count)
             for i in 0..<chunk.frameCount {

@@ -109,9 +109,11 @@ public final class LoudnessMeter: Tap {
     /// Measures the frames that wait. Returns whether there was something.
     private func catchUp(_ work: Work) -> Bool {
         var wasBusy = false
+        var limit = feed.waitingFrames
         while true {
-            let chunk = feed.ring.read(into: &work.block)
+            let chunk = feed.ring.read(into: &work.block, frames: limit)
             if chunk.frameCount == 0 { return wasBusy }
+            limit -= chunk.frameCount
             if work.isMeasurable { work.measurement.add(work.block, frames: chunk.frameCount) }
             wasBusy = true
         }

@@ -114,8 +114,9 @@ public final class OnsetTap: Tap, EventSource {
     @discardableResult
     private func advance(_ analysis: Analysis) -> Bool {
         var wasBusy = false
+        var limit = feed.waitingFrames
         while true {
-            switch analysis.window.fill(from: feed) {
+            switch analysis.window.fill(from: feed, atMost: &limit) {
             case .waits: return wasBusy
             case .gap:
                 analysis.detector.reset()

@@ -159,8 +159,9 @@ public final class PitchTracker: Tap, EventSource {
     @discardableResult
     private func advance(_ analysis: Analysis) -> Bool {
         var wasBusy = false
+        var limit = feed.waitingFrames
         while true {
-            switch analysis.window.fill(from: feed) {
+            switch analysis.window.fill(from: feed, atMost: &limit) {
             case .waits: return wasBusy
             case .gap: for reading in analysis.endPath() { tell(reading, analysis) }
             case .full:

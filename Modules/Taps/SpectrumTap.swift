@@ -88,10 +88,12 @@ public final class SpectrumTap: Tap, EventSource {
     @discardableResult
     private func advance(_ analysis: Analysis, eachHop: Bool) -> Bool {
         var wasBusy = false
+        var limit = feed.waitingFrames
         while true {
             let wanted = eachHop ? min(analysis.block.frameCount, hop - analysis.sinceLast) : analysis.block.frameCount
-            let chunk = feed.ring.peekContiguous(frames: wanted)
+            let chunk = feed.ring.peekContiguous(frames: min(wanted, limit))
             if chunk.frameCount == 0 { return wasBusy }
+            limit -= chunk.frameCount
             feed.ring.copy(chunk, into: &analysis.block)
             feed.ring.consume(chunk)
             analysis.take(chunk)

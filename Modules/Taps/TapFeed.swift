@@ -19,6 +19,9 @@ struct TapFeed: ~Copyable, Sendable {
     /// Frames that found the ring full.
     var lostFrameCount: Int { lost.load(ordering: .relaxed) }
 
+    /// Frames that wait now. Who takes them takes no more: a renderer that runs offline may bring others as fast, without end.
+    var waitingFrames: Int { ring.availableFrames }
+
     /// Counts frames that were lost elsewhere.
     func countLost(_ frames: Int) { lost.wrappingAdd(frames, ordering: .relaxed) }
 

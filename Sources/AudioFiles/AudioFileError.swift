@@ -1,3 +1,4 @@
+internal import DiskFiles
 internal import Glibc
 
 /// The reason why an audio file could not be made, written or read: one sentence that says what to do.
@@ -10,7 +11,7 @@ public struct AudioFileError: Error, Hashable, CustomStringConvertible {
         case missingFile
         /// A folder on the way to the file does not exist.
         case missingFolder
-        /// The path is not one of an ordinary file: a folder, a pipe, an empty or impossible name.
+        /// The path is not one of an ordinary file: a folder, a pipe, a device, an empty or impossible name.
         case notAFile
         /// The file has no byte in it.
         case empty
@@ -54,51 +55,29 @@ public struct AudioFileError: Error, Hashable, CustomStringConvertible {
 
     /// Creates the error for an `errno` that the system gave while it opened, wrote or read this file.
     init(path: String, systemError code: Int32, reading: Bool = false) {
-        let (reason, explanation): (Reason, String)
-        switch code {
-        case ENOENT where path.isEmpty:
-            (reason, explanation) = (.notAFile, "it has no name; give it one")
-        case ENOENT where reading:
-            (reason, explanation) = (.missingFile, "there is no such file; look at the name and at the folder")
-        case EISDIR where reading:
-            (reason, explanation) = (.notAFile, "it is a folder; name a file in it")
-        case EACCES where reading, EPERM where reading:
-            (reason, explanation) = (
-                .notPermitted, "you may not read it; change the rights of the file or its folder"
-            )
-        case EIO where reading:
-            (reason, explanation) = (.system(EIO), "the disk cannot read it; copy what is left to another disk")
-        case ENOENT, ENOTDIR:
-            let folder = AudioFileError.folder(of: path)
-            let fault = code == ENOENT ? "does not exist" : "is not a folder"
-            (reason, explanation) = (
-                .missingFolder, "the folder \"\(folder)\" \(fault); create it or choose another one"
-            )
-        case EISDIR:
-            (reason, explanation) = (.notAFile, "it is a folder; add a file name to it")
-        case ENXIO, ESPIPE:
-            (reason, explanation) = (.notAFile, "it is not an ordinary file; choose another name")
-        case ENAMETOOLONG, ELOOP, EINVAL:
-            (reason, explanation) = (.notAFile, "its name is impossible here; choose another one")
-        case EACCES, EPERM:
-            (reason, explanation) = (
-                .notPermitted, "you may not write there; change the rights of the file or its folder, or choose another"
-            )
-        case EROFS:
-            (reason, explanation) = (.notPermitted, "the disk is read-only; choose another one")
-        case ENOSPC, EDQUOT:
-            (reason, explanation) = (.diskFull, "the disk is full; free some space or choose another disk")
-        case EFBIG:
-            (reason, explanation) = (.tooLong, "it became longer than the system allows; begin another file")
-        default:
-            let name = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-            (reason, explanation) = (.system(code), "the system says \"\(name)\"; try again or choose another disk")
-        }
-        self.init(path: path, reason: reason, cannot: reading ? "read" : "write", explanation: explanation)
+        self.init(DiskFault(path: path, code: code, reading: reading))
     }
 
-    private static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+    /// Creates the error for a file that the system refused.
+    init(_ fault: DiskFault) {
+        let reason: Reason =
+            switch fault.code {
+            case ENOENT where fault.path.isEmpty: .notAFile
+            case ENOENT where fault.isReading: .missingFile
+            case ENOENT, ENOTDIR: .missingFolder
+            case EISDIR, ENXIO, ESPIPE, ENAMETOOLONG, ELOOP, EINVAL: .notAFile
+            case EACCES, EPERM, EROFS: .notPermitted
+            case ENOSPC, EDQUOT: .diskFull
+            case EFBIG: .tooLong
+            default: .system(fault.code)
+            }
+        self.init(
+            path: fault.path, reason: reason, cannot: fault.isReading ? "read" : "write",
+            explanation: fault.explanation)
     }
+}
+
+/// Does what the system may refuse, and throws the error for the file.
+func onDisk<Result: ~Copyable>(_ body: () throws(DiskFault) -> Result) throws(AudioFileError) -> Result {
+    do throws(DiskFault) { return try body() } catch { throw AudioFileError(error) }
 }

@@ -1,3 +1,4 @@
+internal import DiskFiles
 internal import Glibc
 public import RenderCore
 
@@ -30,7 +31,9 @@ public struct AudioFileWriter: ~Copyable, Sendable {
     /// The number of samples that did not fit into integers, or into a lossy encoder.
     public private(set) var clippedCount = 0
 
-    private var sink: Sink
+    private var sink: AudioFileSink
+    /// The file's way to its name, if it gets that at the end.
+    private var replacement: Replacement?
     private var failure: AudioFileError?
     private let quantizer: Quantizer?
     /// Samples with channels taking turns, on their way into the file.
@@ -45,7 +48,8 @@ public struct AudioFileWriter: ~Copyable, Sendable {
     private static let scratchSamples = 32_768
     private var scratchFrames: Int { AudioFileWriter.scratchSamples / channelCount }
 
-    /// Creates the file, or empties the one that is there, and writes its header.
+    /// Creates the file, or empties the one that is there, and writes its header. A file that is there keeps its mode and its owner;
+    /// where the path is a symlink, the file to which it leads is meant.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
@@ -55,11 +59,13 @@ public struct AudioFileWriter: ~Copyable, Sendable {
     ///   - tags: The texts to write into the file, as far as the format can keep them.
     ///   - dither: `true` to make integers with triangular noise of one step, so that rounding becomes hiss and no
     ///     distortion. It is the same noise each time.
-    /// - Throws: An error with the reason why the file cannot be made. If the format is the reason, no file is made or
-    ///   emptied.
+    ///   - replacesAtFinish: `true` to give the file its name in ``finish()``, when it is whole. Until then, and after any failure,
+    ///     a file that has the name stays as it is; and a writer that goes without ``finish()`` leaves nothing.
+    /// - Throws: An error with the reason why the file cannot be made. If the format is the reason, or the path is one of a device,
+    ///   a pipe or a folder, no file is made or emptied.
     public init(
         path: String, format: AudioFileFormat? = nil, sampleRate: Double, channels: Int,
-        tags: [AudioFileTag: String] = [:], dither: Bool = false
+        tags: [AudioFileTag: String] = [:], dither: Bool = false, replacesAtFinish: Bool = false
     ) throws(AudioFileError) {
         guard let format = format ?? AudioFileFormat(path: path) else {
             if path.isEmpty { throw AudioFileError(path: path, systemError: ENOENT) }
@@ -74,19 +80,30 @@ public struct AudioFileWriter: ~Copyable, Sendable {
             throw AudioFileError(
                 path: path, reason: isMissing ? .unavailable : .unsuitableFormat, explanation: refusal)
         }
+        var replacement: Replacement?
+        if replacesAtFinish {
+            replacement = try onDisk { () throws(DiskFault) in try Replacement(of: path) }
+        }
+        let place = replacement?.temporaryPath ?? path
+        let file = try onDisk { () throws(DiskFault) in try FileDescriptor(creating: place, named: path) }
+        let sink = try AudioFileSink.begin(
+            file, path: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags)
         self.init(
-            path: path, format: format, sampleRate: sampleRate, channels: channels, dither: dither,
-            sink: try Sink.create(path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
+            path: path, format: format, sampleRate: sampleRate, channels: channels, dither: dither, sink: sink,
+            replacement: replacement)
     }
 
     private init(
-        path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, dither: Bool, sink: consuming Sink
+        path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, dither: Bool,
+        sink: consuming AudioFileSink,
+        replacement: consuming Replacement?
     ) {
         self.path = path
         self.format = format
         self.sampleRate = sampleRate
         channelCount = channels
         self.sink = sink
+        self.replacement = replacement
         let samples = AudioFileWriter.scratchSamples / channels * channels
         let bits = format.integerBits
         quantizer = bits.map { Quantizer(bits: $0, dither: dither) }
@@ -168,9 +185,13 @@ public struct AudioFileWriter: ~Copyable, Sendable {
             isDeleted = file.isDeleted
             code = file.close(correcting: soundSize, surplus: surplus)
         }
+        let replacement = self.replacement.take()
         if failed != nil { return }
         if code != 0 { failure = AudioFileError(path: path, systemError: code) }
         if failure == nil && isDeleted { failure = deleted }
+        if failure == nil, let replacement {
+            do throws(DiskFault) { try replacement.keep() } catch { failure = AudioFileError(error) }
+        }
         if let failure { throw failure }
     }
 
@@ -202,38 +223,6 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         AudioFileError(
             path: path, reason: .deleted,
             explanation: "another program removed the file during the writing; begin another file")
-    }
-}
-
-/// The two ways of writing: one of them is in use, and neither after the end.
-private struct Sink: ~Copyable, Sendable {
-    var wav: WAVFile?
-    var library: SoundFile?
-
-    /// The byte at which the samples begin in a file of the library's.
-    let dataStart: Int64
-
-    private init(_ wav: consuming WAVFile) {
-        self.wav = consume wav
-        library = nil
-        dataStart = 0
-    }
-
-    private init(_ library: consuming SoundFile) {
-        dataStart = library.position
-        self.library = consume library
-        wav = nil
-    }
-
-    static func create(
-        _ path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, tags: [AudioFileTag: String]
-    ) throws(AudioFileError) -> Sink {
-        if format.container == .wav {
-            return Sink(
-                try WAVFile.create(path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
-        }
-        return Sink(
-            try SoundFile(writing: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
     }
 }
 

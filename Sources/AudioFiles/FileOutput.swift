@@ -1,3 +1,4 @@
+internal import DiskFiles
 public import RenderCore
 internal import Synchronization
 
@@ -44,16 +45,18 @@ public final class FileOutput: Sendable {
     ///   - channels: Channels, to which the renderer is set; by default its own.
     ///   - tags: The texts to write into the file.
     ///   - dither: The dither, as in ``AudioFileWriter``.
+    ///   - replacesAtFinish: `true` to let a file that has the name stay as it is until ``finish()``, as in ``AudioFileWriter``.
     /// - Throws: An error if the file cannot be made.
     public init(
         _ renderer: Renderer, path: String, format: AudioFileFormat? = nil, sampleRate: Double? = nil,
-        channels: Int? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false
+        channels: Int? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false, replacesAtFinish: Bool = false
     ) throws(AudioFileError) {
         let rate = sampleRate ?? renderer.sampleRate, channels = channels ?? renderer.channelCount
         let track = try FileTrack(
             channels: 0..<channels,
             AudioFileWriter(
-                path: path, format: format, sampleRate: rate, channels: channels, tags: tags, dither: dither))
+                path: path, format: format, sampleRate: rate, channels: channels, tags: tags, dither: dither,
+                replacesAtFinish: replacesAtFinish))
         renderer.configure(sampleRate: rate, channels: channels)
         paths = [path]
         self.sampleRate = rate
@@ -75,20 +78,24 @@ public final class FileOutput: Sendable {
     ///   - sampleRate: Frames per second, to which the renderer is set; by default its own.
     ///   - tags: The texts to write into the files. Their names become titles.
     ///   - dither: The dither, as in ``AudioFileWriter``.
+    ///   - replacesAtFinish: `true` to let files that have the names stay as they are until ``finish()``, as in
+    ///     ``AudioFileWriter``.
     /// - Throws: An error if a file cannot be made.
     public init(
         _ renderer: Renderer, folder: String, names: [String?] = [], format: AudioFileFormat = .wav(),
-        sampleRate: Double? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false
+        sampleRate: Double? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false,
+        replacesAtFinish: Bool = false
     ) throws(AudioFileError) {
         let rate = sampleRate ?? renderer.sampleRate
-        try FileDescriptor.makeFolder(folder)
+        try onDisk { () throws(DiskFault) in try FileDescriptor.makeFolder(folder) }
         let ranges = FileTrack.ranges(of: renderer.outputChannelCounts)
         var paths: [String] = [], tracks: [FileTrack] = []
         for (name, range) in zip(FileTrack.names(names, count: ranges.count), ranges) {
             let path = "\(folder)/\(name).\(format.fileExtension ?? "audio")"
             let writer = try AudioFileWriter(
                 path: path, format: format, sampleRate: rate, channels: range.count,
-                tags: tags.merging([.title: name]) { given, _ in given }, dither: dither)
+                tags: tags.merging([.title: name]) { given, _ in given }, dither: dither,
+                replacesAtFinish: replacesAtFinish)
             tracks.append(FileTrack(channels: range, writer))
             paths.append(path)
         }
@@ -101,8 +108,8 @@ public final class FileOutput: Sendable {
     /// The number of frames in the files.
     public var frameCount: Int64 { session.written.load(ordering: .relaxed) }
 
-    /// The number of samples that did not fit into integers, or into a lossy encoder.
-    public var clippedCount: Int { get async { await session.clippedCount } }
+    /// The number of samples that did not fit into integers, or into a lossy encoder. Also while a run goes on.
+    public var clippedCount: Int { session.clipped.load(ordering: .relaxed) }
 
     /// Renders another renderer from the next run on. It is set to this output's rate and number of channels.
     public func use(_ renderer: Renderer) async {

@@ -74,6 +74,8 @@ actor FileSession {
     private var lastWrite = HostClock.now
     /// Frames that are in every file, or about to be.
     nonisolated let written = Atomic<Int64>(0)
+    /// Samples that did not fit.
+    nonisolated let clipped = Atomic<Int>(0)
 
     private final class Block {
         var samples: AudioBlock
@@ -92,8 +94,6 @@ actor FileSession {
         self.renderer = renderer
         block = Block(channels: 1, frames: 0)
     }
-
-    var clippedCount: Int { tracks.reduce(0) { $0 + $1.writer.clippedCount } }
 
     /// - Returns: The channels that its first output is to have.
     func use(_ renderer: Renderer) -> Int {
@@ -188,6 +188,7 @@ actor FileSession {
             waitingCount = 0
         }
         lastWrite = HostClock.now
+        clipped.store(tracks.reduce(0) { $0 + $1.writer.clippedCount }, ordering: .relaxed)
         let inFiles = tracks.map { $0.writer.frameCount }.min() ?? 0
         written.store(inFiles + Int64(waitingCount), ordering: .relaxed)
         if let failure { throw failure }

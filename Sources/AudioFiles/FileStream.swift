@@ -1,4 +1,5 @@
 internal import CSndFile
+internal import DiskFiles
 internal import Glibc
 
 /// An open file as the library sees it: every byte that it reads or writes passes here.

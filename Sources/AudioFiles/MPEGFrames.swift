@@ -1,3 +1,5 @@
+internal import DiskFiles
+
 /// The frames of an MP3 file: counted where no header in it says how many there are.
 ///
 /// The library reckons the length of such a file from the bit rate of its first frame, and reads no further than that. So
@@ -66,9 +68,7 @@ extension MPEGFrames {
         mutating func bytes(at position: Int64, count: Int, _ file: borrowing FileDescriptor) -> [UInt8] {
             if position < start || position + Int64(count) > start + Int64(content.count) {
                 start = position
-                content = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { room, used in
-                    used = unsafe file.read(into: UnsafeMutableRawBufferPointer(room), at: position).read
-                }
+                content = file.read(65_536, at: position).bytes
             }
             let first = Int(position - start)
             return Array(content[first..<min(content.count, first + count)])

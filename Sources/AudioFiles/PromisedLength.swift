@@ -1,3 +1,5 @@
+internal import DiskFiles
+
 /// The length of the audio that a file's header promises, and whether the file holds it.
 ///
 /// The library quietly takes the frames that exist. This finds files that were cut off, by a download that broke or a
@@ -10,7 +12,7 @@ struct PromisedLength {
     private(set) var correction: (position: Int64, bytes: [UInt8])?
 
     init(of file: borrowing FileDescriptor, frameCount: Int64 = 0) {
-        let start = PromisedLength.bytes(of: file, at: 0, count: 12)
+        let start = file.read(12, at: 0).bytes
         let data: (position: Int64, length: Int64)? =
             switch (PromisedLength.text(start, 0), PromisedLength.text(start, 8)) {
             case ("RIFF", "WAVE"), ("RF64", "WAVE"):
@@ -39,12 +41,12 @@ struct PromisedLength {
     ) -> (position: Int64, length: Int64)? {
         var position = start, long: Int64?
         for _ in 0..<1_000 {
-            let header = bytes(of: file, at: position, count: wide ? 12 : 8)
+            let header = file.read(wide ? 12 : 8, at: position).bytes
             guard header.count == (wide ? 12 : 8) else { return nil }
             let length = number(header[4...], littleEndian)
             let content = position + Int64(header.count)
             if text(header, 0) == "ds64" {
-                let sizes = bytes(of: file, at: content + 8, count: 8)
+                let sizes = file.read(8, at: content + 8).bytes
                 if sizes.count == 8 { long = number(sizes[...], true) }
             }
             if text(header, 0) == name {
@@ -55,12 +57,6 @@ struct PromisedLength {
             position = content + length + (wide ? 0 : length & 1)
         }
         return nil
-    }
-
-    private static func bytes(of file: borrowing FileDescriptor, at position: Int64, count: Int) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: count) { room, used in
-            used = unsafe file.read(into: UnsafeMutableRawBufferPointer(room), at: position).read
-        }
     }
 
     private static func text(_ bytes: [UInt8], _ start: Int) -> String {

@@ -1,4 +1,5 @@
 internal import CSndFile
+internal import DiskFiles
 internal import Glibc
 
 /// A file open in libsndfile.
@@ -70,7 +71,12 @@ internal import Glibc
 extension SoundFile {
     /// Opens a file to read.
     init(reading path: String) throws(AudioFileError) {
-        let file = try FileDescriptor(reading: path)
+        let file = try onDisk { () throws(DiskFault) in try FileDescriptor(reading: path) }
+        if file.length == 0 {
+            throw AudioFileError(
+                path: path, reason: .empty, cannot: "read",
+                explanation: "it is empty; the program that made it wrote nothing into it")
+        }
         let stream = UnsafeMutablePointer<FileStream>.allocate(capacity: 1)
         unsafe stream.initialize(to: FileStream(file, isWriting: false))
         unsafe stream.pointee.allow(0)
@@ -239,11 +245,11 @@ extension SoundFile {
 // MARK: - Writing
 
 extension SoundFile {
-    /// Creates a file, or empties the one that is there.
+    /// Begins to write into an empty file.
     init(
-        writing path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, tags: [AudioFileTag: String]
+        writing file: consuming FileDescriptor, path: String, format: AudioFileFormat, sampleRate: Double,
+        channels: Int, tags: [AudioFileTag: String]
     ) throws(AudioFileError) {
-        let file = try FileDescriptor(creating: path)
         let stream = UnsafeMutablePointer<FileStream>.allocate(capacity: 1)
         unsafe stream.initialize(to: FileStream(file, isWriting: true))
         var info = SoundFile.settings(

@@ -1,3 +1,5 @@
+internal import DiskFiles
+
 /// A WAV file that is being written: RIFF, or RF64 from 4 GB on, with a header that is right at any moment.
 ///
 /// The library's own RF64 must be chosen before the first sample, is always of the extensible kind, which older readers
@@ -38,6 +40,7 @@ struct WAVFile: ~Copyable, Sendable {
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         let (written, error) = unsafe file.write(bytes, at: byteCount)
         frameCount += Int64(written / frameSize)
+        // If that fails too, nothing more can be done: the header's sizes leave the surplus out anyway.
         if error != 0 { file.truncate(to: byteCount) }
         return error
     }
@@ -70,12 +73,12 @@ struct WAVFile: ~Copyable, Sendable {
 }
 
 extension WAVFile {
-    /// Makes a file, or empties the one that is there, and writes its header.
-    static func create(
-        _ path: String, format: AudioFileFormat, sampleRate: Double, channels: Int, tags: [AudioFileTag: String]
+    /// Writes the header into an empty file.
+    static func begin(
+        _ file: consuming FileDescriptor, path: String, format: AudioFileFormat, sampleRate: Double, channels: Int,
+        tags: [AudioFileTag: String]
     ) throws(AudioFileError) -> WAVFile {
-        let made = WAVFile(
-            try FileDescriptor(creating: path), format: format, sampleRate: sampleRate, channels: channels, tags: tags)
+        let made = WAVFile(file, format: format, sampleRate: sampleRate, channels: channels, tags: tags)
         let error = made.updateHeader()
         if error != 0 { throw AudioFileError(path: path, systemError: error) }
         return made
@@ -142,15 +145,15 @@ extension WAVFile {
     /// Returns the texts in the `LIST` chunks of a file, however long: the library has room for two thousand bytes.
     static func tags(of file: borrowing FileDescriptor) -> [AudioFileTag: String] {
         var tags: [AudioFileTag: String] = [:]
-        let start = bytes(of: file, at: 0, count: 12)
+        let start = file.read(12, at: 0).bytes
         guard start.count == 12, text(start[..<4]) == "RIFF" || text(start[..<4]) == "RF64" else { return [:] }
         var position: Int64 = 12
         for _ in 0..<1_000 {
-            let header = bytes(of: file, at: position, count: 8)
+            let header = file.read(8, at: position).bytes
             guard header.count == 8 else { break }
             let length = number(header[4...])
             if text(header[..<4]) == "LIST" && length < 1 << 24 {
-                take(bytes(of: file, at: position + 8, count: Int(length)), into: &tags)
+                take(file.read(Int(length), at: position + 8).bytes, into: &tags)
             }
             position += 8 + length + length & 1
         }
@@ -168,15 +171,6 @@ extension WAVFile {
                 tags[tag] = unsafe content.withUnsafeBytes { unsafe SoundFile.string($0) }
             }
             place += 8 + length + length & 1
-        }
-    }
-
-    private static func bytes(of file: borrowing FileDescriptor, at position: Int64, count: Int) -> [UInt8] {
-        let count = min(count, Int(max(0, file.length - position)))
-        // Of no bytes Swift writes the count of the one empty array that all threads share.
-        if count == 0 { return [] }
-        return unsafe [UInt8](unsafeUninitializedCapacity: count) { room, used in
-            used = unsafe file.read(into: UnsafeMutableRawBufferPointer(room), at: position).read
         }
     }
 

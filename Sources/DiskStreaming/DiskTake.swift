@@ -8,10 +8,20 @@ internal import Synchronization
     // Unchecked because the core is made for two threads, and the writer is used under its lock.
     private let core: UnsafeMutablePointer<TakeCore>
     private let writer: Lock<Writer>
+    /// Ends the streams of all who wait when the file is closed.
+    private let end = EventHub<Bool>()
+    private let next = Lock<DiskTake?>(nil)
+    /// The take that goes on with the sound of this one, if there is one.
+    package var sequel: DiskTake? {
+        get { next.withLock { $0 } }
+        set { next.withLock { $0 = newValue } }
+    }
     /// The path of the file, as the program gave it.
     package let path: String
     /// Frames per second.
     package let sampleRate: Double
+    /// The place in the order of its recorder's takes.
+    package let number: Int
 
     private struct Writer {
         var sink: (any StreamSink)?
@@ -22,7 +32,6 @@ internal import Synchronization
         var failure: AudioFileError?
         var hasToldBeginning = false
         var isDone = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private final class Block {
@@ -43,16 +52,18 @@ internal import Synchronization
     /// - Parameters:
     ///   - sink: The file.
     ///   - path: The file's name.
+    ///   - number: The place in the order of the recorder's takes.
     ///   - channels: The number of its channels.
     ///   - sampleRate: Its frames per second, and the renderer's.
     ///   - seconds: The length of the ring in seconds.
     ///   - maximumFrameCount: The longest slice, in frames.
     ///   - isMultiSource: `true` if several buffers of one slice belong together.
     package init(
-        _ sink: any StreamSink, path: String, channels: Int, sampleRate: Double, seconds: Double,
+        _ sink: any StreamSink, path: String, number: Int = 0, channels: Int, sampleRate: Double, seconds: Double,
         maximumFrameCount: Int, isMultiSource: Bool
     ) {
         self.path = path
+        self.number = number
         self.sampleRate = sampleRate
         unsafe core = .allocate(capacity: 1)
         unsafe core.initialize(
@@ -81,6 +92,8 @@ internal import Synchronization
     package var isOver: Bool {
         unsafe core.pointee.isEnded.load(ordering: .acquiring) || core.pointee.isClosed.load(ordering: .acquiring)
     }
+    /// Indicates whether it is over because the renderer has got another rate.
+    package var isCut: Bool { unsafe core.pointee.isCut.load(ordering: .acquiring) }
     /// Indicates whether control code, or a disk that failed, wants no more of it.
     package var isClosed: Bool { unsafe core.pointee.isClosed.load(ordering: .acquiring) }
     /// Indicates whether its file is closed.
@@ -118,13 +131,12 @@ internal import Synchronization
     /// Writes the frames in the ring, some thousands at most.
     package func serve(_ tell: (News) -> Void) -> DiskNeed {
         var news: [News] = []
-        let (need, waiting) = writer.withLock { writer in
-            if writer.isDone { return (DiskNeed.none, writer.waiting.take()) }
-            let need = unsafe move(&writer, core.pointee, &news)
-            return (need, writer.isDone ? writer.waiting.take() : [])
+        let (need, isDone) = writer.withLock { writer in
+            if writer.isDone { return (DiskNeed.none, true) }
+            return unsafe (move(&writer, core.pointee, &news), writer.isDone)
         }
         for item in news { tell(item) }
-        for continuation in waiting { continuation.resume() }
+        if isDone { end.finish() }
         return need
     }
 
@@ -197,24 +209,14 @@ internal import Synchronization
         writer.sink = nil
     }
 
-    /// Waits until the file is closed.
-    ///
-    /// - Throws: An error for frames that could not be written.
-    package func finished() async throws(AudioFileError) {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let isDone = writer.withLock { writer in
-                if !writer.isDone { writer.waiting.append(continuation) }
-                return writer.isDone
-            }
-            if isDone { continuation.resume() } else { DiskThread.shared.wake() }
-        }
-        if let failure = writer.withLock({ $0.failure }) { throw failure }
-    }
-}
+    /// The error for frames that could not be written.
+    package var failure: AudioFileError? { writer.withLock { $0.failure } }
 
-extension [CheckedContinuation<Void, Never>] {
-    fileprivate mutating func take() -> Self {
-        defer { self = [] }
-        return self
+    /// Waits until the file is closed; a cancelled task does not wait.
+    package func untilDone() async {
+        let stream = end.subscribe()
+        if isDone { return }
+        DiskThread.shared.wake()
+        for await _ in stream {}
     }
 }

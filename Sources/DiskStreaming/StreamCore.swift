@@ -206,8 +206,11 @@ package struct StreamCue: ~Copyable, Sendable {
         stream.countCue(1)
     }
 
-    private init() {
-        number = 0
+    /// Creates a cue that leads nowhere: in the place of one that was called off.
+    ///
+    /// - Parameter number: The number of the command.
+    package init(number: Int) {
+        self.number = number
         time = .immediately
         keepsPlace = false
         fade = 0
@@ -216,7 +219,7 @@ package struct StreamCue: ~Copyable, Sendable {
     }
 
     /// A cue that leads nowhere.
-    package static var none: StreamCue { StreamCue() }
+    package static var none: StreamCue { StreamCue(number: 0) }
 
     deinit { stream?.countCue(-1) }
 }

@@ -13,6 +13,8 @@ internal import Synchronization
     let isClosed = Atomic<Bool>(false)
     /// The render thread has written its last frame.
     let isEnded = Atomic<Bool>(false)
+    /// The renderer has got another rate than the file.
+    let isCut = Atomic<Bool>(false)
     let hasBegun = Atomic<Bool>(false)
     /// Frames that were heard, those that found no room in the ring included.
     let frames = Atomic<Int64>(0)
@@ -122,6 +124,11 @@ internal import Synchronization
         unsafe core.pointee.hasBegun.store(true, ordering: .releasing)
     }
 
+    /// Frames per second of the file.
+    package var sampleRate: Double {
+        @_noLocks @_noAllocation get { unsafe core.pointee.ring.sampleRate }
+    }
+
     /// Indicates whether a render thread has recorded the take before.
     package var hasBegun: Bool {
         @_noLocks @_noAllocation get { unsafe core.pointee.hasBegun.load(ordering: .relaxed) }
@@ -136,6 +143,13 @@ internal import Synchronization
         }
         unsafe core.pointee.isEnded.store(true, ordering: .releasing)
         unsafe core.pointee.isHeld.store(false, ordering: .releasing)
+    }
+
+    /// Ends the recording because the renderer has got another rate.
+    @_noLocks @_noAllocation
+    package func cut() {
+        unsafe core.pointee.isCut.store(true, ordering: .releasing)
+        end()
     }
 
     /// Indicates whether control code has closed it.

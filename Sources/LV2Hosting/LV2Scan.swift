@@ -1,4 +1,5 @@
 internal import CPluginHost
+internal import DiskFiles
 internal import Glibc
 internal import RenderCore
 
@@ -235,16 +236,8 @@ private enum ScanCache {
     }
 
     static func read(_ path: String) -> [String: Entry] {
-        guard let file = unsafe fopen(path, "r") else { return [:] }
-        defer { unsafe fclose(file) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = unsafe fread(&part, 1, part.count, file)
-            if count == 0 { break }
-            bytes += part[..<count]
-        }
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        guard let file = try? FileDescriptor(reading: path) else { return [:] }
+        let lines = String(decoding: file.read(.max, at: 0).bytes, as: UTF8.self).split(separator: "\n")
         guard lines.first.map(String.init) == title else { return [:] }
         var entries: [String: Entry] = [:]
         for line in lines.dropFirst() {
@@ -265,11 +258,6 @@ private enum ScanCache {
         let lines = entries.sorted { $0.key < $1.key }.map { uri, entry in
             "\(uri)\t\(entry.stamp)\t\((entry.problem ?? "").filter { $0 != "\t" && !$0.isNewline })"
         }
-        let text = ([title] + lines).joined(separator: "\n") + "\n"
-        let temporary = "\(path).\(getpid())"
-        guard let file = unsafe fopen(temporary, "w") else { return }
-        let bytes = Array(text.utf8)
-        let isWritten = unsafe fwrite(bytes, 1, bytes.count, file) == bytes.count
-        if unsafe fclose(file) == 0 && isWritten { unsafe rename(temporary, path) } else { unsafe unlink(temporary) }
+        try? Replacement.write(([title] + lines).joined(separator: "\n") + "\n", to: path)
     }
 }

@@ -3,6 +3,9 @@ internal import RenderCore
 extension MIDIFile {
     /// Writes the file, in the place of one that has its name, which stays as it was if the new one cannot be written in full.
     ///
+    /// The new file has the mode and the owner of the old one. Where the path is a symlink, the file to which it leads is replaced;
+    /// a device, a pipe or a folder is an error.
+    ///
     /// - Throws: An error if the file cannot be written.
     public func write(path: String) throws(MIDIFileError) {
         try MIDIFileDisk.write(bytes, to: path)

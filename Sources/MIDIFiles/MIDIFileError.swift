@@ -1,3 +1,5 @@
+internal import DiskFiles
+
 /// A reason why a MIDI file cannot be read or written: a sentence.
 ///
 ///     "song.mid" cannot be read: track 3 ends at byte 4,711, in the middle of an event.
@@ -15,4 +17,6 @@ public struct MIDIFileError: Error, Hashable, CustomStringConvertible {
         let name = path.map { "\"\($0)\"" } ?? "The MIDI file"
         description = "\(name) cannot be \(isWriting ? "written" : "read"): \(reason)."
     }
+
+    init(_ fault: DiskFault) { self.init(path: fault.path, isWriting: !fault.isReading, fault.explanation) }
 }

@@ -1,4 +1,5 @@
 internal import CPluginGuest
+internal import DiskFiles
 internal import Glibc
 internal import RenderStack
 internal import SignalBlocks
@@ -93,12 +94,11 @@ public enum PluginEntry {
         let texts = try plugins.map { try $0.description() }
         for (name, text) in [("manifest.ttl", manifest), (description, texts.joined(separator: "\n"))] {
             let path = "\(folder)/\(name)"
-            guard let file = unsafe fopen(path, "w") else {
-                throw PluginError("\(path) cannot be written: \(unsafe String(cString: strerror(errno))).")
+            do throws(DiskFault) {
+                try Replacement.write(text, to: path)
+            } catch {
+                throw PluginError("\(path) cannot be written: \(error.explanation).")
             }
-            let bytes = Array(text.utf8)
-            let isWritten = unsafe fwrite(bytes, 1, bytes.count, file) == bytes.count
-            guard unsafe fclose(file) == 0 && isWritten else { throw PluginError("\(path) cannot be written.") }
         }
     }
 

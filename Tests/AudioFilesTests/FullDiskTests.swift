@@ -69,18 +69,6 @@ import Testing
         }
     }
 
-    @Test("An error says within the first second that the disk is full", arguments: formats)
-    func devFull(format: AudioFileFormat) {
-        let error = failure { () throws(AudioFileError) in
-            var writer = try AudioFileWriter(path: "/dev/full", format: format, sampleRate: 48_000, channels: 2)
-            try writer.write(FullDiskTests.noise(frames: 48_000))
-        }
-        #expect(error?.reason == .diskFull)
-        #expect(
-            error?.description
-                == "Cannot write \"/dev/full\": the disk is full; free some space or choose another disk.")
-    }
-
     @Test(
         "A small disk that is really full", .needs(.smallDisk),
         arguments: [AudioFileFormat.wav(.int16), .aiff(.int24), .flac(.int16)])
@@ -92,7 +80,9 @@ import Testing
         do throws(AudioFileError) {
             for _ in 0..<100 { try writer.write(FullDiskTests.noise(frames: 4_800)) }
         } catch { thrown = error }
-        #expect(thrown?.reason == .diskFull)
+        #expect(
+            thrown?.description
+                == "Cannot write \"\(path)\": the disk is full; free some space or choose another disk.")
         try writer.finish()
         let info = try AudioFileInfo(path: path)
         #expect(info.frameCount == writer.frameCount && info.frameCount > 30_000 && info.notice == nil)

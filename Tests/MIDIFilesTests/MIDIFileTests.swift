@@ -141,6 +141,34 @@ import Testing
         #expect(try MIDIFile(path: "\(folder.path)/a.mid") == MIDIFile(bytes: Self.example))
         #expect(throws: MIDIFileError.self) { try MIDIFile(bytes: Self.example).write(path: "/nowhere/a.mid") }
     }
+
+    @Test("A file that is written anew keeps its mode, a link leads where it did, and a device or a pipe is refused")
+    func keepsWhatIsThere() throws {
+        let folder = try TemporaryFolder(), song = try MIDIFile(bytes: Self.example)
+        let real = "\(folder.path)/real.mid", link = "\(folder.path)/link.mid", pipe = "\(folder.path)/pipe.mid"
+        func mode(_ path: String) -> mode_t {
+            var status = stat()
+            return unsafe lstat(path, &status) == 0 ? status.st_mode : 0
+        }
+        try song.write(path: real)
+        #expect(chmod(real, 0o600) == 0 && symlink("real.mid", link) == 0 && mkfifo(pipe, 0o600) == 0)
+        try song.write(path: link)
+        #expect(mode(real) == S_IFREG | 0o600 && mode(link) & S_IFMT == S_IFLNK)
+        #expect(try MIDIFile(path: real) == song)
+        for path in [pipe, "/dev/null", "/dev/zero"] {
+            let before = mode(path)
+            do throws(MIDIFileError) {
+                try song.write(path: path)
+                Issue.record("\(path) was written")
+            } catch {
+                #expect(
+                    error.description
+                        == "\"\(path)\" cannot be written: it is not an ordinary file; choose another name.")
+            }
+            #expect(mode(path) == before)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 3)
+    }
 }
 
 /// Pushes a 1 in each frame that has a message.

@@ -268,13 +268,20 @@ private func contents(_ path: String) throws -> [[Float]] {
         }
     }
 
-    @Test("/dev/full: the error says that the disk is full")
-    func deviceFull() async throws {
-        let path = temporary("full.wav")
-        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+    @Test("A recorder refuses a device, and a folder that is not there")
+    func refused() throws {
+        let path = temporary("null.wav")
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/null")
         defer { try? FileManager.default.removeItem(atPath: path) }
-        #expect(throws: AudioFileError.self) { _ = try FileRecorder(path: path) }
-        #expect(throws: AudioFileError.self) { _ = try FileRecorder(path: "no/such/folder/take.wav") }
+        for (path, reason) in [
+            (path, AudioFileError.Reason.notAFile), ("/dev/null", .notAFile),
+            ("no/such/folder/take.wav", .missingFolder),
+        ] {
+            do throws(AudioFileError) {
+                _ = try FileRecorder(path: path, format: .wav())
+                Issue.record("\(path)")
+            } catch { #expect(error.reason == reason && error.path == path) }
+        }
     }
 
     @Test("A recorder that goes without finish finishes its file")

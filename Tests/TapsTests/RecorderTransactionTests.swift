@@ -67,25 +67,6 @@ private struct Thrown: Error {}
         #expect(store.samples.withLock { $0[0] } == counted(0..<21_000))
     }
 
-    @Test("Another sample rate ends a take, an event says why, and the file is whole")
-    func otherRate() async throws {
-        let store = MemorySink.Store()
-        let recorder = try made(store)
-        let renderer = try alone(recorder)
-        var events = recorder.events.makeAsyncIterator()
-        recorder.begin()
-        _ = renderer.renderOffline(frames: 1_000)
-        renderer.configure(sampleRate: 96_000)
-        _ = renderer.renderOffline(frames: 100)
-        var told: [FileRecorderEvent] = []
-        while let event = await events.next() {
-            told.append(event)
-            if case .finished = event { break }
-        }
-        #expect(told.contains(.rateChanged(path: "memory", from: 48_000, to: 96_000)))
-        #expect(told.last == .finished(path: "memory", frames: 1_000))
-        #expect(store.isFinished.withLock { $0 })
-    }
 }
 
 /// A disk that takes a part of the last block.
