@@ -62,7 +62,7 @@ extension ALSATests {
             player.output.stop()
         }
 
-        @Test("No buffer grows where the program was late, after one accident, or where that is not wanted")
+        @Test("No buffer grows where the program was late, or after one accident")
         func grownForNothing() async throws {
             let player = try Player(Card("card16")) { $0.growsBuffers = true }
             try player.output.start()

@@ -29,7 +29,7 @@ public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
     case missedDeadlines(count: Int)
     /// The sound was interrupted: the number of times since the last event, and the time of the last, in nanoseconds of
     /// ``HostClock``. The first comes at once, and those that follow within a second as one event. If a cycle of the program
-    /// itself took more than its time, and not another program, a ``notice(_:)`` says so.
+    /// itself took more than its time, and not another program, a ``OutputEvent/notice(_:)`` says so.
     case xruns(count: Int, hostTime: Int64)
     /// The sound stood still for that many frames, until a host time in nanoseconds of ``HostClock``. Rendering goes on
     /// where it was.
