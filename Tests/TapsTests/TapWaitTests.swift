@@ -17,10 +17,10 @@ import Testing
         let rendering = Task.detached { while !stop.isSet { _ = renderer.renderOffline(frames: 4_096) } }
         #expect(await becomesTrue { renderer.sampleTime > 100_000 })
         let reading = Task.detached {
-            for _ in 0..<2 { read() }
+            read()
             hasReturned.set()
         }
-        let isIn = await becomesTrue(60) { hasReturned.isSet }
+        let isIn = await becomesTrue(300) { hasReturned.isSet }
         stop.set()
         await rendering.value
         await reading.value
@@ -30,8 +30,8 @@ import Testing
     @Test("A tracker of pitches and a finder of attacks are read while a thread renders offline")
     func reads() async throws {
         let tracker = PitchTracker(channels: 1), onsets = OnsetTap(channels: 1)
-        #expect(try await returns(tracker) { _ = (tracker.read(), tracker.latest()) })
-        #expect(try await returns(onsets) { _ = (onsets.read(), onsets.tempo) })
+        #expect(try await returns(tracker) { _ = tracker.read() })
+        #expect(try await returns(onsets) { _ = onsets.read() })
     }
 
     @Test("Meters, spectra and buffers are read while a thread renders offline")
