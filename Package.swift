@@ -70,6 +70,8 @@ let package = Package(
             name: "CALSA", path: "Sources/System/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
         .systemLibrary(
             name: "CLilv", path: "Sources/System/CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev"])]),
+        .systemLibrary(
+            name: "CSerd", path: "Sources/System/CSerd", pkgConfig: "serd-0", providers: [.apt(["libserd-dev"])]),
 
         .target(name: "AudioFiles", dependencies: ["RenderCore", "CSndFile", "CSoxr"], swiftSettings: library),
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
@@ -111,7 +113,7 @@ let package = Package(
         .target(
             name: "JACKBackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK"],
             swiftSettings: library),
-        .target(name: "CPluginHost", dependencies: ["CLilv"]),
+        .target(name: "CPluginHost", dependencies: ["CLilv", "CSerd"]),
         .target(
             name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "RenderCore"], swiftSettings: library),
         .target(

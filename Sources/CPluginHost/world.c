@@ -53,7 +53,7 @@ static void make_world(void) {
     NODE(realtime, LV2_CORE__hardRTCapable);
     NODE(worker_data, LV2_WORKER__interface);
 #undef NODE
-    lilv_world_load_all(world);
+    clv2_load_all(world);
     the_world = world;
 }
 
@@ -95,7 +95,7 @@ static bool is_loaded(LilvWorld *world, const char *whole) {
 bool clv2_load_bundle(const char *path, char *error) {
     LilvWorld *world = clv2_world_lock();
     char *whole = realpath(path, NULL);
-    bool is_there = false;
+    bool is_there = false, is_damaged = false;
     if (whole) {
         size_t length = strlen(whole);
         char *folder = malloc(length + 20);
@@ -104,8 +104,9 @@ bool clv2_load_bundle(const char *path, char *error) {
             FILE *manifest = fopen(folder, "r");
             is_there = manifest != NULL;
             if (manifest) fclose(manifest);
+            is_damaged = is_there && !clv2_check_manifest(folder);
             snprintf(folder, length + 20, "%s/", whole);
-            if (is_there && world && !is_loaded(world, whole)) {
+            if (is_there && !is_damaged && world && !is_loaded(world, whole)) {
                 LilvNode *node = lilv_new_file_uri(world, NULL, folder);
                 lilv_world_load_bundle(world, node);
                 lilv_world_load_specifications(world);
@@ -115,9 +116,12 @@ bool clv2_load_bundle(const char *path, char *error) {
         }
         free(whole);
     }
-    if (!is_there) clv2_say(error, "%s is not the folder of a plug-in: it has no manifest.ttl", path);
+    if (is_damaged)
+        clv2_say(error, "%s is damaged: its manifest.ttl has a plug-in without a URI", path);
+    else if (!is_there)
+        clv2_say(error, "%s is not the folder of a plug-in: it has no manifest.ttl", path);
     clv2_world_unlock();
-    return is_there;
+    return is_there && !is_damaged;
 }
 
 static int compare_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
