@@ -39,7 +39,7 @@ enum rtwatch_kind {
     RTWATCH_HANG = 5,         // a cycle that has not ended after n periods; the stack is where it is; `argument` is
                               // nanoseconds since its start; `name` is the call that it is in, if that is known
     RTWATCH_DEADLINE = 6,     // a cycle that took longer than its period: it is counted, and has no record
-    RTWATCH_CRASH = 7,        // the program dies of a fault: `argument` is the signal, `duration` the address that it
+    RTWATCH_CRASH = 7,        // a fault of which the program dies, or that it handles: `argument` is the signal, `duration` the address that it
                               // names, `thread` RTWATCH_NO_THREAD if it is no audio thread
 };
 // Tiers: a page fault is a note, or blocks if it went to the disk (code and constants of the program being loaded are
@@ -66,7 +66,7 @@ struct rtwatch_record {
     uint16_t name;            // index into names[], 0 = none
     uint8_t kind, tier;
     uint32_t foreign;         // the code that rtwatch_foreign() named: index into foreign[], 0 = none
-    uint32_t unused;
+    uint32_t handled;         // of a crash: the program has a handler of its own for it
     uint32_t depth;           // frames in stack[]
     uint32_t left_out;        // frames that lay between stack[RTWATCH_STACK_INNER - 1] and the next
     uint64_t stack[RTWATCH_STACK_DEPTH];   // return addresses, innermost first, without the library's own.

@@ -41,6 +41,9 @@ internal import Synchronization
     private var queue: QueueClock?
     private var nextMeasurement = Int64.min
     private var connections: SequencerConnections
+    private var sources = SequencerSources()
+    /// The time of the latest message: those that end notes come after all others.
+    private var latest = Int64.min
     private var areConnectionsDue = true
     private var exclusive: [SequencerSystemExclusive]
     /// A whole system exclusive message that the kernel had no room for.
@@ -206,13 +209,23 @@ internal import Synchronization
             isMore = unsafe device.next { event, input in
                 let type = unsafe Int(event.pointee.type)
                 if Self.portNews.contains(type) { areConnectionsDue = true }
-                guard let input else { return }
                 var time = now
                 if let queue, unsafe event.pointee.flags & UInt8(SND_SEQ_TIME_STAMP_MASK) == SND_SEQ_TIME_STAMP_REAL {
                     let stamp = unsafe event.pointee.time.time
                     time = queue.hostTime(seconds: stamp.tv_sec, nanoseconds: stamp.tv_nsec)
                 }
+                if let (source, at) = unsafe SequencerSources.departure(in: event, input) {
+                    for (input, message) in sources.end(source, at: at) {
+                        incoming.add(TimedMessage(hostTime: max(time, latest), port: input, message: message))
+                    }
+                    return
+                }
+                guard let input else { return }
+                latest = max(latest, time)
+                let source = unsafe SequencerSources.Address(
+                    client: event.pointee.source.client, port: event.pointee.source.port)
                 unsafe SequencerTranslation.read(event) { message in
+                    sources.note(message, from: source, to: input)
                     incoming.add(TimedMessage(hostTime: time, port: input, message: message))
                 }
             }

@@ -9,7 +9,7 @@
 
 #include "CPluginHost.h"
 
-#if __has_include(<lilv-0/lilv/lilv.h>) && __has_include(<lv2/core/lv2.h>)
+#if __has_include(<lilv-0/lilv/lilv.h>) && __has_include(<lv2/core/lv2.h>) && __has_include(<serd-0/serd/serd.h>)
 #define CLV2_HAS_LILV 1
 
 #include <lilv-0/lilv/lilv.h>
@@ -38,6 +38,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/// Whoever links the file in which this stands links that library too, and nobody else does. A module map's `link` becomes such a
+/// line in what imports the module; but SwiftPM would ask pkg-config about a module of the system even where the trait LV2 is off,
+/// and a program is to build without lilv too, so a module that needs it cannot be there.
+#define LINKS_WITH(library) \
+    __asm__(".pushsection .swift1_autolink_entries, \"e\", @progbits\n\t.asciz \"-l" library "\"\n\t.popsection")
 
 // MARK: - The world of plug-ins (world.c)
 
@@ -158,6 +164,19 @@ struct clv2_instance {
     LV2_Feature feature[12];
     const LV2_Feature *features[13];
 };
+
+// MARK: - What lilv reads of a state or preset, checked before it does (check.c)
+
+/// Checks a text that holds the state `subject` of a plug-in and no other, and what a file says of `subject`, if it does. False: a
+/// sentence says what is wrong.
+bool clv2_check_text(const char *text, const char *subject, char *error);
+bool clv2_check_file(const char *path, const char *subject, char *error);
+/// Whether lilv can load a bundle with this manifest.
+bool clv2_check_manifest(const char *path);
+/// Loads all bundles of LV2_PATH, or of the usual folders, that lilv can load (bundles.c).
+void clv2_load_all(LilvWorld *world);
+
+// MARK: - Functions of instances
 
 void clv2_features(struct clv2_instance *instance);
 LV2_Worker_Status clv2_schedule(LV2_Worker_Schedule_Handle handle, uint32_t size, const void *data);

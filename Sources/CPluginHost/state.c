@@ -1,6 +1,7 @@
 // The state of an instance as text, and back; presets are such states that the plug-in brings.
 
 #include "internal.h"
+#include <unistd.h>
 
 #ifdef CLV2_HAS_LILV
 
@@ -89,11 +90,9 @@ static bool is_for(const struct clv2_instance *instance, const LilvState *state)
 }
 
 bool clv2_restore(struct clv2_instance *instance, const char *text, float *values, bool *found, char *error) {
+    if (!clv2_check_text(text, STATE, error)) return false;
     LilvWorld *world = clv2_world_lock();
-    // lilv takes any text and complains on standard error; what it is given at least names what it is.
-    LilvState *state = strstr(text, "<" STATE ">")
-                           ? lilv_state_new_from_string(world, &clv2_map, text)
-                           : NULL;
+    LilvState *state = lilv_state_new_from_string(world, &clv2_map, text);
     bool fits = state && is_for(instance, state);
     struct receiver receiver = {instance, values, found};
     if (fits)
@@ -109,16 +108,42 @@ bool clv2_restore(struct clv2_instance *instance, const char *text, float *value
     return fits;
 }
 
+/// Checks the file of one of lilv's nodes.
+static bool check_node_file(const LilvNode *file, const char *subject, char *error) {
+    char *path = lilv_node_is_uri(file) ? lilv_node_get_path(file, NULL) : NULL;
+    bool is_good = !path || access(path, R_OK) != 0 || clv2_check_file(path, subject, error);
+    lilv_free(path);
+    return is_good;
+}
+
+static bool check_nodes(const LilvNodes *files, const char *subject, char *error) {
+    LILV_FOREACH (nodes, i, files)
+        if (!check_node_file(lilv_nodes_get(files, i), subject, error)) return false;
+    return true;
+}
+
+/// What the plug-in's own files say of `subject`, and those to which `subject` leads.
+static bool check_files(const struct clv2_instance *instance, LilvWorld *world, const LilvNode *subject, char *error) {
+    const char *uri = lilv_node_as_uri(subject);
+    LilvNode *also = lilv_new_uri(world, LILV_NS_RDFS "seeAlso");
+    LilvNodes *files = lilv_world_find_nodes(world, subject, also, NULL);
+    bool is_good = check_nodes(files, uri, error) && check_nodes(lilv_plugin_get_data_uris(instance->plugin), uri, error);
+    lilv_nodes_free(files);
+    lilv_node_free(also);
+    return is_good;
+}
+
 bool clv2_restore_preset(struct clv2_instance *instance, const char *uri, float *values, bool *found, char *error) {
     LilvWorld *world = clv2_world_lock();
     LilvNode *node = lilv_new_uri(world, uri);
-    if (node) lilv_world_load_resource(world, node);
-    LilvState *state = node ? lilv_state_new_from_world(world, &clv2_map, node) : NULL;
+    bool is_good = !node || check_files(instance, world, node, error);
+    if (node && is_good) lilv_world_load_resource(world, node);
+    LilvState *state = node && is_good ? lilv_state_new_from_world(world, &clv2_map, node) : NULL;
     bool fits = state && is_for(instance, state);
     struct receiver receiver = {instance, values, found};
     if (fits)
         restore(instance, state, &receiver);
-    else
+    else if (is_good)
         clv2_say(error, "%s has no preset \"%.200s\"", instance->description->name, uri);
     if (state) lilv_state_free(state);
     lilv_node_free(node);
@@ -129,10 +154,13 @@ bool clv2_restore_preset(struct clv2_instance *instance, const char *uri, float 
 bool clv2_restore_default(struct clv2_instance *instance) {
     LilvWorld *world = clv2_world_lock();
     LilvNode *feature = lilv_new_uri(world, LV2_STATE__loadDefaultState);
-    bool has_default = lilv_plugin_has_feature(instance->plugin, feature);
+    const LilvNode *uri = lilv_plugin_get_uri(instance->plugin);
+    char unused[CLV2_ERROR];
+    bool has_default =
+        lilv_plugin_has_feature(instance->plugin, feature) && check_files(instance, world, uri, unused);
     lilv_node_free(feature);
     if (has_default) {
-        LilvState *state = lilv_state_new_from_world(world, &clv2_map, lilv_plugin_get_uri(instance->plugin));
+        LilvState *state = lilv_state_new_from_world(world, &clv2_map, uri);
         if (state) {
             lilv_state_restore(state, instance->lilv, NULL, NULL, 0, instance->features);
             lilv_state_free(state);

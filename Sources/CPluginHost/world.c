@@ -4,10 +4,7 @@
 
 #ifdef CLV2_HAS_LILV
 
-// Whoever links this file links lilv too, and nobody else does. A module map's `link` becomes such a line in what imports the
-// module; but SwiftPM would ask pkg-config about a module of the system even where the trait LV2 is off, and a program is
-// to build without lilv too, so a module that needs it cannot be there.
-__asm__(".pushsection .swift1_autolink_entries, \"e\", @progbits\n\t.asciz \"-llilv-0\"\n\t.popsection");
+LINKS_WITH("lilv-0");
 
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -58,7 +55,7 @@ static void make_world(void) {
     NODE(realtime, LV2_CORE__hardRTCapable);
     NODE(worker_data, LV2_WORKER__interface);
 #undef NODE
-    lilv_world_load_all(world);
+    clv2_load_all(world);
     the_world = world;
 }
 
@@ -100,7 +97,7 @@ static bool is_loaded(LilvWorld *world, const char *whole) {
 bool clv2_load_bundle(const char *path, char *error) {
     LilvWorld *world = clv2_world_lock();
     char *whole = realpath(path, NULL);
-    bool is_there = false;
+    bool is_there = false, is_damaged = false;
     if (whole) {
         size_t length = strlen(whole);
         char *folder = malloc(length + 20);
@@ -109,8 +106,9 @@ bool clv2_load_bundle(const char *path, char *error) {
             FILE *manifest = fopen(folder, "r");
             is_there = manifest != NULL;
             if (manifest) fclose(manifest);
+            is_damaged = is_there && !clv2_check_manifest(folder);
             snprintf(folder, length + 20, "%s/", whole);
-            if (is_there && world && !is_loaded(world, whole)) {
+            if (is_there && !is_damaged && world && !is_loaded(world, whole)) {
                 LilvNode *node = lilv_new_file_uri(world, NULL, folder);
                 lilv_world_load_bundle(world, node);
                 lilv_world_load_specifications(world);
@@ -120,9 +118,12 @@ bool clv2_load_bundle(const char *path, char *error) {
         }
         free(whole);
     }
-    if (!is_there) clv2_say(error, "%s is not the folder of a plug-in: it has no manifest.ttl", path);
+    if (is_damaged)
+        clv2_say(error, "%s is damaged: its manifest.ttl has a plug-in without a URI", path);
+    else if (!is_there)
+        clv2_say(error, "%s is not the folder of a plug-in: it has no manifest.ttl", path);
     clv2_world_unlock();
-    return is_there;
+    return is_there && !is_damaged;
 }
 
 static int compare_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }

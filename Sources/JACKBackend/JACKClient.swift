@@ -130,12 +130,13 @@ internal import Synchronization
     /// seconds the rest is left to a thread of its own, and ``leaving`` counts it.
     ///
     /// - Parameter whenClosed: Called at the end of that, whenever it comes.
-    func close(_ whenClosed: @escaping @Sendable () -> Void = {}) {
+    /// - Returns: `true` if the connection has ended.
+    @discardableResult func close(_ whenClosed: @escaping @Sendable () -> Void = {}) -> Bool {
         JACKClient.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
         JACKClient.closing.withLock { $0.append(cycle) }
         let isReachable = !isStuck && cycle.shutdown.load(ordering: .relaxed) == 0
         // The close comes after the questions that the server has not answered.
-        _ = withPatience(JACKClient.farewell, on: questions) { [self] in
+        let ended: Void? = withPatience(JACKClient.farewell, on: questions) { [self] in
             if isReachable { forgetPorts() }
             unsafe jack_deactivate(client)
             // If the server is dead the call returns -1, and the client is closed all the same.
@@ -145,6 +146,7 @@ internal import Synchronization
             JACKClient.closing.withLock { $0.removeAll { $0 === cycle } }
             JACKClient.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
         }
+        return ended != nil
     }
 
     /// The time that closing waits, in seconds.
@@ -205,8 +207,8 @@ internal import Synchronization
             }, this)
         unsafe jack_set_port_connect_callback(
             client,
-            { _, _, _, this in
-                unsafe JACKCycle.run(this) { $0.graphChanged.store(true, ordering: .releasing) }
+            { one, other, isThere, this in
+                unsafe JACKCycle.run(this) { $0.noteLink(one, other, isThere: isThere != 0) }
             }, this)
         unsafe jack_set_port_registration_callback(
             client,

@@ -225,6 +225,14 @@ internal import Synchronization
         freewheelChanges.wrappingAdd(1, ordering: .relaxed)
     }
 
+    /// Notes that two ports are connected or not any more. On JACK's thread for notices.
+    func noteLink(_ one: UInt32, _ other: UInt32, isThere: Bool) {
+        for number in [one, other] where !isThere {
+            if let port = unsafe jack_port_by_id(client, number) { unsafe midi.noteParting(of: port) }
+        }
+        graphChanged.store(true, ordering: .releasing)
+    }
+
     /// Notes that a port has come or gone. On JACK's thread for notices.
     func notePort(_ number: UInt32, isThere: Bool) {
         if !isThere, let port = unsafe jack_port_by_id(client, number) {

@@ -22,6 +22,13 @@ internal import Synchronization
     private let inputCount: Int
     private let outputCount: Int
     private let events: UnsafeMutablePointer<MIDIEvent>
+    /// What is held down at each input. JACK mixes what comes in, so it is not known by whom.
+    private let held: UnsafeMutablePointer<HeldNotes>
+    /// A bit for each input that has lost a connection; the last is that of all further ones too.
+    private let partings = Atomic<UInt64>(0)
+    /// Those of which this thread knows, and the cycles until their notes end: a last event of the source may come meanwhile.
+    private var ending: UInt64 = 0
+    private var endsIn = 0
     /// The memory where a system exclusive message is put together, for each output, and its length so far.
     private let messages: UnsafeMutablePointer<UInt8>
     private let messageLengths: UnsafeMutablePointer<Int>
@@ -44,6 +51,8 @@ internal import Synchronization
         unsafe messages.initialize(repeating: 0, count: outputCount * Self.longest)
         unsafe messageLengths = .allocate(capacity: max(1, outputCount))
         unsafe messageLengths.initialize(repeating: 0, count: outputCount)
+        unsafe held = .allocate(capacity: max(1, inputCount))
+        unsafe held.initialize(repeating: HeldNotes(), count: max(1, inputCount))
         for (index, input) in inputs.enumerated() {
             unsafe (inputPorts + index).initialize(to: ins[index].port)
             unsafe (received + index).initialize(
@@ -68,13 +77,54 @@ internal import Synchronization
         unsafe events.deallocate()
         unsafe messages.deallocate()
         unsafe messageLengths.deallocate()
+        unsafe held.deallocate()
+    }
+
+    // MARK: Sources that vanish
+
+    /// Ends the notes of an input from which something was disconnected: in one of the next cycles. On any thread.
+    func noteParting(of port: OpaquePointer) {
+        for index in 0..<inputCount where unsafe inputPorts[index] == port {
+            partings.bitwiseOr(1 << UInt64(min(index, 63)), ordering: .relaxed)
+        }
+    }
+
+    /// What is held down at each input. When there are no more cycles.
+    var heldNotes: [HeldNotes] { (0..<inputCount).map { unsafe held[$0] } }
+
+    /// Ends what was held down at the inputs of an earlier connection. Before the first cycle.
+    func end(_ notes: [HeldNotes]) {
+        for index in 0..<min(inputCount, notes.count) { unsafe held[index] = notes[index] }
+        if !notes.isEmpty { partings.store(.max, ordering: .relaxed) }
+    }
+
+    /// Returns the inputs whose notes end in this cycle.
+    private func endingNow() -> UInt64 {
+        if endsIn == 0 {
+            ending = partings.exchange(0, ordering: .relaxed)
+            endsIn = ending == 0 ? 0 : 3
+        }
+        guard endsIn > 0 else { return 0 }
+        endsIn -= 1
+        guard endsIn == 0 else { return 0 }
+        defer { ending = 0 }
+        return ending
+    }
+
+    /// Lets go of all that is held down at an input. What finds no room comes in the next cycle.
+    private func letGo(_ index: Int) {
+        guard unsafe !held[index].letGo(into: &received[index]) else { return }
+        ending |= 1 << UInt64(min(index, 63))
+        endsIn = 1
     }
 
     /// Takes the input events, before the cycle is rendered.
     @unsafe func receive(_ frames: UInt32) {
+        let ended = endingNow()
         for index in 0..<outputCount { unsafe sent[index].count = 0 }
         for index in 0..<inputCount {
             unsafe received[index].count = 0
+            if ended & 1 << UInt64(min(index, 63)) != 0 { letGo(index) }
             guard let buffer = unsafe jack_port_get_buffer(inputPorts[index], frames) else { continue }
             // Whole numbers of the usual kind: a range of any other is walked through with allocations in debug builds.
             for number in unsafe 0..<Int(jack_midi_get_event_count(buffer)) {
@@ -87,7 +137,7 @@ internal import Synchronization
                 } else if let message = unsafe MIDIMessage(
                     status: bytes[0], event.size > 1 ? bytes[1] : 0, event.size > 2 ? bytes[2] : 0)
                 {
-                    unsafe received[index].add(MIDIEvent(frame: frame, message))
+                    if unsafe received[index].add(MIDIEvent(frame: frame, message)) { unsafe held[index].note(message) }
                 }
             }
             unsafe count(&received[index].lost, in: lostInputs)

@@ -34,6 +34,8 @@ final class JACKSession: @unchecked Sendable {
     /// Links made lately: the server shows them a cycle later.
     private var fresh: [(link: JACKClient.Link, time: Int64)] = []
     private var seen = Seen()
+    /// What was held down at the MIDI inputs when the server went: it ends when the server is back.
+    private var heldNotes: [HeldNotes] = []
 
     /// The news that have been reported already.
     private struct Seen {
@@ -93,7 +95,9 @@ final class JACKSession: @unchecked Sendable {
         // JACK locks the memory that programs share, and no more.
         if before == nil { RealtimeThread.lockMemory { hub.send(.notice($0)) } }
         _ = client.cycle.latencies.set(ways)
+        client.cycle.midi.end(heldNotes)
         try client.activate()
+        heldNotes = []
         if !isWaiting {
             planned = client.links(settings.connect, mainChannels: renderer.channelCount)
             wanted = planned
@@ -144,6 +148,7 @@ final class JACKSession: @unchecked Sendable {
         others = [:]
         lost = []
         fresh = []
+        heldNotes = []
         name = settings.name
         core.show(.stopped)
     }
@@ -168,7 +173,11 @@ final class JACKSession: @unchecked Sendable {
                     + (isWaiting
                         ? " It is joined again when it is back."
                         : " Start the output again when it is back.")))
-        if isWaiting { client.close() } else { client.close(givingRendererBack) }
+        guard isWaiting else {
+            client.close(givingRendererBack)
+            return
+        }
+        if client.close() { heldNotes = client.cycle.midi.heldNotes }
     }
 
     // MARK: Housekeeping

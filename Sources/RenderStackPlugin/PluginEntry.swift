@@ -1,6 +1,7 @@
 internal import CPluginGuest
 internal import DiskFiles
 internal import Glibc
+internal import RenderCore
 internal import RenderStack
 internal import SignalBlocks
 
@@ -109,5 +110,24 @@ public enum PluginEntry {
     @unsafe private static func with(_ instance: UnsafeMutableRawPointer?, _ body: (PluginInstance) -> Void) {
         guard let instance = unsafe instance else { return }
         unsafe Unmanaged<PluginInstance>.fromOpaque(instance)._withUnsafeGuaranteedRef { body($0) }
+    }
+}
+
+extension PluginInstance {
+    /// Returns an instance; `nil`, with a sentence on standard error, if its closure fails or its stack does not add up.
+    @unsafe static func make(
+        _ plugin: Plugin, rate: Double, _ features: UnsafePointer<UnsafePointer<guest_feature>?>?
+    ) -> PluginInstance? {
+        do {
+            return unsafe try PluginInstance(plugin, rate: rate, features)
+        } catch {
+            StandardError.say("the plug-in \(plugin.name) cannot be made: \(error)")
+            return nil
+        }
+    }
+
+    /// Returns the inside of an instance that has been made as a host makes one, so that its render loop is known to add up.
+    static func body(of plugin: Plugin) throws -> PluginBody {
+        unsafe try PluginInstance(plugin, rate: 48_000, nil).body
     }
 }

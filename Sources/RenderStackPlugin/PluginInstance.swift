@@ -8,7 +8,7 @@ internal import SignalBlocks
     // Unchecked because a host calls one function of an instance at a time, and RenderCore is safe between threads.
     private let renderer: Renderer
     private let driver: UInt
-    private let body: PluginBody
+    let body: PluginBody
     private let parameters: [ParameterReference]
     /// The values that the parameters' ports had.
     private let seen: UnsafeMutablePointer<Float>
@@ -39,27 +39,14 @@ internal import SignalBlocks
     /// The part of the plug-in's sound, on its way to 1 or 0.
     private var part: Float = 1
     private var startsOver = true
+    /// What the host holds down.
+    private var held = HeldNotes()
+    /// There was no room for all that is to be let go.
+    private var letsGo = false
     private let rate: Double
     private var hostTime: Int64 = 0
 
-    /// Returns an instance; `nil`, with a sentence on standard error, if its closure fails or its stack does not add up.
-    @unsafe static func make(
-        _ plugin: Plugin, rate: Double, _ features: UnsafePointer<UnsafePointer<guest_feature>?>?
-    ) -> PluginInstance? {
-        do {
-            return unsafe try PluginInstance(plugin, rate: rate, features)
-        } catch {
-            StandardError.say("the plug-in \(plugin.name) cannot be made: \(error)")
-            return nil
-        }
-    }
-
-    /// Returns the inside of an instance that has been made as a host makes one, so that its render loop is known to add up.
-    static func body(of plugin: Plugin) throws -> PluginBody {
-        unsafe try PluginInstance(plugin, rate: 48_000, nil).body
-    }
-
-    @unsafe private init(
+    @unsafe init(
         _ plugin: Plugin, rate: Double, _ features: UnsafePointer<UnsafePointer<guest_feature>?>?
     ) throws {
         guard rate >= 1, rate <= 1_000_000 else {
@@ -164,7 +151,7 @@ internal import SignalBlocks
         if port >= 0 && port < ports.count { unsafe places[port] = data }
     }
 
-    /// The sound begins anew with the next run.
+    /// The sound begins anew with the next run: what was held down before ends there.
     func activate() { startsOver = true }
 
     /// Gives the host the text of the state. While the plug-in plays too.
@@ -229,6 +216,10 @@ internal import SignalBlocks
     /// Reads the host's events of the whole block, of that many frames.
     private func receive(_ frames: Int) {
         unsafe received.pointee.count = 0
+        // The host was deactivated meanwhile, or has taken its events away.
+        if unsafe body.midiInput != nil, startsOver || letsGo || places[ports.eventsIn] == nil {
+            letsGo = unsafe !held.letGo(into: &received.pointee)
+        }
         guard let sequence = unsafe places[ports.eventsIn] else { return }
         // A host need not repeat a value that has not changed.
         let before = unsafe supply.pointee.transport
@@ -268,7 +259,7 @@ internal import SignalBlocks
     private func add(_ bytes: UnsafePointer<UInt8>, _ count: Int, at frame: Int) {
         guard unsafe bytes[0] == 0xF0 else {
             if let message = unsafe MIDIMessage(status: bytes[0], count > 1 ? bytes[1] : 0, count > 2 ? bytes[2] : 0) {
-                unsafe received.pointee.add(MIDIEvent(frame: frame, message))
+                if unsafe received.pointee.add(MIDIEvent(frame: frame, message)) { held.note(message) }
             }
             return
         }

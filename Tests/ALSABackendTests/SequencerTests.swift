@@ -8,13 +8,15 @@ import Testing
 @testable import ALSABackend
 
 /// A sequencer that is none: what comes in is put in by the test, what goes out is kept.
-private final class FakeSequencer: SequencerDevice, Sendable {
+final class FakeSequencer: SequencerDevice, Sendable {
     struct Arrival {
         var hostTime: Int64
         var input: Int?
         var message: MIDIMessage?
         var bytes: [UInt8] = []
         var type: Int32 = 0
+        /// Where it comes from, or, of an event about a port, the port that it is about.
+        var source: (client: UInt8, port: UInt8) = (0, 0)
     }
     struct Departure: Equatable {
         var hostTime: Int64
@@ -44,7 +46,15 @@ private final class FakeSequencer: SequencerDevice, Sendable {
         let time = clock.queueTime(arrival.hostTime)
         event.flags |= UInt8(SND_SEQ_TIME_STAMP_REAL)
         event.time.time = snd_seq_real_time_t(tv_sec: time.seconds, tv_nsec: time.nanoseconds)
-        if arrival.type != 0 { event.type = UInt8(arrival.type) }
+        event.source = snd_seq_addr_t(client: arrival.source.client, port: arrival.source.port)
+        if arrival.type != 0 {
+            event.type = UInt8(arrival.type)
+            event.data.addr = event.source
+            if UInt32(arrival.type) == SND_SEQ_EVENT_PORT_UNSUBSCRIBED.rawValue {
+                event.data.connect = snd_seq_connect_t(
+                    sender: event.source, dest: snd_seq_addr_t(client: 200, port: UInt8(arrival.input ?? 0)))
+            }
+        }
         var bytes = arrival.bytes
         bytes.withUnsafeMutableBytes { bytes in
             if !bytes.isEmpty {
@@ -81,14 +91,14 @@ private final class FakeSequencer: SequencerDevice, Sendable {
 }
 
 /// An event that a closure heard, and its time by the sample clock.
-private struct Heard: BitwiseCopyable, Sendable, Equatable {
+struct Heard: BitwiseCopyable, Sendable, Equatable {
     var time: Int64
     var offset: Int
     var message: MIDIMessage
 }
 
 /// An output on a card whose frames move by command, with MIDI that is sent on as it comes.
-private struct Keyboard {
+struct Keyboard {
     let card: Card
     let sequencer = FakeSequencer()
     let renderer: Renderer

@@ -1,5 +1,6 @@
 import Glibc
 import RenderStack
+import Synchronization
 import TestSupport
 import Testing
 
@@ -103,6 +104,67 @@ extension JACKTests {
         final class Port: Sendable {
             let port: MessagePort<Heard>
             init(_ port: consuming MessagePort<Heard>) { self.port = port }
+        }
+
+        final class Due: Sendable { let value = Atomic(false) }
+
+        @Test("Notes and pedals end when their source goes, when its cable is pulled, and when the server went with it")
+        func vanishing() async throws {
+            let server = try DummyServer(period: 256)
+            let keys = MIDIInput(name: "keys")
+            let heard = MessagePort<Heard>(capacity: 65_536)
+            let port = Port(heard)
+            let synth = JACKOutput(
+                try Renderer { context in
+                    context.forEachEvent(from: keys) { event, context in
+                        port.port.send(
+                            Heard(frame: context.sampleTime + Int64(event.frame), offset: event.frame, event.message))
+                    }
+                }, name: "synth", server: server.name, midiInputs: [keys], connect: .none)
+            let events = Events(synth)
+            try synth.start()
+            var all: [MIDIMessage] = []
+            /// Waits for messages, by whichever way they come.
+            func hears(_ messages: [MIDIMessage]) async -> Bool {
+                await becomesTrue {
+                    port.port.drain { all.append($0.message) }
+                    return all.count >= messages.count
+                } && all == messages
+            }
+            let start: [MIDIMessage] = [
+                .noteOn(channel: 0, note: 60, velocity: 100), .noteOn(channel: 5, note: 61, velocity: 100),
+                .noteOff(channel: 5, note: 61, velocity: 1), .controller(channel: 5, number: 64, value: 127),
+            ]
+            let end: [MIDIMessage] = [
+                .noteOff(channel: 0, note: 60, velocity: 64), .controller(channel: 5, number: 64, value: 0),
+            ]
+            enum Way: CaseIterable { case source, cable, server }
+            for way in Way.allCases {
+                let out = MIDIOutput(name: "notes")
+                let isDue = Due()
+                let sender = JACKOutput(
+                    try Renderer { context in
+                        guard isDue.value.exchange(false, ordering: .relaxed) else { return }
+                        for message in start { context.send(message, to: out) }
+                    }, name: "seq", server: server.name, midiOutputs: [out], connect: .none)
+                try sender.start()
+                try await server.connect("seq:midi_out_1", to: "synth:midi_in_1")
+                isDue.value.store(true, ordering: .relaxed)
+                #expect(await hears(start), "\(way): \(all)")
+                all = []
+                switch way {
+                case .source: sender.stop()
+                case .cable: _ = try server.run("jack_disconnect", "seq:midi_out_1", "synth:midi_in_1")
+                case .server:
+                    server.end(SIGKILL)
+                    #expect(await becomesTrue { events.all.contains { if case .lost = $0 { true } else { false } } })
+                    try server.start()
+                }
+                #expect(await hears(end), "\(way): \(all)")
+                all = []
+                sender.stop()
+            }
+            synth.stop()
         }
 
         @Test("System exclusive messages, short and long, come through in parts and leave in one piece")

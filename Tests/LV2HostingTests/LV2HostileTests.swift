@@ -46,6 +46,161 @@ import Testing
         #expect(results[0].problem?.contains("is damaged") == true && results[1].problem == nil)
     }
 
+    @Test("a text that is no whole state is refused in a sentence, before lilv sees it")
+    func damagedStates() throws {
+        let keeps = try TestBundle.plugin("keeps")
+        let whole = try keeps.save().text
+        try keeps.restore(LV2State(text: whole))
+        // Cut short, wherever.
+        let bytes = Array(whole.utf8)
+        let end = try #require(bytes.lastIndex(of: UInt8(ascii: ".")))
+        for count in stride(from: 0, through: end, by: 3) {
+            let text = String(decoding: bytes[..<count], as: UTF8.self)
+            #expect(throws: LV2Error.self, "\(count) of \(bytes.count) bytes") {
+                try keeps.restore(LV2State(text: text))
+            }
+        }
+        let start = "<urn:renderstack:state> a pset:Preset ; lv2:appliesTo <\(TestBundle.uri("keeps"))> ; "
+        for (text, reason) in [
+            ("<urn:renderstack:state> lv2:port 5 .", "has no state in it"),
+            ("<urn:renderstack:state> a pset:Preset .", "does not name its plug-in"),
+            ("<urn:renderstack:state> a pset:Preset ; lv2:appliesTo 5 .", "names a plug-in that is none"),
+            (start + "lv2:port 5 .", "has a port that is none"),
+            (start + "lv2:port [ pset:value 5 ] .", "has a port without a symbol"),
+            (start + "lv2:port [ lv2:symbol [] ; pset:value 5 ] .", "has a port without a symbol"),
+            (start + "lv2:port [ lv2:symbol \"by\" ; pset:value 5 , 6 ] .", "has a port of several values"),
+            (start + "state:state 5 .", "has a content that is none"),
+            (start + "state:state [ <urn:a> [ a atom:Vector ] ] .", "holds a vector without a type"),
+            (
+                start + "state:state [ <urn:a> [ a atom:Vector ; atom:childType atom:Int ; rdf:value ( <urn:b> ) ] ] .",
+                "no number"
+            ),
+            (start + "state:state [ <urn:a> [ a atom:Tuple ; rdf:value 5 ] ] .", "holds a list that is none"),
+            (start + "state:state [ <urn:a> [ a atom:Sequence ; rdf:value ( 5 ) ] ] .", "an event without a time"),
+            (start + "state:state [ <urn:a> _:x ] . _:x <urn:b> _:x .", "uses the content of brackets twice"),
+            (start + "state:state [ <urn:a> <file://x> ] .", "names a file without its path"),
+            (start + "state:state [ <urn:a> unknown:x ] .", "is not"),
+            (start + "state:state [ <urn:a> <b> ] .", "has a name that is not whole"),
+            (
+                start + "state:state [ <urn:a> " + String(repeating: "[ <urn:b> ", count: 100_000),
+                "more than 100 brackets"
+            ),
+            (start + "state:state [ <urn:a> ( " + String(repeating: "( ", count: 100_000), "more than 100 brackets"),
+            (
+                start + "state:state [ <urn:a> \"9\"^^<http://lv2plug.in/ns/ext/midi#MidiEvent> ] .",
+                "a MIDI message that is none"
+            ),
+            (start + ". <urn:other> a pset:Preset .", "holds another one's too"),
+            ("\u{0}" + whole, "has no state in it"),
+        ] {
+            do {
+                try keeps.restore(LV2State(text: text))
+                Issue.record("\(text.prefix(200))")
+            } catch { #expect(error.description.contains(reason), "\(text.prefix(200)): \(error)") }
+        }
+    }
+
+    @Test("states that were changed at random do no harm", arguments: 1...8)
+    func fuzzedStates(seed: UInt64) throws {
+        let keeps = try TestBundle.plugin("keeps")
+        var random = SplitMix(state: seed)
+        // All that lilv writes, and each at the place of each other.
+        let parts = [
+            "5", "true", "1e999", "\"x\"", "\"x\"@de", "\"AAEC\"^^xsd:base64Binary",
+            "\"90\"^^<http://lv2plug.in/ns/ext/midi#MidiEvent>",
+            "\"a/b\"^^atom:Path", "<file:///a>", "<file://a>", "<>", "_:x", "rdf:nil", "()", "( 1 2 )", "[]",
+            "[ rdf:value 1 ]",
+            "[ a atom:Tuple ; rdf:value ( 1 [ a atom:Tuple ; rdf:value () ] ) ]", "[ a atom:Vector ; rdf:value ( 1 ) ]",
+            "[ a atom:Vector ; atom:childType atom:Float ; rdf:value ( \"1\"^^xsd:float \"2\"^^xsd:float ) ]",
+            "[ a atom:Sequence ; rdf:value ( [ atom:frameTime 1 ; rdf:value 5 ] ) ]",
+            "[ a atom:Sequence ; rdf:value ( 5 ) ]",
+            "[ a <urn:t> ; rdf:value \"AAAA\"^^xsd:base64Binary ]", "[ a <urn:t> ; <urn:k> [ a <urn:u> ; <urn:l> 2 ] ]",
+            "lv2:symbol", "pset:value", "lv2:port", "state:state", "rdf:rest", "rdf:first", "[", "]", "(", ")", ";",
+            ",", ".", "a",
+        ]
+        let words = """
+            <urn:renderstack:state> a pset:Preset ; lv2:appliesTo <\(TestBundle.uri("keeps"))> ; rdfs:label "x" ;
+            lv2:port [ lv2:symbol "by" ; pset:value 4.0 ] , [ lv2:symbol "b" ; lv2:default 3 ; rdfs:label "l" ] ;
+            state:state [ <urn:a> \(parts[3...22].joined(separator: " ; <urn:b> ")) ] .
+            """.split { $0.isWhitespace }.map(String.init)
+        var taken = 0
+        for _ in 0..<2_000 {
+            var text = words
+            let place = Int.random(in: 0..<text.count, using: &random)
+            text[place] = parts[Int.random(in: 0..<parts.count, using: &random)]
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                text[Int.random(in: 0..<text.count, using: &random)] = parts[Int.random(in: 0..<24, using: &random)]
+            }
+            if (try? keeps.restore(LV2State(text: text.joined(separator: " ")))) != nil { taken += 1 }
+        }
+        #expect(taken > 0)
+    }
+
+    @Test("a bundle with a plug-in without a URI, for which lilv has no place, is refused in a sentence")
+    func withoutURI() throws {
+        _ = try TestBundle.path
+        let folder = try TemporaryFolder()
+        for (number, content) in ["[ a lv2:Plugin ] lv2:binary <a.so> .", "_:x a lv2:Plugin ."].enumerated() {
+            let bundle = folder.path + "/\(number).lv2"
+            try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+            let text = """
+                @prefix lv2: <http://lv2plug.in/ns/lv2core#> .
+                <https://renderstack.example/beside\(number)> a lv2:Plugin ; lv2:binary <a.so> .
+                \(content)
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: bundle + "/manifest.ttl"))
+            do {
+                _ = try LV2Description(bundle: bundle)
+                Issue.record("\(content)")
+            } catch { #expect(error.description.contains("is damaged: its manifest.ttl has a plug-in without a URI")) }
+        }
+    }
+
+    @Test("a preset whose file is damaged is refused in a sentence")
+    func damagedPresets() throws {
+        let path = try TestBundle.path
+        let folder = try TemporaryFolder()
+        let bundle = folder.path + "/Presets.lv2"
+        try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+        let library = try Data(contentsOf: URL(fileURLWithPath: path + "/test.so"))
+        try library.write(to: URL(fileURLWithPath: bundle + "/test.so"))
+        let contents = [
+            "lv2:port 5", "lv2:port [ lv2:symbol \"by\" ; pset:value [ a atom:Vector ] ]", "state:state [ lv2:x [", "",
+        ]
+        var manifest = """
+            @prefix lv2: <http://lv2plug.in/ns/lv2core#> .
+            @prefix atom: <http://lv2plug.in/ns/ext/atom#> .
+            @prefix doap: <http://usefulinc.com/ns/doap#> .
+            @prefix pset: <http://lv2plug.in/ns/ext/presets#> .
+            @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+            @prefix state: <http://lv2plug.in/ns/ext/state#> .
+
+            """
+        let prefixes = manifest
+        let uri = TestBundle.uri("gain")
+        for (number, content) in contents.enumerated() {
+            let preset = "<https://renderstack.example/damaged-preset\(number)>"
+            manifest += "\(preset) a pset:Preset ; lv2:appliesTo <\(uri)> ; rdfs:seeAlso <\(number).ttl> .\n"
+            let text =
+                "\(preset) a pset:Preset ; lv2:appliesTo <\(uri)> ; rdfs:label \"Damaged \(number)\" ; \(content) .\n"
+            try Data((prefixes + text).utf8).write(to: URL(fileURLWithPath: bundle + "/\(number).ttl"))
+        }
+        manifest +=
+            "<https://renderstack.example/with-presets> a lv2:Plugin ; lv2:binary <test.so> ; doap:name \"With presets\" .\n"
+        try Data(manifest.utf8).write(to: URL(fileURLWithPath: bundle + "/manifest.ttl"))
+        _ = try LV2Description(bundle: bundle)
+        let gain = try TestBundle.plugin("gain")
+        let damaged = gain.presets.filter { $0.uri.contains("damaged-preset") }
+        #expect(damaged.count == contents.count)
+        for preset in damaged {
+            let isWhole = preset.uri.hasSuffix("3")
+            do {
+                try gain.load(preset)
+                #expect(isWhole)
+            } catch { #expect(!isWhole && error.description.contains("is damaged: it "), "\(error)") }
+        }
+    }
+
     @Test("a control with an odd range has one that a parameter can have")
     func oddRanges() throws {
         _ = try TestBundle.path

@@ -110,6 +110,60 @@ import Testing
         #expect(answer[0] & 0xFFFF_FFFF == 8)
     }
 
+    @Test(
+        "what a host holds down ends when it deactivates the plug-in, or takes its events away",
+        arguments: [true, false])
+    func vanishing(deactivates: Bool) throws {
+        let host = try Host(keys)
+        let out = memory([Float](repeating: 0, count: 256))
+        let (sequence, answer) = (
+            UnsafeMutablePointer<UInt64>.allocate(capacity: 512), UnsafeMutablePointer<UInt64>.allocate(capacity: 512)
+        )
+        let type = hostMap(nil, "http://lv2plug.in/ns/ext/midi#MidiEvent")
+        func found() -> [[UInt8]] {
+            var cursor: UInt32 = 0
+            var (frame, count): (Int64, UInt32) = (0, 0)
+            var bytes: UnsafePointer<UInt8>?
+            var found: [[UInt8]] = []
+            while guest_next_event(answer, type, &cursor, &frame, &bytes, &count) {
+                found.append([UInt8(frame)] + (0..<Int(count)).map { bytes![$0] })
+            }
+            return found
+        }
+        sequence[0] = 4_000
+        let capacity = guest_begin_events(sequence, 77)
+        for bytes: [UInt8] in [[0x90, 60, 100], [0x93, 61, 100], [0xB0, 64, 127], [0x83, 61, 0]] {
+            let isThere = bytes.withUnsafeBufferPointer {
+                guest_add_event(sequence, capacity, type, 9, $0.baseAddress!, 3)
+            }
+            #expect(isThere)
+        }
+        host.connect(0, out)
+        host.connect(3, sequence)
+        host.connect(4, answer)
+        host.descriptor.pointee.activate?(host.instance)
+        answer[0] = 4_000
+        host.run(256)
+        #expect(found().count == 4)
+        // The next block has no events.
+        sequence[0] = 4_000
+        _ = guest_begin_events(sequence, 77)
+        answer[0] = 4_000
+        host.run(256)
+        #expect(found().isEmpty)
+        if deactivates {
+            host.descriptor.pointee.deactivate?(host.instance)
+            host.descriptor.pointee.activate?(host.instance)
+        } else {
+            host.descriptor.pointee.connect_port(host.instance, 3, nil)
+        }
+        for number in 0..<2 {
+            answer[0] = 4_000
+            host.run(256)
+            #expect(found() == (number == 0 ? [[0, 0x80, 60, 64], [0, 0xB0, 64, 0]] : []))
+        }
+    }
+
     @Test("a host's position that is no number, or beyond all time, is left out")
     func wildPosition() {
         var words = guest_words(

@@ -111,11 +111,12 @@ static const struct advice calls[] = {
      "closure", "copies a closure to the heap, or frees it",
      "A closure that is handed to C or Dispatch goes to the heap: make it before the audio starts."},
     {"malloc mallinfo* malloc_info calloc realloc reallocarray aligned_alloc posix_memalign memalign valloc pvalloc"
-     " strdup strndup asprintf vasprintf getline getdelim operator?new*",
+     " strdup strndup asprintf vasprintf getline getdelim operator?new* mallocx rallocx xallocx scalable_*alloc"
+     " scalable_posix_memalign tc_*alloc* tc_new* tc_*memalign mi_*alloc* mi_*new* mi_*dup mi_*memalign mi_*realpath",
      "memory", "allocates memory",
      "The heap has locks and may ask the kernel for pages: allocate before the audio starts and use that memory "
      "again."},
-    {"free cfree operator?delete* malloc_trim",
+    {"free cfree operator?delete* malloc_trim dallocx sdallocx scalable_*free tc_*free* tc_delete* mi_*free*",
      "memory", "frees memory",
      "The heap has locks and may give pages back: hand the memory to a control thread that frees it."},
     {"pthread_mutex_unlock pthread_rwlock_unlock mtx_unlock pthread_spin_unlock pthread_cond_signal"

@@ -32,15 +32,27 @@ static const char *joined(const char *before, const char *text, const char *afte
     return kept;
 }
 
+static const char *symbol_of(struct process *process, const struct rtwatch_record *record) {
+    if (!record->name || record->name >= RTWATCH_NAMES) return NULL;
+    const char *text = process->channel->names[record->name].name;
+    const char *name = intern_part(text, strnlen(text, sizeof process->channel->names[record->name].name));
+    return starts_with(name, "__libc_") ? intern(name + strlen("__libc_")) : name;
+}
+
+// C++'s operators have a name for each kind of their arguments.
+static const char *operator_name(const char *symbol) {
+    static const char *const names[][2] = {{"_Znw", "operator new"}, {"_Zna", "operator new[]"},
+                                           {"_Zdl", "operator delete"}, {"_Zda", "operator delete[]"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (starts_with(symbol, names[i][0])) return intern(names[i][1]);
+    return symbol;
+}
+
 static const char *call_of(struct process *process, const struct rtwatch_record *record) {
     static const char *const kinds[] = {"", "call", "system call", "page fault", "preemption", "hang", "deadline", "crash"};
-    const char *name = NULL;
-    if (record->name && record->name < RTWATCH_NAMES) {
-        const char *text = process->channel->names[record->name].name;
-        name = intern_part(text, strnlen(text, sizeof process->channel->names[record->name].name));
-        if (starts_with(name, "__libc_")) name = intern(name + strlen("__libc_"));
-    }
+    const char *name = symbol_of(process, record);
     if (record->kind == RTWATCH_SYSCALL) return system_call_name(record->argument);
+    if (name) name = operator_name(name);
     if (record->kind == RTWATCH_HANG && name) return joined("hang in ", name, "");
     if (record->kind != RTWATCH_CALL || !name) return kinds[record->kind];
     // libc's function of that name: its first argument says which.
@@ -89,6 +101,7 @@ static struct finding *find(struct process *process, const struct rtwatch_record
     if (count == MOST_FINDINGS) return NULL;
     struct finding *finding = allocate(sizeof *finding);
     *finding = (struct finding){.process = process, .kind = record->kind, .tier = tier_of(record), .call = call,
+        .symbol = symbol_of(process, record),
         .foreign = foreign, .system_call = record->kind == RTWATCH_SYSCALL, .first_cycle = record->cycle, .first_time = record->time,
         .depth = depth, .left_out = record->left_out, .place = -1, .hash = hash};
     memcpy(finding->stack, record->stack, depth * sizeof *finding->stack);
@@ -129,6 +142,8 @@ void take_repeats(struct process *process, const struct rtwatch_record *record, 
     finding->count += more->count;
     if (record->kind == RTWATCH_CRASH) {
         finding->signal = (int)record->argument;
+        finding->handled = record->handled;
+        if (record->time > finding->last_time) finding->last_time = record->time;
         finding->address = record->duration;
         if (record->thread < RTWATCH_THREADS) note_thread(finding, record->thread);
         return;
@@ -156,7 +171,7 @@ static void add_frames(struct finding *finding, const struct frame *list, int co
 
 static void find_frames(struct finding *finding) {
     static const struct frame gap = {.function = "(frames left out)", .origin = ORIGIN_RUNTIME};
-    const char *names[48] = {finding->call};
+    const char *names[48] = {finding->symbol ? finding->symbol : finding->call};
     int name_count = 1;
     for (uint32_t i = 0; i < finding->depth; i++) {
         const struct frames *frames = frames_at(finding->process, finding->stack[i]);

@@ -12,13 +12,15 @@
 struct finding {
     struct process *process;
     int kind, tier;
-    const char *call;                     // "malloc", "write"; "page fault" and the like
+    const char *call;                     // "malloc", "write", "operator new"; "page fault" and the like
+    const char *symbol;                   // the same, as the loader knows it
     bool system_call;
     const char *foreign;                  // the name of the foreign code that it happened in, or NULL
     uint64_t count;
     uint64_t first_cycle, last_cycle, first_time, last_time;
     uint64_t measured, total, longest;    // calls whose duration is known, and those durations
     int signal;                           // of a crash, and the address that the fault names
+    bool handled;                         // by the program itself
     uint64_t address;
     uint32_t threads[FINDING_THREADS], thread_count;
     uint32_t depth, left_out;             // left out: frames behind the first RTWATCH_STACK_INNER

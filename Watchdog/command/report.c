@@ -44,11 +44,23 @@ static void take_messages(struct report *report, const struct process *process) 
     }
 }
 
+// A program can handle faults and live. Of a followed process it is not known how it ended.
+static bool ended_by(const struct run *run, const struct finding *crash) {
+    if (crash->process->index) return !crash->handled;
+    return WIFSIGNALED(run->status) && WTERMSIG(run->status) == crash->signal;
+}
+
+// The program's own says more than that of a process that it made.
+static bool is_later(const struct finding *crash, const struct finding *than) {
+    bool own = crash->process->index == 0, other = than->process->index == 0;
+    return own != other ? own : crash->last_time > than->last_time;
+}
+
 static void count_findings(struct report *report) {
     for (int i = 0; i < finding_count(); i++) {
         const struct finding *finding = finding_at(i);
         if (finding->kind == RTWATCH_CRASH) {
-            if (!report->crash || finding->process->index == 0) report->crash = finding;
+            if (ended_by(report->run, finding) && (!report->crash || is_later(finding, report->crash))) report->crash = finding;
             continue;
         }
         int tier = finding->tier <= 3 ? finding->tier : 3;
@@ -178,8 +190,7 @@ static void add_own_messages(struct report *report) {
         add_message(report, "--duration: the program did not end at SIGINT and SIGTERM and was killed.");
     if (WIFSIGNALED(run->status) && !(run->ended_by_us && WTERMSIG(run->status) == run->ending_signal)
         && WTERMSIG(run->status) != run->passed_signal) {
-        const struct finding *crash = report->crash && report->crash->signal == WTERMSIG(run->status)
-            && report->crash->process->index == 0 ? report->crash : NULL;
+        const struct finding *crash = report->crash && report->crash->process->index == 0 ? report->crash : NULL;
         const struct frame *frame = crash && crash->place >= 0 ? crash->frames[crash->place] : NULL;
         const char *source = frame && frame->file ? near_path(frame_source(frame)) : NULL;
         char *text = format("The program died of signal %d (%s)%s%s%s%s; the report covers it up to there.",

@@ -1,5 +1,6 @@
-// A program that dies of a fault leaves its stack in the channel, if it has no handler of its own for that signal. It
-// then dies as it would have: the signal's default action is put back and the instruction runs again.
+// A program that dies of a fault leaves its stack in the channel. It then dies as it would have: the signal's default
+// action is put back and the instruction runs again. A program with a handler of its own for that signal has it called,
+// with the flags and the mask that it asked for: the command tells the crash only if the program died of that signal.
 
 #include "preload.h"
 #include "system.h"
@@ -8,14 +9,18 @@
 #include <signal.h>
 #include <ucontext.h>
 
-static _Atomic uint64_t installed;   // signals, a bit each
+enum { LAST = SIGSEGV };
+_Static_assert(SIGILL <= LAST && SIGABRT <= LAST && SIGBUS <= LAST && SIGFPE <= LAST, "they have their places");
 
-bool rtw_crash_signal(int signal) { return signal > 0 && signal < 64 && atomic_load(&installed) >> signal & 1; }
-void rtw_crash_give_up(int signal) { atomic_fetch_and(&installed, ~(1ull << signal)); }
+static _Atomic uint32_t prepared;    // signals, a bit each
+static struct rtw_action program[LAST + 1];   // what the program believes to be installed
+
+bool rtw_crash_signal(int signal) { return signal > 0 && signal <= LAST && atomic_load(&prepared) >> signal & 1; }
+
+void rtw_crash_believed(int signal, struct rtw_action *action) { *action = program[signal]; }
 
 #if defined(__x86_64__)
 
-struct kernel_action { void *handler; uint64_t flags; void *restorer; uint64_t mask; };
 extern void rtw_restore(void) __attribute__((visibility("hidden")));
 
 // The mapping that `address` is in: of a thread that is no audio thread the stack's end is not known.
@@ -62,6 +67,7 @@ static void write_crash(int signal, const siginfo_t *info, const greg_t *registe
     record->kind = RTWATCH_CRASH;
     record->tier = RTWATCH_NOTE;
     record->foreign = audio ? atomic_load_explicit(&self->watched->foreign, memory_order_relaxed) : 0;
+    record->handled = program[signal].handler > (void *)1;
     record->left_out = 0;
     struct rtw_window window = mapping_of(sp);
     bool exact = true;
@@ -78,28 +84,83 @@ static void write_crash(int signal, const siginfo_t *info, const greg_t *registe
     rtw_publish(record, &spare, number);
 }
 
+// What the handler does is the crash's doing, like that of a call that was reported.
+__attribute__((noinline)) static void call_handler(struct rtw_self *self, const struct rtw_action *action, int signal, siginfo_t *info, void *pointer) {
+    uint64_t *slot = (uint64_t *)__builtin_frame_address(0) + 1, *outer_slot = self->jump_slot, outer_return = self->jump_return;
+    uint8_t outer_tier = self->jump_tier, outer = self->crashing;
+    self->jump_slot = slot;
+    self->jump_return = *slot;
+    self->jump_tier = RTWATCH_BLOCKS;
+    self->crashing = (uint8_t)signal;
+    self->vforked = 1;
+    ((void (*)(int, siginfo_t *, void *))action->handler)(signal, info, pointer);
+    self->jump_slot = outer_slot;
+    self->jump_return = outer_return;
+    self->jump_tier = outer_tier;
+    self->crashing = outer;
+}
+
+// Handlers run on stacks of any size, so a record is written on a stack of the library's own.
+static void write_apart(int signal, const siginfo_t *info, const greg_t *registers) {
+    static uint8_t stack[65536] __attribute__((aligned(64)));
+    static _Atomic uint32_t writing;
+    if (atomic_exchange(&writing, 1)) return;
+    int number = signal;
+    __asm__ volatile("mov %%rsp, %%rbx\n\tmov %3, %%rsp\n\tcall *%4\n\tmov %%rbx, %%rsp"
+                     : "+D"(number), "+S"(info), "+d"(registers)
+                     : "r"(stack + sizeof stack), "a"(write_crash)
+                     : "rbx", "rcx", "r8", "r9", "r10", "r11", "memory", "cc");
+    atomic_store(&writing, 0);
+}
+
 static void crashed(int signal, siginfo_t *info, void *pointer) {
-    struct kernel_action none = {0};
-    static _Atomic int once;
-    if (rtw_watching() && !atomic_exchange(&once, 1))
-        write_crash(signal, info, ((ucontext_t *)pointer)->uc_mcontext.gregs);
+    // A program can live with faults that it handles: of so many it is looked where they are.
+    enum { MOST_HANDLED = 32 };
+    static _Atomic uint32_t written;
+    struct rtw_self *self = &rtw_self;
+    struct rtw_action theirs = program[signal], none = {0};
+    bool watching = rtw_watching(), handled = theirs.handler > (void *)1;
+    // Not a thread that has only borrowed the memory of this one.
+    bool audio = watching && self->watched && self->watched->tid == rtw_system0(SYS_gettid);
+    bool again = self->crashing == signal && info->si_code <= 0;   // its handler sends it once more
+    if (watching && !again && (!handled || (audio && atomic_fetch_add(&written, 1) < MOST_HANDLED)))
+        write_apart(signal, info, ((ucontext_t *)pointer)->uc_mcontext.gregs);
+    if (handled) {
+        if (theirs.flags & SA_RESETHAND) program[signal] = none;
+        if (audio) call_handler(self, &theirs, signal, info, pointer);
+        else ((void (*)(int, siginfo_t *, void *))theirs.handler)(signal, info, pointer);
+        return;
+    }
     rtw_system4(SYS_rt_sigaction, signal, &none, NULL, 8);
     // A signal that kill() or raise() sent does not come again by itself.
     if (info->si_code <= 0) rtw_system3(SYS_tgkill, rtw_system0(SYS_getpid), rtw_system0(SYS_gettid), signal);
 }
 
+void rtw_crash_adapt(int signal, struct rtw_action *action) {
+    if (action->handler == (void *)crashed) return;   // by sigaction(), whose system call was trapped
+    program[signal] = *action;
+    if (action->handler == (void *)SIG_IGN) return;
+    if (action->handler == (void *)SIG_DFL)
+        *action = (struct rtw_action){.flags = SA_ONSTACK, .mask = ~RTW_BIT(SIGSYS)};
+    action->handler = (void *)crashed;
+    action->flags |= SA_SIGINFO;
+    if (action->restorer) return;
+    action->flags |= RTW_RESTORER;
+    action->restorer = (void *)rtw_restore;
+}
+
 void rtw_crash_prepare(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct kernel_action action = {0};
-        if (rtw_system4(SYS_rt_sigaction, signals[i], NULL, &action, 8) != 0 || action.handler) continue;
-        action = (struct kernel_action){(void *)crashed, SA_SIGINFO | SA_ONSTACK | 0x04000000, (void *)rtw_restore,
-                                        ~(1ull << (SIGSYS - 1))};
-        atomic_fetch_or(&installed, 1ull << signals[i]);
-        if (rtw_system4(SYS_rt_sigaction, signals[i], &action, NULL, 8) != 0) rtw_crash_give_up(signals[i]);
+        struct rtw_action action = {0};
+        if (rtw_system4(SYS_rt_sigaction, signals[i], NULL, &action, 8) != 0) continue;
+        if (rtw_options.syscalls) action.mask &= ~RTW_BIT(SIGSYS);
+        rtw_crash_adapt(signals[i], &action);
+        if (rtw_system4(SYS_rt_sigaction, signals[i], &action, NULL, 8) == 0) atomic_fetch_or(&prepared, 1u << signals[i]);
     }
 }
 
 #else
 void rtw_crash_prepare(void) {}
+void rtw_crash_adapt(int signal, struct rtw_action *action) { (void)signal, (void)action; }
 #endif

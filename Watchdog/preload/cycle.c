@@ -121,7 +121,7 @@ void rtw_begin(const char *what, uint64_t period, uint32_t found_by) {
     self->period = period;
     thread->period = period;
     self->violations = 0;
-    self->inside = self->jump_tier = 0;
+    self->inside = self->jump_tier = self->crashing = 0;
     self->foreign = NULL;
     atomic_store_explicit(&watched->foreign, 0, memory_order_relaxed);
     rtw_counters_begin(self);
@@ -135,7 +135,9 @@ void rtw_begin(const char *what, uint64_t period, uint32_t found_by) {
     thread->running = self->start;
     if (self->permits) return;
     self->mode |= MODE_CYCLE;
-    if (self->dispatch) self->selector = SELECTOR_BLOCK;
+    if (!self->dispatch) return;
+    rtw_open_thread();
+    self->selector = SELECTOR_BLOCK;
 }
 
 static void note_cycle(struct rtw_self *self, uint64_t took) {
@@ -215,7 +217,9 @@ EXPORTED void rtwatch_permit_end(void) {
     if (since && now > since) atomic_fetch_add_explicit(&watched->permitted, now - since, memory_order_relaxed);
     atomic_store_explicit(&watched->permitted_since, 0, memory_order_release);
     self->mode |= MODE_CYCLE;
-    if (self->dispatch && !self->inside) self->selector = SELECTOR_BLOCK;
+    if (!self->dispatch || self->inside) return;
+    rtw_open_thread();
+    self->selector = SELECTOR_BLOCK;
 }
 
 // The entry with a name, or a free one that gets it; 0 where there is no room.

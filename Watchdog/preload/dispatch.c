@@ -18,9 +18,6 @@
 #define SYS_USER_DISPATCH 2
 #endif
 
-struct kernel_action { void *handler; uint64_t flags; void *restorer; uint64_t mask; };
-enum { RESTORER = 0x04000000 };
-
 #if defined(__x86_64__)
 
 enum { STUBS = 256 };
@@ -60,8 +57,7 @@ static const uint8_t *stub_for(uint64_t place) {
     return NULL;
 }
 
-// rt_sigprocmask, as it would be without the handler around it; SIGSYS stays open, because a trap while it is blocked
-// kills the process.
+// rt_sigprocmask, as it would be without the handler around it; SIGSYS stays open.
 static long change_mask(greg_t *registers, ucontext_t *context) {
     uint64_t *mask = (uint64_t *)&context->uc_sigmask, before = *mask, set = 0;
     if (registers[REG_R10] != 8) return -EINVAL;
@@ -128,10 +124,12 @@ static void trapped(int signal, siginfo_t *info, void *pointer) {
         registers[REG_RAX] = change_mask(registers, context);
         return;
     }
-    if (number == SYS_rt_sigaction && registers[REG_RDI] == SIGSYS) {
-        registers[REG_RAX] = rtw_program_sigsys((const void *)registers[REG_RSI], (void *)registers[REG_RDX]);
+    if (number == SYS_rt_sigaction) {
+        registers[REG_RAX] = rtw_install(registers[REG_RDI], (const void *)registers[REG_RSI],
+                                         (void *)registers[REG_RDX], registers[REG_R10]);
         return;
     }
+    rtw_open_call(self, number, registers);
     const uint8_t *stub = stub_for((uint64_t)registers[REG_RIP]);
     registers[REG_RAX] = number;
     if (stub) {
@@ -153,17 +151,18 @@ static _Atomic int installed;   // 2 done, 3 not possible
 static _Atomic uint32_t installing;
 
 static bool ours(void) {
-    struct kernel_action action = {0};
+    struct rtw_action action = {0};
     rtw_system4(SYS_rt_sigaction, SIGSYS, NULL, &action, 8);
     return action.handler == (void *)trapped;
 }
 
 static bool install(void) {
     if (!atomic_load(&installed) && rtw_lock(&installing)) {
-        struct kernel_action action = {(void *)trapped, SA_SIGINFO | RESTORER, (void *)rtw_restore, ~0ull}, old = {0};
+        struct rtw_action action = {(void *)trapped, SA_SIGINFO | RTW_RESTORER, (void *)rtw_restore, ~0ull}, old = {0};
         if (!atomic_load(&installed)) {
             bool done = rtw_system4(SYS_rt_sigaction, SIGSYS, &action, &old, 8) == 0;
-            if (done && old.handler && old.handler != action.handler) rtw_program_sigsys(&old, NULL);
+            if (done && old.handler && old.handler != action.handler) rtw_program_sigsys(&old);
+            rtw_open_handlers(true);
             atomic_store(&installed, done ? 2 : 3);
         }
         rtw_unlock(&installing);
@@ -174,9 +173,7 @@ static bool install(void) {
 void rtw_forget_dispatch(void) { atomic_store(&installing, 0); }
 
 void rtw_dispatch_on(struct rtw_self *self) {
-    uint64_t sigsys = 1ull << (SIGSYS - 1);
     if (!rtw_text_end || !install()) return;
-    rtw_system4(SYS_rt_sigprocmask, SIG_UNBLOCK, &sigsys, NULL, 8);
     self->selector = SELECTOR_ALLOW;
     long error = rtw_system5(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, rtw_text_start, rtw_text_end - rtw_text_start,
                              &self->selector);
@@ -195,12 +192,14 @@ void rtw_dispatch_off(struct rtw_self *self) {
 // From the monitor: has the program put a handler of its own in place, past sigaction()? Then it goes behind ours, as
 // it would have by sigaction(), and the report says so.
 void rtw_dispatch_check(void) {
-    if (atomic_load(&installed) != 2 || ours()) return;
+    if (atomic_load(&installed) != 2) return;
+    rtw_open_handlers(false);
+    if (ours()) return;
     rtw_say("the program installed its own SIGSYS handler by a system call: until the watchdog noticed, traps "
             "went to it");
-    struct kernel_action action = {(void *)trapped, SA_SIGINFO | RESTORER, (void *)rtw_restore, ~0ull}, old = {0};
+    struct rtw_action action = {(void *)trapped, SA_SIGINFO | RTW_RESTORER, (void *)rtw_restore, ~0ull}, old = {0};
     rtw_system4(SYS_rt_sigaction, SIGSYS, &action, &old, 8);
-    rtw_program_sigsys(&old, NULL);
+    rtw_program_sigsys(&old);
 }
 
 #else

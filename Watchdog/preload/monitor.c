@@ -17,7 +17,6 @@ enum { PAUSE = 4000000, UNKNOWN = 62500000, NO_DEADLINE = 1000000000, SHORTEST =
 
 static _Atomic int state;   // 0 none, 1 running, 2 to stop, 3 stopped
 
-struct kernel_action { void *handler; uint64_t flags; void *restorer; uint64_t mask; };
 extern void rtw_restore(void) __attribute__((visibility("hidden")));
 
 static void sleep_for(uint64_t nanoseconds) {
@@ -68,10 +67,10 @@ static void asked(int signal, siginfo_t *info, void *pointer) {
 // Chooses a real-time signal that is not in use.
 static void choose_signal(void) {
     for (int signal = SIGRTMAX - 3; signal > SIGRTMAX - 15; signal--) {
-        struct kernel_action action = {0};
+        struct rtw_action action = {0};
         if (rtw_system4(SYS_rt_sigaction, signal, NULL, &action, 8) != 0 || action.handler) continue;
-        action = (struct kernel_action){(void *)asked, SA_SIGINFO | SA_RESTART | 0x04000000, (void *)rtw_restore,
-                                        ~(1ull << (SIGSYS - 1))};
+        action = (struct rtw_action){(void *)asked, SA_SIGINFO | SA_RESTART | RTW_RESTORER, (void *)rtw_restore,
+                                        ~RTW_BIT(SIGSYS)};
         if (rtw_system4(SYS_rt_sigaction, signal, &action, NULL, 8) == 0) {
             rtw_hang_signal = signal;
             return;

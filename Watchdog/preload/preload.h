@@ -25,7 +25,7 @@ enum rtw_symbol {
 enum rtw_how { HOW_CALL, HOW_USER, HOW_JUMP, HOW_WAIT, HOW_LOOK = HOW_JUMP,
               HOW_SYSCALL = HOW_JUMP };
 enum rtw_judge { JUDGE_ALWAYS, JUDGE_POINTER, JUDGE_PTHREAD_ONCE, JUDGE_SWIFT_ONCE, JUDGE_DISPATCH_ONCE, JUDGE_BLOCK,
-                 JUDGE_CLOCK };
+                 JUDGE_CLOCK, JUDGE_MASK_1, JUDGE_MASK_4, JUDGE_MASK_5, JUDGE_MASK_6 };
 struct rtw_symbol_entry { char name[54]; uint8_t tier, family, how, judge; };
 extern const struct rtw_symbol_entry rtw_symbols[SYMBOL_COUNT];
 extern void *rtw_real[SYMBOL_COUNT];
@@ -53,6 +53,11 @@ enum { WAIT_PACE = 1, WAIT_MEASURED = 2 };
 enum { RTW_CALLED = 16 };     // different calls that a thread keeps for rtwatch_found()
 enum { MODE_CYCLE = 1 };      // in a judged cycle
 enum { SELECTOR_ALLOW = 0, SELECTOR_BLOCK = 1 };
+enum { RTW_OPENED = 4 };      // masks of system calls that are under way: see masks.c
+
+struct rtw_action { void *handler; uint64_t flags; void *restorer; uint64_t mask; };   // as the kernel has it
+enum { RTW_RESTORER = 0x04000000 };
+#define RTW_BIT(signal) (1ull << ((signal) - 1))
 
 // One thread's own state, in the initial-exec model. `mode` stands first: the trampolines test it.
 struct rtw_self {
@@ -62,6 +67,7 @@ struct rtw_self {
     uint8_t jump_tier;            // the tier of calls jumped to; valid while their return address is in place
     uint8_t dispatch;             // Syscall User Dispatch is on
     uint8_t registered, vforked, found_by, named, busy;   // busy: in the library's own dealings
+    uint8_t crashing;             // the crash's signal that a handler of the program's runs for
     uint32_t depth, permits;
     const char *foreign;          // the name of the foreign code that it is in
     uint64_t *inside_slot;        // the place of the running call's return address
@@ -81,6 +87,8 @@ struct rtw_self {
     uint64_t faults, major_faults, switches;                // in cycles without perf events
     bool counting;
     uint64_t alsa_writes;
+    struct rtw_opened { uint64_t mask, structure[3]; } opened[RTW_OPENED];
+    uint32_t opened_count;
 };
 extern __thread struct rtw_self rtw_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -214,10 +222,19 @@ void rtw_dispatch_check(void);
 uint64_t rtw_stub_origin(uint64_t pc);        // the place of a system call that now stands in a stub, else 0
 
 // signals.c
-void rtw_signals_prepare(void);
 void rtw_foreign_sigsys(int signal, void *info, void *context);
-long rtw_program_sigsys(const void *kernel_action, void *old_kernel_action);
+void rtw_program_sigsys(const struct rtw_action *action);
+long rtw_install(long signal, const void *action, void *old, long size);   // rt_sigaction, as the program sees it
+void rtw_count_handler(int signal, uint64_t flags);
 extern _Atomic uint32_t rtw_handlers;         // the number of handlers that the program has installed
+extern _Atomic uint32_t rtw_informed;         // of those that may change the mask to which they return
+
+// masks.c
+bool rtw_copy_in(void *to, const void *from, size_t words);   // false: it cannot be read
+void rtw_open_thread(void);
+void rtw_open_handlers(bool counts);
+bool rtw_open_frame(uint8_t judge, struct rtw_frame *frame);
+void rtw_open_call(struct rtw_self *self, long number, long long *registers);
 
 // perf.c
 void rtw_perf_open(struct rtw_watched *watched);
@@ -245,8 +262,9 @@ void rtw_process_prepare(void);
 
 // crash.c
 void rtw_crash_prepare(void);
-bool rtw_crash_signal(int signal);            // ours is the handler, where the program believes that there is none
-void rtw_crash_give_up(int signal);
+bool rtw_crash_signal(int signal);            // ours is the handler in front of the program's, or where it has none
+void rtw_crash_believed(int signal, struct rtw_action *action);
+void rtw_crash_adapt(int signal, struct rtw_action *action);
 
 // lock.c
 bool rtw_lock(_Atomic uint32_t *lock);

@@ -174,7 +174,7 @@ uint64_t rtw_record(struct rtw_self *self, struct rtw_event *event) {
     record->kind = event->kind;
     record->tier = tier;
     record->foreign = atomic_load_explicit(&self->watched->foreign, memory_order_relaxed);
-    record->left_out = 0;
+    record->handled = record->left_out = 0;
     record->depth = 0;
     if (event->pc)
         record->depth = rtw_walk(event->pc, event->cfa, event->rbp, event->exact,
@@ -213,17 +213,15 @@ bool rtw_folded(struct rtw_self *self, uint8_t tier, uint64_t pc, uint64_t *slot
     return false;
 }
 
-// A vforked child borrows the thread's memory, this state included; what it does is not the audio thread's doing.
+// A vforked child borrows the thread's memory, this state included; what it does is not the audio thread's doing. Nor is
+// that of the threads that a crash handler makes without memory of their own.
 bool rtw_vforked_child(struct rtw_self *self) {
     bool child = rtw_system0(SYS_gettid) != self->watched->tid;
-    if (!child) self->vforked = 0;
+    if (!child && !self->crashing) self->vforked = 0;
     return child;
 }
 
-// From a trampoline: 1 to have rtw_leave() called behind the function.
-uint32_t rtw_hit(struct rtw_frame *frame) {
-    struct rtw_self *self = &rtw_self;
-    uint32_t symbol = (uint32_t)frame->symbol;
+static uint32_t hit(struct rtw_self *self, uint32_t symbol, struct rtw_frame *frame) {
     uint8_t how = rtw_symbols[symbol].how;
     frame->number = symbol;
     frame->inside = frame->waiting = 0;
@@ -285,6 +283,22 @@ uint32_t rtw_hit(struct rtw_frame *frame) {
     return 1;
 }
 
+// From a trampoline: 1 to have rtw_leave() called behind the function.
+uint32_t rtw_hit(struct rtw_frame *frame) {
+    struct rtw_self *self = &rtw_self;
+    uint32_t symbol = (uint32_t)frame->symbol, call = hit(self, symbol, frame);
+    uint8_t judge = rtw_symbols[symbol].judge;
+    if (judge >= JUDGE_MASK_1 && self->mode & MODE_CYCLE && self->dispatch) return call | rtw_open_frame(judge, frame);
+    return call;
+}
+
+// A handler that ran in this call may have returned to another mask.
+static bool may_have_masked(uint32_t symbol) {
+    uint8_t family = rtw_symbols[symbol].family;
+    return atomic_load_explicit(&rtw_informed, memory_order_relaxed) &&
+           (family == RTWATCH_WAITS || family == RTWATCH_PROCESSES || family == RTWATCH_THREADS_);
+}
+
 // The intercepted function has returned.
 void rtw_leave(struct rtw_frame *frame) {
     struct rtw_self *self = &rtw_self;
@@ -299,6 +313,7 @@ void rtw_leave(struct rtw_frame *frame) {
             note_duration(frame->record, now > frame->start ? now - frame->start : 1);
         }
         if (self->watched) atomic_store_explicit(&self->watched->call_pc, 0, memory_order_relaxed);
+        if (self->dispatch && may_have_masked(frame->number)) rtw_open_thread();
         self->inside = frame->outer_tier;
         self->inside_slot = frame->outer_slot;
         self->inside_return = frame->outer_slot ? *frame->outer_slot : 0;

@@ -129,17 +129,29 @@ bool rtw_program_defines(const char *name) {
     return program && find_in(&object, name);
 }
 
-static bool is_libc(const char *path) {
-    static const char *const names[] = {"libc.so", "libc-", "libpthread", "librt", "libdl", "ld-"};
+static bool is_one_of(const char *path, const char *const *names, size_t count) {
     const char *base = path;
     for (const char *at = base; *at; at++)
         if (*at == '/') base = at + 1;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t n = 0;
         while (names[i][n] && names[i][n] == base[n]) n++;
         if (!names[i][n]) return true;
     }
     return false;
+}
+
+static const char *const libc_names[] = {"libc.so", "libc-", "libpthread", "librt", "libdl", "ld-"};
+static const char *const cpp_names[] = {"libstdc++", "libc++"};
+#define IS_ONE_OF(path, names) is_one_of(path, names, sizeof names / sizeof *names)
+
+// Is this function not the watchdog's to judge? Not some library's own of that name (`error`, `connect`). An allocator is,
+// whosever it is; but C++'s own operators call malloc and free, which say the same.
+static bool is_foreign(uint32_t symbol, const char *library) {
+    uint8_t family = rtw_symbols[symbol].family;
+    const char *name = rtw_symbols[symbol].name;
+    if (family == RTWATCH_MEMORY) return name[0] == '_' && name[1] == 'Z' && IS_ONE_OF(library, cpp_names);
+    return family < RTWATCH_SWIFT && !IS_ONE_OF(library, libc_names);
 }
 
 // Called only through a weak reference that this library made look defined: the program would have found it null.
@@ -151,10 +163,7 @@ static void missing(void) {
 void *rtw_resolve(uint32_t symbol) {
     struct search search = find(rtw_symbols[symbol].name, true);
     if (!search.found) return (void *)missing;
-    // Some library's own function of that name (`error`, `connect`): not ours to judge. An allocator is, whosever it is.
-    uint8_t family = rtw_symbols[symbol].family;
-    bool foreign = family > RTWATCH_MEMORY && family < RTWATCH_SWIFT && !is_libc(search.where.name);
-    rtw_owner[symbol] = foreign ? OWNER_OTHER : OWNER_KNOWN;
+    rtw_owner[symbol] = is_foreign(symbol, search.where.name) ? OWNER_OTHER : OWNER_KNOWN;
     rtw_real[symbol] = search.found;
     return search.found;
 }

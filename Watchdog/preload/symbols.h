@@ -8,7 +8,7 @@
 //        WAIT   like CALL; and a thread may wait for its next cycle in it (ALSA, thread=NAME)
 //        SYSCALL  syscall itself: like JUMP, and like WAIT for a futex
 //        LOOK   like JUMP; what they are asked for is looked at first, on every thread (late.c)
-// judge: when a call counts at all, or as a note only (judge.c)
+// judge: when a call counts at all, or as a note only (judge.c). MASK_n: always; its n-th argument is a mask (masks.c)
 //
 // Not here, because they neither block nor allocate: trylock, trywait, snprintf, memcpy and their like.
 
@@ -122,7 +122,7 @@ SYMBOL(usleep, BLOCKS, WAITS, WAIT, ALWAYS)
 SYMBOL(sleep, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(thrd_sleep, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(pause, BLOCKS, WAITS, CALL, ALWAYS)
-SYMBOL(sigsuspend, BLOCKS, WAITS, CALL, ALWAYS)
+SYMBOL(sigsuspend, BLOCKS, WAITS, CALL, MASK_1)
 SYMBOL(sigwait, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(sigwaitinfo, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(sigtimedwait, BLOCKS, WAITS, CALL, ALWAYS)
@@ -130,14 +130,14 @@ SYMBOL(sched_yield, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(pthread_yield, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(thrd_yield, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(poll, BLOCKS, WAITS, WAIT, ALWAYS)
-SYMBOL(ppoll, BLOCKS, WAITS, WAIT, ALWAYS)
+SYMBOL(ppoll, BLOCKS, WAITS, WAIT, MASK_4)
 SYMBOL(__poll_chk, BLOCKS, WAITS, WAIT, ALWAYS)
-SYMBOL(__ppoll_chk, BLOCKS, WAITS, WAIT, ALWAYS)
+SYMBOL(__ppoll_chk, BLOCKS, WAITS, WAIT, MASK_4)
 SYMBOL(select, BLOCKS, WAITS, WAIT, ALWAYS)
-SYMBOL(pselect, BLOCKS, WAITS, WAIT, ALWAYS)
+SYMBOL(pselect, BLOCKS, WAITS, WAIT, MASK_6)
 SYMBOL(epoll_wait, BLOCKS, WAITS, WAIT, ALWAYS)
-SYMBOL(epoll_pwait, BLOCKS, WAITS, WAIT, ALWAYS)
-SYMBOL(epoll_pwait2, BLOCKS, WAITS, WAIT, ALWAYS)
+SYMBOL(epoll_pwait, BLOCKS, WAITS, WAIT, MASK_5)
+SYMBOL(epoll_pwait2, BLOCKS, WAITS, WAIT, MASK_5)
 SYMBOL(epoll_create, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(epoll_create1, BLOCKS, WAITS, CALL, ALWAYS)
 SYMBOL(epoll_ctl, BLOCKS, WAITS, CALL, ALWAYS)
@@ -322,5 +322,6 @@ SYMBOL(aio_write64, BLOCKS, FILES, CALL, ALWAYS)
 SYMBOL(aio_suspend, BLOCKS, FILES, CALL, ALWAYS)
 SYMBOL(aio_fsync, BLOCKS, FILES, CALL, ALWAYS)
 
+#include "symbols-allocators.h"
 #include "symbols-io.h"
 #include "symbols-swift.h"

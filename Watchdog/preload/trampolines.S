@@ -20,7 +20,7 @@
     .hidden rtw_leave
     .hidden rtw_resolve
     .hidden rtw_look
-    .hidden rtw_futex
+    .hidden rtw_system_function
     .hidden rtw_real
     .globl rtw_real
 
@@ -277,7 +277,8 @@ rtw_trampolines:
 .macro OF_WAIT name, number
     WAITING \name, \number
 .endm
-// syscall(): its seventh argument is on the stack, so it is jumped to, but for a futex that a watched thread waits for.
+// syscall(): its seventh argument is on the stack, so it is jumped to, but for a futex that a watched thread waits for, and
+// for a signal's handler.
 .macro OF_SYSCALL name, number
     FIRST \name, \number
     .globl \name
@@ -287,20 +288,22 @@ rtw_trampolines:
 .Lours_\name:
     .cfi_startproc
     endbr64
-    cmpb $0, rtw_waits(%rip)
-    jne 2f
+    cmp $202, %rdi   // futex
+    je 2f
+    cmp $13, %rdi    // rt_sigaction
+    je 5f
 3:  mov rtw_self@gottpoff(%rip), %r11
     cmpb $0, %fs:(%r11)
     jne 1f
     jmp *(rtw_real + 8 * \number)(%rip)
 1:  mov $\number, %r11d
     jmp rtw_slow
-2:  cmp $202, %rdi   // futex
-    jne 3b
-    mov $\number, %r11d
+2:  cmpb $0, rtw_waits(%rip)
+    je 3b
+5:  mov $\number, %r11d
     SAVE
     mov %rsp, %rdi
-    call rtw_futex
+    call rtw_system_function
     test %eax, %eax
     jne 4f
     RESTORE

@@ -105,18 +105,27 @@ void rtw_wait_ended(uint32_t symbol, struct rtw_frame *frame, int64_t result) {
     self->busy = 0;
 }
 
+// What a cycle asks the kernel is trapped, and done there.
+static bool traps(const struct rtw_self *self) { return self->mode & MODE_CYCLE && self->selector == SELECTOR_BLOCK; }
+
 // From syscall's trampoline: a futex that is waited for by libc's syscall(), outside of a cycle or at the pace, is waited
-// for here. 1: done, and what it returned is in the frame.
-uint32_t rtw_futex(struct rtw_frame *frame) {
+// for here, and a signal's handler is installed here. 1: done, and what it returned is in the frame.
+uint32_t rtw_system_function(struct rtw_frame *frame) {
     struct rtw_self *self = &rtw_self;
-    uint64_t operation = frame->rdx & 127;
-    bool wait = frame->rdi == SYS_futex && (operation == 0 || operation == 9 || operation == 11);
-    if (!wait || !*rtw_alive || (self->depth && frame->ret != self->pace_site)) return 0;
-    frame->waiting = rtw_wait_begins(self, SYMBOL_syscall, frame);
-    if (!frame->waiting) return 0;
     const uint64_t *stack = &frame->ret + 1;
-    long result = rtw_system6(SYS_futex, frame->rsi, frame->rdx, frame->rcx, frame->r8, frame->r9, stack[0]);
-    rtw_wait_ended(SYMBOL_syscall, frame, result);
+    uint64_t operation = frame->rdx & 127;
+    long result;
+    if (frame->rdi == SYS_rt_sigaction) {
+        if (!rtw_watching() || traps(self)) return 0;
+        result = rtw_install((long)frame->rsi, (const void *)frame->rdx, (void *)frame->rcx, (long)frame->r8);
+    } else {
+        bool wait = frame->rdi == SYS_futex && (operation == 0 || operation == 9 || operation == 11);
+        if (!wait || !rtw_waits || !*rtw_alive || (self->depth && frame->ret != self->pace_site)) return 0;
+        frame->waiting = rtw_wait_begins(self, SYMBOL_syscall, frame);
+        if (!frame->waiting) return 0;
+        result = rtw_system6(SYS_futex, frame->rsi, frame->rdx, frame->rcx, frame->r8, frame->r9, stack[0]);
+        rtw_wait_ended(SYMBOL_syscall, frame, result);
+    }
     if (result < 0 && result > -4096) {
         errno = (int)-result;
         result = -1;

@@ -282,6 +282,95 @@ for seed in 1 2 3 4 5; do
     check "damaged mapping $seed" [ $status -eq 0 -o $status -eq 86 ]; check "damaged mapping $seed: JSON" json "r['schema'] == 1"
 done
 
+# -- Handlers and masks: whatever a program blocks, its cycles go on, are watched, and do what they do without the watchdog
+
+cc $flags -shared -fPIC -o libearly.so "$here/programs/early-handler.c" || exit 1
+cc $flags -fno-builtin -o masks "$here/programs/masks.c" -lpthread || exit 1
+cc $flags -fno-builtin -o masks-early "$here/programs/masks.c" -Wl,--no-as-needed -L. -learly -Wl,-rpath,"$work" -lpthread || exit 1
+while read -r way; do
+    program=./masks; [ "$way" = constructor ] && program=./masks-early
+    "$program" "$way" >expected; status=$?
+    [ $status = 77 ] && { echo "left out here: $way, for want of: io_uring"; continue; }
+    check "mask, $way: alone" is $status 0
+    run --json report.json -- "$program" "$way"; check "mask, $way: ends" is $status 0; check "mask, $way: does the same" cmp out expected
+    check "mask, $way: seen" json "places['violate', 'malloc']['count'] >= 12 and places['violate', 'fprintf']['count'] >= 12 and sum(p['count'] for p in r['places'] if 'getppid' in p['called']) >= 24"
+done <<'WAYS'
+before
+after
+constructor
+syscall sigaction
+direct sigaction
+in a cycle
+in a cycle, syscall
+context
+sigsuspend
+ppoll
+pselect
+epoll_pwait
+epoll_pwait2
+sigpause
+syscall sigsuspend
+syscall pselect
+direct sigsuspend
+direct ppoll
+direct pselect
+direct epoll_pwait
+uring
+uring, extended
+bad
+sigprocmask
+pthread_sigmask
+syscall sigprocmask
+direct sigprocmask
+sighold
+sigset
+sigblock
+sigsetmask
+swapcontext
+setcontext
+siglongjmp
+own SIGSYS
+attribute
+inherited
+WAYS
+run --json report.json --follow -- ./masks spawn; check "mask, spawn: ends" is $status 0
+check "mask, spawn: seen" json "places['violate', 'malloc']['count'] >= 12"
+
+if command -v swiftc >/dev/null; then
+    export SWIFT_BACKTRACE=enable=yes,color=no,interactive=no
+    swiftc -O -g -parse-as-library -Xcc -fno-omit-frame-pointer -import-objc-header "$here/../rtwatch.h" -o crashes \
+        "$here/programs/crashes.swift" 2>swift-errors || { cat swift-errors; check "swiftc, crashes" false; }
+    for way in bounds overflow nil fatal abort null division cast recursion; do
+        ./crashes $way >out 2>err; alone=$?
+        run --json report.json -- ./crashes $way; check "Swift dies, $way" is $status $alone
+        check "Swift dies, $way: its backtrace" says "Backtrace took" err
+        check "Swift dies, $way: its place" json "r['crash']['signal'] == $alone - 128 and any((f['function'] or '').startswith('die(') for f in r['crash']['stack'])"
+    done
+    unset SWIFT_BACKTRACE
+else
+    echo "left out here: no crash in Swift was watched, for want of: swiftc"
+fi
+
+# -- Other allocators, linked and preloaded
+
+c++ -std=c++17 $flags -fno-builtin -o allocators "$here/programs/allocators.cpp" || exit 1
+c++ -std=c++17 $flags -foptimize-sibling-calls -fno-builtin -o allocators-jumping "$here/programs/allocators.cpp" || exit 1
+others=
+allocated="r['found']['blocks'] == 140 and {p['function'] for p in r['places']} == {'c', 'one', 'many', 'wide', 'quiet', 'grow', 'main', 'last'} and all(p['count'] == 10 for p in r['places'])"
+run --json report.json -- ./allocators; check "libc's own allocator" json "$allocated"
+for library in libtcmalloc_minimal.so.4 libtcmalloc.so.4 libmimalloc.so.2 libtbbmalloc_proxy.so.2 libjemalloc.so.2; do
+    path=$(ldconfig -p | sed -n "s/.*$library .*=> //p" | head -1)
+    [ "$path" ] || continue
+    others=yes
+    c++ -std=c++17 $flags -fno-builtin -o allocators-linked "$here/programs/allocators.cpp" -Wl,--no-as-needed "$path" || exit 1
+    run --json report.json -- ./allocators-linked; check "$library, linked" json "$allocated"
+    check "$library: what it is" json "places['one', 'operator new']['family'] == 'memory' and places['many', 'operator delete[]']['count'] == 10"
+    export LD_PRELOAD="$path"; run --json report.json -- ./allocators; check "$library, preloaded" json "$allocated"
+    run --json report.json -- ./allocators-jumping; unset LD_PRELOAD
+    check "$library: a tail call" json "places['last', 'operator delete']['count'] == 10"
+done
+check "some other allocator is here" is "$others" yes
+
 # -- The page, in a browser where there is one
 
 if command -v chromium >/dev/null; then

@@ -6,6 +6,9 @@
 ///         …
 ///     }
 ///     let output = JACKOutput(renderer, midiInputs: [keys])
+///
+/// When a source vanishes, or its connection, the output ends the notes and pedals that the source holds down: their note-offs come
+/// as if the source had sent them.
 public final class MIDIInput: Sendable {
     /// The name of the port.
     public let name: String
