@@ -4,8 +4,8 @@
 ///     if let onset = detector.add(samples, from: frame) { … }      // every `hop` frames, the last `frameCount` of them
 ///
 /// The measure is the rise of the spectrum in some 40 bands of a sixth of an octave, on a scale of decibels, from 10 ms
-/// before, where falls and rises of less than 4 dB do not count, and a tone that only wanders to a neighbouring band does
-/// not either (spectral flux with a maximum filter, as in S. Böck and G. Widmer, 2013). A peak that stands out of what was before is an attack. Its
+/// before, where falls do not count, and a tone that only wanders to a neighbouring band does not either (spectral flux
+/// with a maximum filter, as in S. Böck and G. Widmer, 2013). A peak that stands out of what was before is an attack. Its
 /// frame is the one at which the energy of 3 ms after it is the largest multiple of that of 3 ms before, where only what
 /// a linear prediction from 30 ms before does not foresee counts as energy.
 ///
@@ -83,8 +83,8 @@ public struct OnsetDetector: ~Copyable, Sendable {
         let peak = rises.count - 1 - Self.reach
         let first = max(0, peak - Self.reach)
         for i in first..<rises.count where i < peak ? rises[i] >= rises[peak] : rises[i] > rises[peak] { return nil }
-        // Attacks before count as little more than what is none: else each would hide a soft one behind it.
-        let before = rises[..<first].reduce(0) { $0 + min($1, threshold) }
+        // A loud attack counts as a soft one: else it would hide those behind it.
+        let before = rises[..<first].reduce(0) { $0 + min($1, 4 * threshold) }
         let mean = before / Double(max(1, first))
         guard rises[peak] > mean * 1.5 + threshold else { return nil }
         // The steepest rise is where the attack passes the middle of the transform, between this look and two before.
@@ -126,9 +126,7 @@ public struct OnsetDetector: ~Copyable, Sendable {
                 var highest = old[band]
                 if band > 0 { highest = max(highest, old[band - 1]) }
                 if band + 1 < old.count { highest = max(highest, old[band + 1]) }
-                // The levels of a noise rise by less all the time.
-                let rise = levels[band] - highest
-                if rise > 4 { sum += rise }
+                sum += max(0, levels[band] - highest)
             }
             if rises.count == Self.history { rises.removeFirst() }
             rises.append(sum / Double(levels.count))
