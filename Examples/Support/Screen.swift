@@ -46,14 +46,25 @@ public enum Screen {
         }
     }
 
-    private static var size: (rows: Int, columns: Int) {
+    static var size: (rows: Int, columns: Int) {
         var size = winsize()
         let isKnown = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 && size.ws_col > 0
         return isKnown ? (Int(size.ws_row), Int(size.ws_col)) : (24, 80)
     }
 
+    /// Returns the columns that a line takes.
+    static func width(of line: String) -> Int {
+        var count = 0, isSequence = false
+        for character in line {
+            if character == "\u{1B}" { isSequence = true }
+            if !isSequence { count += 1 }
+            if isSequence && character.isLetter { isSequence = false }
+        }
+        return count
+    }
+
     /// Returns the first columns of a line; characters that only set a colour take none.
-    private static func cut(_ line: String, to columns: Int) -> String {
+    static func cut(_ line: String, to columns: Int) -> String {
         var result = "", count = 0, isSequence = false
         for character in line {
             if character == "\u{1B}" { isSequence = true }

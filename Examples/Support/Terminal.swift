@@ -1,5 +1,6 @@
 internal import Glibc
 public import RenderStack
+internal import Synchronization
 
 /// The texts that the examples show on a terminal.
 public enum Terminal {
@@ -16,8 +17,21 @@ public enum Terminal {
         draw(decibels.map(bar).joined(separator: "  ") + "  " + note)
     }
 
-    /// Puts a text over the line before, on the standard error stream.
-    public static func draw(_ text: String) { write("\r\(text)\u{1B}[K") }
+    /// The columns that the line has which is drawn.
+    private static let drawn = Mutex(0)
+
+    /// Puts a text over the line before, on the standard error stream. What the terminal has no room for is cut, so that the line
+    /// does not become two.
+    public static func draw(_ text: String) {
+        let columns = Screen.size.columns
+        let line = Screen.cut(text, to: columns - 1)
+        drawn.withLock { drawn in
+            // A terminal that has become narrower has broken the line before into several.
+            let above = max(0, drawn - 1) / max(1, columns)
+            drawn = Screen.width(of: line)
+            write("\r" + (above > 0 ? "\u{1B}[\(above)A" : "") + "\(line)\u{1B}[K" + (above > 0 ? "\u{1B}[J" : ""))
+        }
+    }
 
     /// Draws how far a file is.
     public static func show(_ progress: FileOutput.Progress, of path: String) {
@@ -27,7 +41,7 @@ public enum Terminal {
     }
 
     /// Ends the line that is drawn.
-    public static func endDrawing() { if isInteractive { write("\r\u{1B}[K") } }
+    public static func endDrawing() { if isInteractive { draw("") } }
 
     /// Prints a sentence on the standard error stream and ends the program.
     public static func stop(_ text: String, status: Int32) -> Never {
@@ -37,7 +51,9 @@ public enum Terminal {
 
     /// A line on the standard error stream.
     public static func note(_ text: String) {
-        if !Screen.keep(text) { write((isInteractive ? "\r\u{1B}[K" : "") + text + "\n") }
+        if Screen.keep(text) { return }
+        endDrawing()
+        write(text + "\n")
     }
 
     /// Hands on each key that is pressed, until the task is cancelled or the standard input ends. Arrows are ↑ ↓ ← →.

@@ -48,7 +48,18 @@ final class Console {
     /// Draws the line at the bottom, on a terminal.
     func draw(_ text: String) {
         guard drawsStatus else { return }
-        Self.draw("\r" + (line.map { ":" + String(decoding: $0, as: UTF8.self) } ?? text) + "\u{1B}[K")
+        let room = Self.columns - 1
+        let order = line.map { ":" + String(decoding: $0, as: UTF8.self) }
+        // Of an order the end is shown, which is typed, and of the status the beginning.
+        let shown = order.map { String($0.suffix(room)) } ?? String(text.prefix(room))
+        Self.draw("\r\(shown)\u{1B}[K")
+    }
+
+    /// The columns of the terminal that has the line at the bottom.
+    private static var columns: Int {
+        var size = winsize()
+        let isKnown = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        return isKnown ? Int(size.ws_col) : 80
     }
 
     /// Returns the orders that have come, after a wait of some milliseconds at most.

@@ -60,7 +60,7 @@ public final class Distortion: Effect {
     public let echoTime: Parameter
     /// The share of an echo that goes into the next: 0…0.95.
     public let echoFeedback: Parameter
-    /// The level of the first echo: 0 (off) to 1.
+    /// The level of the first echo: 0 (off) to 1. When it leaves 0, the sound fades into the echo in 10 ms.
     public let echoLevel: Parameter
     /// The factor of the sample rate at which the curve runs.
     public let times: Int

@@ -48,10 +48,8 @@ struct DistortionCore: ~Copyable, Sendable {
     var ringPhase: UInt64 = 0
     private var holdPhase: UInt64 = .max
     private var isClear = true
-    /// Frames in which the sound that is shaped fades in after a rest, and those of them that have passed: its beginning in
-    /// the middle of a wave would click.
-    private let opening: Int
-    private var opened: Int
+    /// That of the sound that is shaped.
+    private var fadeIn = FadeIn()
     /// The note for the slice after this one.
     var rest = DistortionRest()
 
@@ -70,8 +68,6 @@ struct DistortionCore: ~Copyable, Sendable {
         held = RenderMemory(repeating: 0, count: channels)
         dry = RenderMemory(repeating: 0, count: channels * (latency + HalfBandResampler.room))
         work = RenderMemory(repeating: 0, count: HalfBandResampler.room)
-        opening = Int(0.01 * sampleRate)
-        opened = opening
     }
 
     /// Returns the delay of everything together, in frames.
@@ -82,7 +78,8 @@ struct DistortionCore: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         clear()
-        opened = opening
+        echo.reset()
+        fadeIn = FadeIn()
         for i in 0..<dry.count { dry[i] = 0 }
         ringPhase = 0
     }
@@ -92,7 +89,6 @@ struct DistortionCore: ~Copyable, Sendable {
     private mutating func clear() {
         resampler.reset()
         levelling.reset()
-        echo.reset()
         filter.reset()
         for i in 0..<past.count { past[i] = 0 }
         for i in 0..<held.count { held[i] = 0 }
@@ -105,7 +101,7 @@ struct DistortionCore: ~Copyable, Sendable {
     mutating func process(_ context: inout RenderContext, _ settings: Settings) {
         let frames = context.frameCount
         // Blocks end where something comes to rest, so that the length of the slices changes nothing.
-        let (wet, echoes) = (lastFrame(settings.mix, frames), lastFrame(settings.echoLevel, frames))
+        let (wet, echoes) = (settings.mix.lastFrame(of: frames), settings.echoLevel.lastFrame(of: frames))
         let toneMoves = min(settings.tone.framesLeft, frames)
         rest = DistortionRest()
         var first = 0
@@ -116,9 +112,8 @@ struct DistortionCore: ~Copyable, Sendable {
             if first < toneMoves { count = min(count, toneMoves &- first) }
             if first < wet {
                 isClear = false
-                if first >= echoes { echo.reset() }
                 let stages = controls.take(settings, first, count)
-                let clips = settings.shape == 1 && first >= echoes && opened >= opening && clipsAlone(stages)
+                let clips = settings.shape == 1 && first >= echoes && fadeIn.isOver && clipsAlone(stages)
                 for channel in 0..<min(context.channelCount(), channelCount) {
                     if clips {
                         clip(&context, channel, first, count)
@@ -126,13 +121,14 @@ struct DistortionCore: ~Copyable, Sendable {
                         distort(&context, channel, settings, stages, first, count, echoes: first < echoes)
                     }
                 }
-                opened = min(opened &+ count, opening)
+                fadeIn.advance(by: count)
                 rest.clips = clips
                 advance(settings, first, count, stages)
-                echo.advance(by: count)
+                if first < echoes { echo.advance(by: count) } else { echo.rest(sampleRate) }
             } else {
                 if !isClear { clear() }
-                opened = 0
+                echo.rest(sampleRate)
+                fadeIn.begin(sampleRate: sampleRate)
                 for channel in 0..<min(context.channelCount(), channelCount) {
                     let start = delay(&context, channel, first, count)
                     var top = context.top
@@ -147,29 +143,12 @@ struct DistortionCore: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the number of frames until a level has come down to 0 for good.
-    @_noLocks @_noAllocation
-    private func lastFrame(_ glide: Glide, _ count: Int) -> Int {
-        if glide.end != 0 { return count }
-        var frames = glide.isFlat ? 0 : min(count, glide.framesLeft)
-        while frames > 0 && glide[frames &- 1] == 0 { frames &-= 1 }
-        return frames
-    }
-
     /// Writes frames of the top behind those of the dry sound that are not heard yet, and returns the place of the oldest.
     @_noLocks @_noAllocation
     private mutating func delay(_ context: inout RenderContext, _ channel: Int, _ first: Int, _ count: Int) -> Int {
         let start = channel &* (latency &+ HalfBandResampler.room)
         dry.copy(context.samples(channel), from: first, to: start &+ latency, count: count)
         return start
-    }
-
-    /// Returns the gain with which a frame goes in after a rest: a smooth step.
-    @_noLocks @_noAllocation
-    private func openness(_ frame: Int) -> Float {
-        if opened &+ frame >= opening { return 1 }
-        let t = Float(opened &+ frame) / Float(opening)
-        return t * t * t * (10 + t * (6 * t - 15))
     }
 
     /// Indicates whether a hard clip between two gains at rest is all there is to be done, at the rate itself.
@@ -197,7 +176,7 @@ struct DistortionCore: ~Copyable, Sendable {
         } else {
             resampler.low.multiply(context.samples(channel), from: first, by: controls.drive, count: count)
         }
-        if opened < opening { for i in 0..<count { resampler.low[i] *= openness(i) } }
+        if !fadeIn.isOver { for i in 0..<count { resampler.low[i] *= fadeIn.gain(i) } }
         resampler.raise(channel, frames: count)
         if stages.rings { ring(count) }
         shape(channel, settings.shape, stages.hasBias, count)

@@ -38,13 +38,6 @@ extension DistortionCore {
             channel &+= 1
         }
         ringPhase &+= rest.ringStep &* UInt64(truncatingIfNeeded: frames)
-        var first = 0
-        while first < frames {
-            let count = min(frames &- first, HalfBandResampler.room)
-            echo.reset()
-            echo.advance(by: count)
-            first &+= count
-        }
         return true
     }
 

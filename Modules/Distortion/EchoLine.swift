@@ -7,6 +7,7 @@ struct EchoLine: ~Copyable, Sendable {
     private var position = 0
     /// Frames that were written since the reset: older ones are silence, whatever the memory holds.
     private var filled = 0
+    private var fadeIn = FadeIn()
 
     init(channels: Int, frames: Int) {
         length = frames + HalfBandResampler.room
@@ -14,13 +15,24 @@ struct EchoLine: ~Copyable, Sendable {
     }
 
     @_noLocks @_noAllocation
-    mutating func reset() { filled = 0 }
+    mutating func reset() {
+        filled = 0
+        fadeIn = FadeIn()
+    }
+
+    /// Forgets everything while no echo is heard. The sound that comes next fades in on its way into the line.
+    @_noLocks @_noAllocation
+    mutating func rest(_ rate: Double) {
+        filled = 0
+        fadeIn.begin(sampleRate: rate)
+    }
 
     @_noLocks @_noAllocation
     mutating func advance(by frames: Int) {
         position &+= frames
         if position >= length { position &-= length }
         filled = min(filled &+ frames, length)
+        fadeIn.advance(by: frames)
     }
 
     /// Adds the echoes to the first frames.
@@ -31,13 +43,15 @@ struct EchoLine: ~Copyable, Sendable {
     ) {
         let start = channel &* length
         let longest = Double(length &- HalfBandResampler.room &- 2)
+        let fades = !fadeIn.isOver
         for i in 0..<count {
             let asked = Double(time[first &+ i]) * rate
             let delay = asked > 1 ? (asked < longest ? asked : longest) : 1
             let whole = Int(delay)
             let share = Float(delay - Double(whole))
             let echo = (1 - share) * past(start, whole, i) + share * past(start, whole &+ 1, i)
-            var kept = sound[i] + feedback[first &+ i] * echo
+            let input = fades ? sound[i] * fadeIn.gain(i) : sound[i]
+            var kept = input + feedback[first &+ i] * echo
             // A silence costs no arithmetic on denormal numbers.
             if abs(kept) < 1e-20 { kept = 0 }
             let place = position &+ i

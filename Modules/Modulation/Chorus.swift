@@ -135,7 +135,7 @@ private struct Choir: ~Copyable, Sendable {
 
     init(channels: Int, voices: Int, sampleRate: Double) {
         let frames = Int(0.06 * sampleRate) + 4
-        line = SweptLine(channels: channels, frames: frames, columns: 2 * voices, opening: Int(0.01 * sampleRate))
+        line = SweptLine(channels: channels, frames: frames, columns: 2 * voices)
         wave = SlowWave(voices: voices, reach: 0.5 / Float(voices), movesDelay: true)
         self.voices = voices
         level = 1 / Float(voices).squareRoot()
@@ -171,7 +171,7 @@ private struct Choir: ~Copyable, Sendable {
         }
         if frames < top.frameCount {
             wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
-            line.close()
+            line.rest(settings.course.sampleRate)
         }
     }
 

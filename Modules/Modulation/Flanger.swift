@@ -119,7 +119,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
 
     init(channels: Int, sampleRate: Double) {
         line = SweptLine(
-            channels: channels, frames: Int(0.04 * sampleRate) + 4, columns: 2, opening: Int(0.01 * sampleRate))
+            channels: channels, frames: Int(0.04 * sampleRate) + 4, columns: 2)
     }
 
     @_noLocks @_noAllocation
@@ -150,7 +150,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
         }
         if frames < top.frameCount {
             wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
-            line.close()
+            line.rest(settings.course.sampleRate)
         }
     }
 
@@ -159,12 +159,12 @@ private struct FlangerLoop: ~Copyable, Sendable {
         _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int, _ settings: Settings, from first: Int,
         count: Int
     ) {
-        let isOpening = line.isOpening
+        let fades = !line.fadeIn.isOver
         for i in 0..<count {
             let frame = first &+ i
             let dry = samples[frame]
             let wet = line.read(channel, column: column, frame: i)
-            let fed = isOpening ? dry * line.openness(i) : dry
+            let fed = fades ? dry * line.fadeIn.gain(i) : dry
             line.write(
                 channel, frame: i, Signal.keptInLoop(fed + settings.feedback[frame] * Signal.heldInLoop(wet)))
             let share = settings.mix[frame]

@@ -26,9 +26,8 @@ struct SweptLine: ~Copyable, Sendable {
     private var position = 0
     /// Channels whose rings hold a sound: those of the others may hold anything.
     private var used = 0
-    /// Frames of a fade-in, and those of them that have passed.
-    private let opening: Int
-    private var opened: Int
+    /// That of the sound that goes in.
+    private(set) var fadeIn = FadeIn()
 
     private static var guardLength: Int { @_noLocks @_noAllocation get { 5 } }
 
@@ -41,11 +40,8 @@ struct SweptLine: ~Copyable, Sendable {
     ///   - channels: The number of channels.
     ///   - frames: The longest delay.
     ///   - columns: The number of delays at a frame.
-    ///   - opening: The frames of a fade-in.
-    init(channels: Int, frames: Int, columns: Int, opening: Int) {
+    init(channels: Int, frames: Int, columns: Int) {
         channelCount = channels
-        self.opening = opening
-        opened = opening
         limit = frames
         var length = 256
         while length < frames + SlowWave.block + 8 { length *= 2 }
@@ -60,27 +56,14 @@ struct SweptLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         used = 0
-        opened = opening
+        fadeIn = FadeIn()
     }
 
-    /// Forgets everything while its output is not heard. The sound that comes next fades in, so that its beginning in the middle of
-    /// a wave is no click when it is heard.
+    /// Forgets everything while its output is not heard. The sound that comes next fades in.
     @_noLocks @_noAllocation
-    mutating func close() {
+    mutating func rest(_ rate: Double) {
         used = 0
-        opened = 0
-    }
-
-    /// Indicates whether the sound that goes in is faded.
-    var isOpening: Bool { @_noLocks @_noAllocation get { opened < opening } }
-
-    /// Returns the gain with which a frame of the next block goes in: a smooth step.
-    @_noLocks @_noAllocation
-    func openness(_ frame: Int) -> Float {
-        let passed = opened &+ frame
-        if passed >= opening { return 1 }
-        let t = Float(passed) / Float(opening)
-        return t * t * (3 - 2 * t)
+        fadeIn.begin(sampleRate: rate)
     }
 
     // MARK: Delays
@@ -203,7 +186,7 @@ struct SweptLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func advance(by frames: Int) {
         position = (position &+ frames) & mask
-        opened = min(opened &+ frames, opening)
+        fadeIn.advance(by: frames)
     }
 
     /// Writes a block of a channel: the newest frames for those that read.
@@ -213,7 +196,7 @@ struct SweptLine: ~Copyable, Sendable {
         let part = min(count, length &- position)
         Self.copy(&input, from: first, into: &samples, at: start &+ position, count: part)
         Self.copy(&input, from: first &+ part, into: &samples, at: start, count: count &- part)
-        if isOpening { for i in 0..<count { samples[start &+ ((position &+ i) & mask)] *= openness(i) } }
+        if !fadeIn.isOver { for i in 0..<count { samples[start &+ ((position &+ i) & mask)] *= fadeIn.gain(i) } }
         repeatFirst(channel)
     }
 

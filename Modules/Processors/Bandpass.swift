@@ -38,7 +38,7 @@ public final class Bandpass: Effect {
     /// Filters the top.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        filter.process(&context, .bandPass, frequency: center, octaves, as: .octaves, mix: mix)
+        filter.process(&context, .bandpass, frequency: center, octaves, as: .octaves, mix: mix)
     }
 
     /// Forgets the sound before.

@@ -26,6 +26,7 @@ public final class Delay: Effect {
     /// open. The first echo has not passed it.
     public let cutoff: Parameter
     /// The mix, from the unchanged sound (0, bit for bit and for free; the echoes are forgotten) to echoes alone (1).
+    /// When it leaves 0, the sound fades into the delay in 10 ms, so that no echo begins in the middle of a wave.
     public let mix: Parameter
     /// The longest time there is memory for, in seconds.
     public let maximumTime: Double
@@ -116,7 +117,7 @@ public final class Delay: Effect {
         }
         loop.with(&context) { loop, context in
             if frames > 0 { loop.process(&context, settings, frames: frames) }
-            if frames < context.frameCount { loop.reset() }
+            if frames < context.frameCount { loop.rest(context.sampleRate) }
         }
     }
 

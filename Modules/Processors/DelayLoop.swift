@@ -46,6 +46,7 @@ struct DelayLoop: ~Copyable, Sendable {
     /// Indicates whether these numbers are the same for all frames of a whole block.
     private var isSteady = false
     private var isClear = true
+    private var fadeIn = FadeIn()
 
     // The time in frames: on its way from one to the other, or there.
     private var from = -1.0
@@ -65,6 +66,19 @@ struct DelayLoop: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func reset() {
+        fadeIn = FadeIn()
+        forget()
+    }
+
+    /// Forgets all echoes while none is heard. The sound that comes next fades in on its way into the lines.
+    @_noLocks @_noAllocation
+    mutating func rest(_ rate: Double) {
+        fadeIn.begin(sampleRate: rate)
+        forget()
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func forget() {
         if isClear { return }
         isClear = true
         line.reset()
@@ -84,7 +98,7 @@ struct DelayLoop: ~Copyable, Sendable {
             aim(at: target, settings.change, rate)
             var place = -1
             var count = 0
-            if !settings.isPingPong && isOpen(settings, rate) && elapsed >= duration {
+            if !settings.isPingPong && isOpen(settings, rate) && elapsed >= duration && fadeIn.isOver {
                 count = min(frames &- done, line.reach(to))
                 place = line.place(to, count: count)
             }
@@ -104,6 +118,7 @@ struct DelayLoop: ~Copyable, Sendable {
                 }
             }
             line.advance(by: count)
+            fadeIn.advance(by: count)
             elapsed = min(elapsed &+ count, duration)
             done &+= count
         }
@@ -283,9 +298,24 @@ struct DelayLoop: ~Copyable, Sendable {
             filter(channel, settings, first: first, count: count)
         }
         var samples = top[channel]
+        if !fadeIn.isOver { return feedSoftly(&samples, channel, isOpen, first: first, count: count) }
         line.feed(
             channel, echo: &wet, round: &round, isOpen: isOpen, at: channel &* block, numbers: &numbers,
             mixes: 2 &* block, &samples, from: first, count: count)
+    }
+
+    /// Feeds frames into a channel's line as `DelayLine.feed` does, while the sound that goes in fades in.
+    @_noLocks @_noAllocation
+    private mutating func feedSoftly(
+        _ samples: inout MutableSpan<Float>, _ channel: Int, _ isOpen: Bool, first: Int, count: Int
+    ) {
+        let block = DelayLine.blockLength
+        for i in 0..<count {
+            let (dry, echo, mix) = (samples[first &+ i], wet[channel &* block &+ i], numbers[2 &* block &+ i])
+            let held = Signal.heldInLoop(isOpen ? echo : round[channel &* block &+ i])
+            write(dry * fadeIn.gain(i) + numbers[i] * held, channel, i)
+            samples[first &+ i] = dry * (1 - mix) + echo * mix
+        }
     }
 
     /// Lets a channel's block pass the filter of the loop. A cut-off on its way comes to rest on its frame.
@@ -308,6 +338,7 @@ struct DelayLoop: ~Copyable, Sendable {
     private mutating func bounce(_ top: inout AudioBuffer, _ left: Int, first: Int, count: Int) {
         let block = DelayLine.blockLength
         let right = left &+ 1
+        let fades = !fadeIn.isOver
         for i in 0..<count {
             let (mix, coefficient) = (numbers[2 &* block &+ i], numbers[block &+ i])
             let (echo, answer) = (wet[left &* block &+ i], wet[right &* block &+ i])
@@ -319,7 +350,9 @@ struct DelayLoop: ~Copyable, Sendable {
             samples = top[right]
             let two = samples[first &+ i]
             samples[first &+ i] = two * (1 - mix) + answer * mix
-            write(0.5 * (one + two) + numbers[i] * here, left, i)
+            var input = 0.5 * (one + two)
+            if fades { input *= fadeIn.gain(i) }
+            write(input + numbers[i] * here, left, i)
             write(numbers[i] * there, right, i)
         }
     }

@@ -271,16 +271,3 @@ public struct FilterSettings: Sendable, BitwiseCopyable {
             shape, frequency: frequency, q: q, decibels: Double(values.decibels), sampleRate: rate)
     }
 }
-
-extension Glide {
-    /// Returns the number of frames until a mix has come down to 0 for good: all of them where it does not.
-    ///
-    /// A bypass begins on that frame, not with the next slice, so that the length of the slices changes nothing.
-    @_noLocks @_noAllocation
-    package func lastFrame(of count: Int) -> Int {
-        if end != 0 { return count }
-        var frames = isFlat ? 0 : count
-        while frames > 0 && self[frames &- 1] == 0 { frames &-= 1 }
-        return frames
-    }
-}

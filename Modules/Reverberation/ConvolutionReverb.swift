@@ -25,14 +25,13 @@ internal import Synchronization
 /// +200 dB count as silence.
 public final class ConvolutionReverb: Effect, EventSource {
     /// The mix, from the unchanged sound (0, bit for bit and for free; the reverb is forgotten) to the reverb alone (1).
+    /// When it leaves 0, the sound fades into the room in 10 ms.
     public let mix: Parameter
     /// The seconds in which a new response is faded in.
     public let fade: Double
 
     private let slots = ConvolutionSlots()
     private let voices = RenderState(ConvolutionVoices())
-    /// Indicates whether there is sound that a closed mix has to forget.
-    private let isOpen = RenderState(false)
     private let late = Atomic<Int>(0)
     private let hub = EventHub<ConvolutionReverbEvent>(limit: 64)
     private let plan: Lock<Plan>
@@ -167,13 +166,13 @@ public final class ConvolutionReverb: Effect, EventSource {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let mix = mix.glide(context)
-        let frames = mix.end == 0 ? min(context.frameCount, mix.framesLeft) : context.frameCount
-        if frames == 0 { return close(&context) }
-        isOpen.write(true, context)
+        let frames = mix.lastFrame(of: context.frameCount)
+        if frames == 0 { return rest(&context) }
         var voices = voices.read(context)
         slots.first.with(&context) { engine, _ in voices.first.take(engine) }
         slots.second.with(&context) { engine, _ in voices.second.take(engine) }
         slots.third.with(&context) { engine, _ in voices.third.take(engine) }
+        voices.wake(context.sampleRate)
         if voices.widens && context.channelCount() == 1 {
             context.push(channels: 2)
             context.mix(2)
@@ -205,15 +204,17 @@ public final class ConvolutionReverb: Effect, EventSource {
         voices.second.advance(frames, parts.1)
         voices.third.advance(frames, parts.2)
         self.voices.write(voices, context)
-        if frames < context.frameCount { close(&context) }
+        if frames < context.frameCount { rest(&context) }
     }
 
-    /// Forgets the sound, once.
+    /// Forgets the sound, once, while nothing of it is heard.
     @_noLocks @_noAllocation
-    private func close(_ context: inout RenderContext) {
-        if !isOpen.read(context) { return }
-        isOpen.write(false, context)
-        reset(&context)
+    private func rest(_ context: inout RenderContext) {
+        var voices = voices.read(context)
+        if voices.rests { return }
+        voices.rest()
+        self.voices.write(voices, context)
+        forget(&context)
     }
 
     /// Forgets the sound, and ends all fades.
@@ -222,6 +223,11 @@ public final class ConvolutionReverb: Effect, EventSource {
         var voices = voices.read(context)
         voices.settle()
         self.voices.write(voices, context)
+        forget(&context)
+    }
+
+    @_noLocks @_noAllocation
+    private func forget(_ context: inout RenderContext) {
         slots.first.with(&context) { engine, context in engine.reset(&context) }
         slots.second.with(&context) { engine, context in engine.reset(&context) }
         slots.third.with(&context) { engine, context in engine.reset(&context) }

@@ -9,6 +9,8 @@ struct ConvolutionVoice: Sendable, BitwiseCopyable {
     /// The frames of a fade of what comes out, after which nothing is heard.
     private var hushed: Int32 = 0
     private var fade: Int32 = 1
+    /// The frames of a fade between two responses.
+    private var usualFade: Int32 = 1
     /// The frames for which it still rings.
     private var left = 0
     private var frameCount = 0
@@ -26,6 +28,7 @@ struct ConvolutionVoice: Sendable, BitwiseCopyable {
         if serial == engine.serial { return }
         serial = engine.serial
         fade = engine.fade
+        usualFade = fade
         level = engine.isFirst ? fade : 0
         frameCount = engine.frameCount
         isWide = engine.isWide
@@ -65,6 +68,7 @@ struct ConvolutionVoice: Sendable, BitwiseCopyable {
         let step = Int32(truncatingIfNeeded: min(frames, Int(fade)))
         if case .sounds = part {
             level = min(fade, level &+ step)
+            if level == fade { (level, fade) = (usualFade, usualFade) }
             left = frameCount
             return
         }
@@ -74,9 +78,17 @@ struct ConvolutionVoice: Sendable, BitwiseCopyable {
         if case .hushes = part { hushed = min(fade, hushed &+ step) }
     }
 
+    /// Begins to fade in, in so many frames, what goes in after a rest.
+    @_noLocks @_noAllocation
+    mutating func open(in frames: Int32) {
+        fade = frames
+        level = 0
+    }
+
     /// Ends its fades: the one that sounds is there, another one is gone.
     @_noLocks @_noAllocation
     mutating func settle(isNewest: Bool) {
+        fade = usualFade
         level = isNewest ? fade : 0
         hushed = 0
         left = isNewest ? frameCount : 0
@@ -88,6 +100,8 @@ struct ConvolutionVoices: Sendable, BitwiseCopyable {
     var first = ConvolutionVoice()
     var second = ConvolutionVoice()
     var third = ConvolutionVoice()
+    /// Indicates whether nothing is heard, and nothing of the sound is kept.
+    private(set) var rests = false
 
     /// Returns what a response is to do.
     @_noLocks @_noAllocation
@@ -101,10 +115,34 @@ struct ConvolutionVoices: Sendable, BitwiseCopyable {
     /// Indicates whether a channel becomes two.
     var widens: Bool { @_noLocks @_noAllocation get { first.widens || second.widens || third.widens } }
 
+    /// Ends all fades, and begins to rest: the sound that comes next fades in.
+    @_noLocks @_noAllocation
+    mutating func rest() {
+        settle()
+        rests = true
+    }
+
+    /// Ends a rest.
+    @_noLocks @_noAllocation
+    mutating func wake(_ sampleRate: Double) {
+        if !rests { return }
+        settle()
+        let frames = Int32(max(1, min(0.01 * sampleRate, 1e6)))
+        let newest = newest
+        if first.serial == newest { first.open(in: frames) }
+        if second.serial == newest { second.open(in: frames) }
+        if third.serial == newest { third.open(in: frames) }
+    }
+
+    private var newest: UInt64 {
+        @_noLocks @_noAllocation get { max(first.serial, max(second.serial, third.serial)) }
+    }
+
     /// Ends all fades.
     @_noLocks @_noAllocation
     mutating func settle() {
-        let newest = max(first.serial, max(second.serial, third.serial))
+        rests = false
+        let newest = newest
         first.settle(isNewest: first.serial == newest)
         second.settle(isNewest: second.serial == newest)
         third.settle(isNewest: third.serial == newest)

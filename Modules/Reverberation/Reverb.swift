@@ -47,7 +47,7 @@ public final class Reverb: Effect {
     /// The rate of the slow modulation in hertz: 0.05…3. Each pair of lines has a rate of its own about it.
     public let modulationRate: Parameter
     /// The mix, from the unchanged sound (0, bit for bit and for free; the reverberation is forgotten) to reverberation
-    /// alone (1).
+    /// alone (1). When it leaves 0, the sound fades into the room in 10 ms.
     public let mix: Parameter
     /// Holds the reverberation as it is: nothing goes in, nothing is lost, and the modulation stops.
     public let freeze = Switch(glide: .linear(.milliseconds(50)))
@@ -168,7 +168,7 @@ public final class Reverb: Effect {
             size: size.current(context), preDelay: preDelay.current(context), early: early.glide(context),
             diffusion: diffusion.glide(context), width: width.glide(context), modulation: modulation.glide(context),
             modulationRate: modulationRate.glide(context), freeze: freeze.glide(context), mix: mix.glide(context))
-        let frames = lastFrame(settings.mix, of: context.frameCount)
+        let frames = settings.mix.lastFrame(of: context.frameCount)
         if context.channelCount() == 1 {
             var widens = false
             core.with(&context) { core, _ in widens = core.channelCount > 1 }
@@ -180,17 +180,8 @@ public final class Reverb: Effect {
         }
         core.with(&context) { core, context in
             if frames > 0 { core.process(&context, settings, frames: frames) }
-            if frames < context.frameCount { core.reset() }
+            if frames < context.frameCount { core.rest() }
         }
-    }
-
-    /// Returns the number of frames until a mix has come down to 0 for good.
-    @_noLocks @_noAllocation
-    private func lastFrame(_ mix: Glide, of count: Int) -> Int {
-        if mix.end != 0 { return count }
-        var frames = mix.isFlat ? 0 : count
-        while frames > 0 && mix[frames &- 1] == 0 { frames &-= 1 }
-        return frames
     }
 
     /// Forgets the reverberation.

@@ -37,6 +37,8 @@ struct ReverbCore: ~Copyable, Sendable {
     /// Frames since the beginning, and the channels since then.
     private var position = 0
     private var channels = 0
+    /// That of the sound that goes in.
+    private var fadeIn = FadeIn()
     /// Size in metres and pre-delay in seconds: those of the present, and those to which a fade leads.
     private var size: Float = 0
     private var preDelay: Float = 0
@@ -106,6 +108,19 @@ struct ReverbCore: ~Copyable, Sendable {
     /// Forgets all sound, at once.
     @_noLocks @_noAllocation
     mutating func reset() {
+        fadeIn = FadeIn()
+        forget()
+    }
+
+    /// Forgets all sound while nothing of it is heard. The sound that comes next fades in.
+    @_noLocks @_noAllocation
+    mutating func rest() {
+        fadeIn.begin(sampleRate: Double(sampleRate))
+        forget()
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func forget() {
         if position == 0 { return }
         position = 0
         network.reset()
@@ -115,7 +130,7 @@ struct ReverbCore: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func process(_ context: inout RenderContext, _ settings: Settings, frames: Int) {
         let count = min(context.channelCount(), channelCount)
-        if count != channels { reset() }
+        if count != channels { forget() }
         channels = count
         var done = 0
         while done < frames {
@@ -126,6 +141,7 @@ struct ReverbCore: ~Copyable, Sendable {
             reflect(count: piece)
             network.process(inputs, inputCount: channels, outputs: &late, position: position, count: piece)
             add(&context, settings.mix, at: done, first: first, count: piece)
+            fadeIn.advance(by: piece)
             position &+= piece
             // Far beyond the longest delay, and far below what a number can hold.
             if position >= 1 << 40 { position &-= 1 << 39 }
@@ -158,12 +174,13 @@ struct ReverbCore: ~Copyable, Sendable {
         numbers.step = min(settings.modulationRate[frame] * Float(ReverbCore.block) / sampleRate, 0.4) * 0x1p32
         let start = isFading ? Float(Int32(truncatingIfNeeded: fadeBlock)) / Float(fadeBlocks) : 0
         let end = isFading ? Float(Int32(truncatingIfNeeded: fadeBlock &+ 1)) / Float(fadeBlocks) : 0
-        fade = Ramp(from: start, to: end)
+        fade = Ramp(from: ReverbCore.smooth(start), to: ReverbCore.smooth(end))
         if isFading { fadeBlock &+= 1 }
         network.begin(numbers, fade: (start, end))
 
         // The longer a sound stays, the softer it goes in, so that all decays are as loud.
-        let mean = (isFading ? nextSize : size) / ReverbCore.speed * sampleRate
+        let metres = isFading ? size + (nextSize - size) * ReverbCore.smooth(end) : size
+        let mean = metres / ReverbCore.speed * sampleRate
         let loss = -2 * middle * mean
         if loss != lastLoss { (lastLoss, kept) = (loss, max(RenderMath.exp2(loss), 0.2)) }
         let share =
@@ -175,6 +192,10 @@ struct ReverbCore: ~Copyable, Sendable {
         diffusion.lead(to: settings.diffusion[frame] * 0.775, isJump: isNew)
         width.lead(to: settings.width[frame], isJump: isNew)
     }
+
+    /// A step without corners, from 0 to 1.
+    @_noLocks @_noAllocation
+    private static func smooth(_ t: Float) -> Float { t * t * (3 - 2 * t) }
 
     @_noLocks @_noAllocation
     private func tangent(_ frequency: Float) -> Float {
@@ -222,14 +243,14 @@ struct ReverbCore: ~Copyable, Sendable {
     private mutating func take(_ context: inout RenderContext, _ freeze: Glide, at start: Int, count: Int) {
         for channel in 0..<channels {
             let samples = context.samples(channel)
-            if freeze.isFlat && freeze.end == 0 {
+            if freeze.isFlat && freeze.end == 0 && fadeIn.isOver {
                 past.remember(samples, from: start, channel: channel, position: position, count: count)
                 continue
             }
             let base = channel &* ReverbCore.block
             for i in 0..<count {
                 let share = freeze.isFlat ? freeze.end : freeze[start &+ i]
-                inputs.put(samples[start &+ i] * (1 - share), at: base &+ i)
+                inputs.put(samples[start &+ i] * (1 - share) * fadeIn.gain(i), at: base &+ i)
             }
             past.remember(inputs, from: base, channel: channel, position: position, count: count)
         }

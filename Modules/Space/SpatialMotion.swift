@@ -36,6 +36,12 @@ struct SpatialMotion: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     init() {}
 
+    /// The frames by which the motion is ahead of the sound. A course ends midway between what the block before aimed at and what its
+    /// own block aims at (see `Course`): so that it is there in time, a block aims at one and a half blocks after its beginning.
+    private static var lead: Int64 {
+        @_noLocks @_noAllocation get { Int64(SpatialState.block &+ SpatialState.block / 2) }
+    }
+
     /// Goes on while nothing is heard, so that the source is where it then is.
     @_noLocks @_noAllocation
     mutating func drift(frames: Double, sampleRate: Double) {
@@ -53,7 +59,7 @@ struct SpatialMotion: ~Copyable, Sendable {
         if isFresh { return }
         let (rate, seconds) = (200.0, frames / sampleRate)
         base += settings.velocity * seconds
-        listener = walk.place(at: frame, sampleRate: sampleRate)
+        listener = walk.place(at: frame &+ SpatialMotion.lead, sampleRate: sampleRate)
         if isAtRest { return }
         if seconds != decaySeconds { (decay, decaySeconds) = (RenderMath.exp(-rate * seconds), seconds) }
         // The spring, exactly: x = (x + (v + r x) t) e^(-r t).
@@ -71,7 +77,7 @@ struct SpatialMotion: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func follow(at frame: Int64, frames: Double, sampleRate: Double) {
         base += settings.velocity * (frames / sampleRate)
-        if !walk.isStill { listener = walk.place(at: frame, sampleRate: sampleRate) }
+        if !walk.isStill { listener = walk.place(at: frame &+ SpatialMotion.lead, sampleRate: sampleRate) }
     }
 
     /// Indicates whether nothing but its place moves: the spring is at rest, and no cone, wall or air makes another level.
@@ -94,7 +100,7 @@ struct SpatialMotion: ~Copyable, Sendable {
         var (place, clock, ears) = (base, frame, listener)
         for k in 0..<4 {
             place += step
-            if !walk.isStill { ears = walk.place(at: clock, sampleRate: sampleRate) }
+            if !walk.isStill { ears = walk.place(at: clock &+ SpatialMotion.lead, sampleRate: sampleRate) }
             let way = place - ears
             (x[k], y[k], z[k]) = (way.x, way.y, way.z)
             clock &+= Int64(frames)
@@ -105,21 +111,25 @@ struct SpatialMotion: ~Copyable, Sendable {
     /// Takes new settings, and keeps what is heard where it is.
     @_noLocks @_noAllocation
     mutating func take(_ new: SpatialSettings, at frame: Int64, sampleRate: Double) {
+        let lead = Double(SpatialMotion.lead) / sampleRate
         if isFresh {
-            (base, isFresh) = (new.place, false)
+            (base, isFresh) = (new.place + new.velocity * lead, false)
             adopt(new)
-            listener = walk.place(at: frame, sampleRate: sampleRate)
+            listener = walk.place(at: frame &+ SpatialMotion.lead, sampleRate: sampleRate)
             return
         }
-        if settings.soundsAs(new) { return adopt(new) }
+        let push = new.velocity - settings.velocity
+        let isPushed = push.x != 0 || push.y != 0 || push.z != 0
+        if !isPushed && settings.soundsAs(new) { return adopt(new) }
         let before = SpatialSettings.heard(base, by: listener, turn)
         let levelsBefore = SpatialSettings.levels(
             ways: settings.ways, cone: settings.cone, coneLevel: settings.coneLevel, way: listener - base,
             distance: before.w)
         let (old, next) = (settings.place, new.place)
-        if next.x != old.x || next.y != old.y || next.z != old.z { base = next }
+        let isSet = next.x != old.x || next.y != old.y || next.z != old.z
+        base = isSet ? next + new.velocity * lead : base + push * lead
         adopt(new)
-        listener = walk.place(at: frame, sampleRate: sampleRate)
+        listener = walk.place(at: frame &+ SpatialMotion.lead, sampleRate: sampleRate)
         let after = SpatialSettings.heard(base, by: listener, turn)
         let levels = SpatialSettings.levels(
             ways: settings.ways, cone: settings.cone, coneLevel: settings.coneLevel, way: listener - base,

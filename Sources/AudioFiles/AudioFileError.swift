@@ -1,5 +1,6 @@
 internal import DiskFiles
 internal import Glibc
+internal import RenderCore
 
 /// The reason why an audio file could not be made, written or read: one sentence that says what to do.
 ///
@@ -50,7 +51,7 @@ public struct AudioFileError: Error, Hashable, CustomStringConvertible {
     public init(path: String, reason: Reason, cannot verb: String = "write", explanation: String) {
         self.path = path
         self.reason = reason
-        description = "Cannot \(verb) \"\(path)\": \(explanation)."
+        description = "Cannot \(verb) \"\(path.shown)\": \(explanation)."
     }
 
     /// Creates the error for an `errno` that the system gave while it opened, wrote or read this file.

@@ -26,3 +26,8 @@ public enum AudioFileTag: String, Sendable, Hashable, CaseIterable {
     /// The program that made it. The library adds its own name.
     case software
 }
+
+extension AudioFileTag: CustomDebugStringConvertible {
+    /// The name, by which a dictionary of tags prints the tag.
+    public var debugDescription: String { rawValue }
+}

@@ -29,7 +29,8 @@ INLINE void read_lines(
         if (fades) {
             recall(line, mask, position, age, others[l], other, count);
             for (size_t i = 0; i < count; i++) {
-                float share = fade[l] + slope[l] * (float)(first + (int32_t)i);
+                // A smooth step: a corner would be heard.
+                float t = fade[l] + slope[l] * (float)(first + (int32_t)i), share = t * t * (3 - 2 * t);
                 held[l][i] += (other[i] - held[l][i]) * share;
             }
         }
@@ -43,6 +44,9 @@ INLINE void read_lines(
         for (size_t k = 0; k < 8; k++) store8(block + (i + k) * lines, r[k]);
     }
 }
+
+// Tiny states become zero at the end of a block, and not at the end of a piece: how a block is cut must not be heard.
+INLINE bool ends_block(int32_t first, size_t count) { return first + (int32_t)count == piece; }
 
 // Frames through the equalisers, in vectors of eight lines, or of sixteen.
 #define ROW(name) LOAD(numbers + network_##name * lines + g * width)
@@ -65,9 +69,10 @@ INLINE void equalise_##size( \
             high[g] = MOVED(high_feed) * middle + MOVED(high_hold) * high[g]; \
         } \
     } \
+    const bool ends = ends_block(first, count); \
     for (size_t g = 0; g < vectors; g++) { \
-        STORE(numbers + network_low_state * lines + g * width, without_dust_##size(low[g])); \
-        STORE(numbers + network_high_state * lines + g * width, without_dust_##size(high[g])); \
+        STORE(numbers + network_low_state * lines + g * width, ends ? without_dust_##size(low[g]) : low[g]); \
+        STORE(numbers + network_high_state * lines + g * width, ends ? without_dust_##size(high[g]) : high[g]); \
     } \
 }
 #define LOAD load8
@@ -301,8 +306,9 @@ INLINE void sixteen_lines(
         else MIXED(false);
 #undef MIXED
     }
-    store16(numbers + network_low_state * lines, without_dust_16(e.low));
-    store16(numbers + network_high_state * lines, without_dust_16(e.high));
+    const bool ends = ends_block(first, count);
+    store16(numbers + network_low_state * lines, ends ? without_dust_16(e.low) : e.low);
+    store16(numbers + network_high_state * lines, ends ? without_dust_16(e.high) : e.high);
     if (place < piece) for (size_t l = 0; l < lines; l++) repeat(ring + l * stride + place, mask, count);
 }
 

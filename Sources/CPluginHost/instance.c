@@ -107,12 +107,12 @@ static bool connect_ports(struct clv2_instance *instance, char *error) {
             break;
         case CLV2_OTHER:
             if (!port->is_optional) {
-                clv2_say(error, "%s has a port of a kind that is not known here (\"%s\")", plugin->name, port->symbol);
+                clv2_say(error, "%.200s has a port of a kind that is not known here (\"%.100s\")", plugin->name, port->symbol);
                 return false;
             }
         }
         if (!memory && port->kind != CLV2_OTHER) {
-            clv2_say(error, "there is no memory for the ports of %s", plugin->name);
+            clv2_say(error, "There is no memory for the ports of %.200s", plugin->name);
             return false;
         }
         instance->descriptor->connect_port(instance->handle, (uint32_t)i, memory);
@@ -129,7 +129,7 @@ static bool make_delays(struct clv2_instance *instance, int latency, char *error
     instance->delays = calloc((size_t)instance->delay_size * (size_t)instance->output_count, sizeof(float));
     instance->delayed = calloc((size_t)instance->frames, sizeof(float));
     if (instance->delays && instance->delayed) return true;
-    clv2_say(error, "there is no memory for the %d frames by which %s is late", latency, instance->description->name);
+    clv2_say(error, "There is no memory for the %d frames by which %.200s is late", latency, instance->description->name);
     return false;
 }
 
@@ -137,7 +137,7 @@ static bool make_delays(struct clv2_instance *instance, int latency, char *error
 static void say_why(const struct clv2_plugin *plugin, double rate, char *error) {
     void *library = *plugin->library ? dlopen(plugin->library, RTLD_NOW) : NULL;
     const char *reason = library ? "its library does not make it" : *plugin->library ? dlerror() : "it names no library";
-    clv2_say(error, "%s cannot be loaded at %g Hz: %s", plugin->name, rate, reason ? reason : "its library is damaged");
+    clv2_say(error, "%.200s cannot be loaded at %g Hz: %.200s", plugin->name, rate, reason ? reason : "its library is damaged");
     if (library) dlclose(library);
 }
 
@@ -165,7 +165,7 @@ struct clv2_instance *clv2_instance_new(
     struct clv2_instance *instance = calloc(1, sizeof *instance);
     size_t ports = (size_t)description->port_count + 1;
     if (!instance || *description->missing) {
-        if (instance) clv2_say(error, "%s requires %s, which this host does not have", description->name, description->missing);
+        if (instance) clv2_say(error, "%.200s requires %.200s, which this host does not have", description->name, description->missing);
         clv2_free_plugin(description);
         free(instance);
         return NULL;
@@ -187,7 +187,7 @@ struct clv2_instance *clv2_instance_new(
                   clv2_ring_init(&instance->answers, RING_SIZE);
     }
     if (!is_made) {
-        clv2_say(error, "there is no memory for %s", description->name);
+        clv2_say(error, "There is no memory for %.200s", description->name);
         clv2_instance_free(instance);
         return NULL;
     }

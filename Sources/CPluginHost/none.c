@@ -8,7 +8,7 @@
 static void say(char *error) {
     snprintf(
         error, CLV2_ERROR,
-        "this program was built without lilv; please install liblilv-dev (its name in Debian) and build again");
+        "This program was built without lilv; please install liblilv-dev (its name in Debian) and build again");
 }
 
 bool clv2_is_available(void) { return false; }

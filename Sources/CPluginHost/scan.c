@@ -45,7 +45,7 @@ static void try_plugin(const char *uri, FILE *answers) {
     if (!instance)
         fprintf(answers, "bad %s\n", error);
     else if (!is_whole)
-        fprintf(answers, "bad it writes beyond the memory of its ports\n");
+        fprintf(answers, "bad It writes beyond the memory of its ports\n");
     else
         fprintf(answers, "good %d\n", latency);
     fflush(answers);
@@ -95,7 +95,7 @@ int clv2_scan_start(int *to, int *from, char *error) {
     bool is_program = length > 0 && mine && (program[length] = 0, strcmp(mine, program) == 0);
     free(mine);
     if (!is_program) {
-        clv2_say(error, "a scan starts the program anew, and this code is in a library of the program %.200s", program);
+        clv2_say(error, "A scan starts the program anew, and this code is in a library of the program %.200s", program);
         return -1;
     }
     int questions[2], answers[2];
@@ -131,7 +131,7 @@ int clv2_scan_start(int *to, int *from, char *error) {
     close(answers[1]);
     if (kept >= 0) close(kept);
     if (failure) {
-        clv2_say(error, "the child process of a scan cannot be started: %s", strerror(failure));
+        clv2_say(error, "The child process of a scan cannot be started: %s", strerror(failure));
         close(questions[1]);
         close(answers[0]);
         return -1;

@@ -48,7 +48,7 @@ char *clv2_save(struct clv2_instance *instance, const float *values, char *error
         lilv_state_free(state);
     }
     clv2_world_unlock();
-    if (!text) clv2_say(error, "%s does not save its state", instance->description->name);
+    if (!text) clv2_say(error, "%.200s does not save its state", instance->description->name);
     return text;
 }
 
@@ -99,10 +99,10 @@ bool clv2_restore(struct clv2_instance *instance, const char *text, float *value
         restore(instance, state, &receiver);
     else if (state)
         clv2_say(
-            error, "the state belongs to the plug-in %.200s, not to %s", lilv_node_as_uri(lilv_state_get_plugin_uri(state)),
+            error, "The state belongs to the plug-in %.200s, not to %.200s", lilv_node_as_uri(lilv_state_get_plugin_uri(state)),
             instance->description->name);
     else
-        clv2_say(error, "the text is not the state of a plug-in");
+        clv2_say(error, "The text is not the state of a plug-in");
     if (state) lilv_state_free(state);
     clv2_world_unlock();
     return fits;
@@ -144,7 +144,7 @@ bool clv2_restore_preset(struct clv2_instance *instance, const char *uri, float 
     if (fits)
         restore(instance, state, &receiver);
     else if (is_good)
-        clv2_say(error, "%s has no preset \"%.200s\"", instance->description->name, uri);
+        clv2_say(error, "%.200s has no preset \"%.200s\"", instance->description->name, uri);
     if (state) lilv_state_free(state);
     lilv_node_free(node);
     clv2_world_unlock();

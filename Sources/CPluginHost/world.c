@@ -2,6 +2,8 @@
 
 #include "internal.h"
 
+#include <ctype.h>
+
 #ifdef CLV2_HAS_LILV
 
 LINKS_WITH("lilv-0");
@@ -119,9 +121,9 @@ bool clv2_load_bundle(const char *path, char *error) {
         free(whole);
     }
     if (is_damaged)
-        clv2_say(error, "%s is damaged: its manifest.ttl has a plug-in without a URI", path);
+        clv2_say(error, "%.200s is damaged: its manifest.ttl has a plug-in without a URI", path);
     else if (!is_there)
-        clv2_say(error, "%s is not the folder of a plug-in: it has no manifest.ttl", path);
+        clv2_say(error, "%.200s is not the folder of a plug-in: it has no manifest.ttl", path);
     clv2_world_unlock();
     return is_there && !is_damaged;
 }
@@ -153,8 +155,19 @@ void clv2_free_list(char **list, int count) {
     free(list);
 }
 
+// A word that is no URI must not reach lilv as one: it would print a complaint on standard error.
+static bool is_uri(const char *word) {
+    if (!isalpha((unsigned char)*word)) return false;
+    const char *c = word;
+    while (isalnum((unsigned char)*c) || *c == '+' || *c == '-' || *c == '.') c++;
+    if (*c != ':') return false;
+    for (; *c; c++)
+        if ((unsigned char)*c <= ' ' || strchr("<>\"{}|^`\\", *c)) return false;
+    return true;
+}
+
 const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri) {
-    LilvNode *node = lilv_new_uri(world, uri);
+    LilvNode *node = is_uri(uri) ? lilv_new_uri(world, uri) : NULL;
     if (!node) return NULL;
     const LilvPlugin *plugin = lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node);
     lilv_node_free(node);
@@ -174,8 +187,7 @@ char *clv2_find(const char *word, char *error) {
     LilvWorld *world = clv2_world_lock();
     char *found = NULL;
     int matches = 0;
-    // A word that is no URI must not reach lilv as one, which would print a complaint.
-    if (world && strchr(word, ':') && !strchr(word, ' ') && clv2_plugin_by_uri(world, word)) {
+    if (world && clv2_plugin_by_uri(world, word)) {
         found = clv2_copy(word);
         matches = 1;
     } else if (world) {
@@ -194,7 +206,7 @@ char *clv2_find(const char *word, char *error) {
         if (matches)
             clv2_say(error, "%d plug-ins have the name \"%.200s\"; please give the URI of one", matches, word);
         else
-            clv2_say(error, "no plug-in has the URI or the name \"%.200s\"; is its package installed, or its folder in LV2_PATH?", word);
+            clv2_say(error, "No plug-in has the URI or the name \"%.200s\"; is its package installed, or its folder in LV2_PATH?", word);
     }
     clv2_world_unlock();
     return found;
@@ -335,10 +347,10 @@ struct clv2_plugin *clv2_describe(const char *uri, char *error) {
     if (!result) {
         if (plugin)
             clv2_say(
-                error, "the description of %.200s is damaged: it does not number its ports from 0 to at most %d, each once, or "
+                error, "The description of %.200s is damaged: it does not number its ports from 0 to at most %d, each once, or "
                        "one has no symbol", uri, CLV2_MOST_PORTS - 1);
         else
-            clv2_say(error, "no plug-in has the URI \"%.200s\"", uri);
+            clv2_say(error, "No plug-in has the URI \"%.200s\"", uri);
         clv2_world_unlock();
         return NULL;
     }

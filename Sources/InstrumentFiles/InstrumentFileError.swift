@@ -1,3 +1,5 @@
+internal import RenderCore
+
 /// A reason why a SoundFont or an SFZ file cannot be read: a sentence.
 ///
 ///     "piano.sf2" cannot be read: at byte 4,711, the list of zones ends in the middle of an entry.
@@ -16,6 +18,6 @@ public struct InstrumentFileError: Error, Hashable, CustomStringConvertible {
         self.position = position
         self.line = line
         let place = line.map { "line \($0): " } ?? position.map { "at byte \($0), " } ?? ""
-        description = "\(path.map { "\"\($0)\"" } ?? "The instrument") cannot be read: \(place)\(reason)."
+        description = "\(path.map { "\"\($0.shown)\"" } ?? "The instrument") cannot be read: \(place)\(reason)."
     }
 }

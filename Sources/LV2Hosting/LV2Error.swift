@@ -23,6 +23,6 @@ public struct LV2Error: Error, CustomStringConvertible {
         let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let sentence = String(decoding: bytes, as: UTF8.self)
         let end = sentence.last == "?" ? "" : "."
-        throw LV2Error((sentence.first?.uppercased() ?? "") + sentence.dropFirst() + end)
+        throw LV2Error(sentence + end)
     }
 }

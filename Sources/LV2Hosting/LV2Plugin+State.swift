@@ -29,7 +29,10 @@ extension LV2Plugin {
         guard let list = unsafe clv2_presets(description.uri, &count) else { return [] }
         defer { unsafe clv2_free_presets(list, count) }
         return (0..<Int(count)).map { index in
-            unsafe LV2Preset(uri: String(cString: list[index].uri), name: String(cString: list[index].label))
+            let label = unsafe String(cString: list[index].label)
+            // A name is for a line of a list, whatever its file says.
+            let name = String(label.map { $0.isNewline ? " " : $0 })
+            return unsafe LV2Preset(uri: String(cString: list[index].uri), name: name)
         }
     }
 

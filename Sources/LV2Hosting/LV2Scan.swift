@@ -166,8 +166,7 @@ private struct ScanChild {
             } else if begun && text.hasPrefix("good ") {
                 return .good
             } else if begun && text.hasPrefix("bad ") {
-                let sentence = text.dropFirst(4)
-                return .bad((sentence.first?.uppercased() ?? "") + sentence.dropFirst() + ".")
+                return .bad(text.dropFirst(4) + ".")
             }
         }
     }

@@ -1,4 +1,5 @@
 internal import DiskFiles
+internal import RenderCore
 
 /// A reason why a MIDI file cannot be read or written: a sentence.
 ///
@@ -14,7 +15,7 @@ public struct MIDIFileError: Error, Hashable, CustomStringConvertible {
     init(path: String?, position: Int? = nil, isWriting: Bool = false, _ reason: String) {
         self.path = path
         self.position = position
-        let name = path.map { "\"\($0)\"" } ?? "The MIDI file"
+        let name = path.map { "\"\($0.shown)\"" } ?? "The MIDI file"
         description = "\(name) cannot be \(isWriting ? "written" : "read"): \(reason)."
     }
 

@@ -105,23 +105,6 @@ public struct HRTFError: Error, Hashable, CustomStringConvertible {
 
     package init(_ path: String, _ explanation: String) {
         self.path = path
-        description = "Cannot read \"\(HRTFError.shown(path))\": \(explanation)."
-    }
-
-    /// Returns a name as it may stand in a line: what is no character to be seen by its number, and of a long one both ends.
-    static func shown(_ path: String) -> String {
-        func quoted(_ part: some Sequence<Unicode.Scalar>) -> String {
-            part.reduce(into: "") { text, scalar in
-                switch scalar.properties.generalCategory {
-                case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned:
-                    text += "\\u{\(String(scalar.value, radix: 16))}"
-                default:
-                    if scalar == "\"" || scalar == "\\" { text += "\\" }
-                    text.unicodeScalars.append(scalar)
-                }
-            }
-        }
-        let all = path.unicodeScalars
-        return all.count > 200 ? quoted(all.prefix(60)) + " … " + quoted(all.suffix(120)) : quoted(all)
+        description = "Cannot read \"\(path.shown)\": \(explanation)."
     }
 }

@@ -1,5 +1,6 @@
 internal import CMySOFA
 internal import Glibc
+internal import SignalBlocks
 
 /// The numbers of a SOFA file, as libmysofa reads them: in a child process, because a damaged file can crash it.
 struct SOFANumbers {
@@ -53,7 +54,7 @@ struct SOFANumbers {
         guard convention.isEmpty || SOFANumbers.conventions.contains(convention) else {
             throw HRTFError(
                 path,
-                "it is a SOFA file of another kind (\(HRTFError.shown(convention))); give one with responses of a head (SimpleFreeFieldHRIR)"
+                "it is a SOFA file of another kind (\(convention.shown)); give one with responses of a head (SimpleFreeFieldHRIR)"
             )
         }
         guard header.receivers == 2 else {

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("Other coefficients in every frame: what rings never grows", arguments: [FilterShape.lowPass, .bandPass])
+    @Test("Other coefficients in every frame: what rings never grows", arguments: [FilterShape.lowPass, .bandpass])
     func everyFrame(shape: FilterShape) {
         for seed in 1...40 {
             var dice = Dice(state: UInt64(seed))
@@ -23,7 +23,7 @@ import Testing
             for i in 0..<2_000 {
                 let coefficients = FilterCoefficients(
                     shape, frequency: 10 * pow(2_352, dice.next()),
-                    q: shape == .bandPass ? 0.5 : pow(10, 3 * dice.next() - 1),
+                    q: shape == .bandpass ? 0.5 : pow(10, 3 * dice.next() - 1),
                     sampleRate: 48_000)
                 largest = max(largest, abs(memory.next(i == 0 ? 1 : 0, coefficients)))
             }
@@ -48,6 +48,25 @@ import Testing
         #expect(output.allSatisfy { abs($0) < 100 })
         let rest = render(renderer, frames: 96_000)[0]
         #expect(rest[90_000...].allSatisfy { $0 == 0 })
+    }
+
+    @Test("Each channel sounds as it would alone, whenever a setting moves", arguments: [1, 2, 3, 4, 5, 8])
+    func channels(count: Int) throws {
+        // A frame at which a block of eight is complete, and one in its middle.
+        for frame in [2_048, 2_051] {
+            func heard(_ channels: Int) throws -> [[Float]] {
+                let filter = AllPass(q: 0.1)
+                let renderer = try renderer(Array(repeating: noise(8_192), count: channels), through: filter)
+                for (number, q) in ([5, 0.3, 2] as [Float]).enumerated() {
+                    try renderer.transaction(at: .sample(Int64(frame + 2_048 * number))) { filter.q.value = q }
+                }
+                return render(renderer, frames: 8_192)
+            }
+            let alone = try heard(1)[0]
+            for (channel, sound) in try heard(count).enumerated() {
+                #expect(largestDifference(sound, alone) < 1e-6, "channel \(channel), a change at frame \(frame)")
+            }
+        }
     }
 
     /// The greatest bend of a curve: what makes a click audible.

@@ -14,7 +14,7 @@ import Testing
         @_noLocks @_noAllocation
         func process(_ context: inout RenderContext) {
             let settings = FilterSettings(
-                .bandPass, frequency: center.glide(context), width: .octaves(octaves.glide(context)),
+                .bandpass, frequency: center.glide(context), width: .octaves(octaves.glide(context)),
                 mix: mix.glide(context))
             filter.with(&context) { filter, context in filter.process(&context, settings) }
         }

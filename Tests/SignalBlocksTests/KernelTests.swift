@@ -233,7 +233,7 @@ import Testing
     @Test("W4: a filter by blocks has the bits of plain Swift, and is the filter frame by frame within 1e-9")
     func filter() {
         let filters = [
-            FilterCoefficients(.bandPass, frequency: 1_000, q: 1.4, sampleRate: 48_000),
+            FilterCoefficients(.bandpass, frequency: 1_000, q: 1.4, sampleRate: 48_000),
             FilterCoefficients(.lowPass, frequency: 20, q: 17, sampleRate: 192_000),
             FilterCoefficients(.highShelf, frequency: 20_000, q: 0.7, decibels: 12, sampleRate: 48_000),
         ]

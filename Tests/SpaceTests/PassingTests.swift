@@ -79,6 +79,38 @@ import Testing
         judge("inside", try Self.heard(rendering, SpatialPoint()))
     }
 
+    @Test("A source that passes is heard where it is at that moment: its phase is that of its way, eight frames later")
+    func onTime() throws {
+        let speed = 40.0
+        let environment = Environment()
+        let source = SpatialSource(
+            Oscillator(frequency: 500, level: 0.5), position: SpatialPoint(-20, 0, -10), range: 100)
+        source.velocity = SpatialPoint(Float(speed), 0, 0)
+        source.airAbsorption.value = 0
+        environment.append(source, fadesIn: false)
+        let sound = render(try renderer(environment), frames: 48_000)
+        // The time that the sound needs which arrives at a frame, by the formula.
+        func way(_ frame: Double) -> Double {
+            var frames = 0.0
+            for _ in 0..<100 {
+                let x = -20 + speed * (frame - frames) / 48_000
+                frames = (x * x + 100).squareRoot() / 343 * 48_000
+            }
+            return frames
+        }
+        for middle in [12_000, 24_000, 40_000] {
+            let delay = way(Double(middle)) + 8
+            let pitch = 500 * (1 - (way(Double(middle) + 40) - way(Double(middle) - 40)) / 80)
+            let both = (middle - 240..<middle + 240).map { sound[0][$0] + sound[1][$0] }
+            let turns = SineFit(both[...], frequency: pitch / 48_000, from: -240).turns
+            // Of the sine at the frame at which the sound set out.
+            let expected = 500 / 48_000 * (Double(middle) - delay)
+            let off = (turns - expected) - (turns - expected).rounded()
+            // 4 ms late it would be off by up to a quarter of a turn.
+            #expect(abs(off) < 0.01, "at \(middle): \(off) turns")
+        }
+    }
+
     @Test("A listener who moves hears Doppler's pitch, within half a cent", arguments: [-40.0, -5, 10, 60])
     func listener(speed: Double) throws {
         let environment = Environment(.ambisonics)

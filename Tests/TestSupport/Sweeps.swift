@@ -53,7 +53,9 @@ public struct Sweep: Sendable, CustomStringConvertible {
                 for (frame, value) in values.dropFirst() {
                     try renderer.transaction(at: .sample(Int64(frame))) { parameter.value = value }
                 }
-                return highEnergy(render(renderer, frames: values.count == 1 ? fixedFrames : 96_000)[channels - 1])
+                let sound = render(renderer, frames: values.count == 1 ? fixedFrames : 96_000)[channels - 1]
+                // At a fixed setting the beginning of the tone, which may come again later, does not count.
+                return highEnergy(sound, from: values.count == 1 ? fixedFrames / 2 : 4_800)
             }
             let fixed = try (0...12).map { try measured([(0, value(Float($0) / 12))]) }.max() ?? 0
             var slow: [(frame: Int, value: Float)] = []
@@ -63,14 +65,21 @@ public struct Sweep: Sendable, CustomStringConvertible {
             }
             return Sweep(
                 name: "\(label).\(parameter.name)", fixed: fixed,
-                atOnce: try measured([(0, low), (30_000, high), (60_000, low)]), slowly: try measured([(0, low)] + slow)
+                // At crests of the tone, where what begins at once begins with a step.
+                atOnce: try measured([(0, low), (30_012, high), (60_012, low)]), slowly: try measured([(0, low)] + slow)
             )
         }
     }
 
-    /// The energy above 10 kHz in the loudest of the windows of 2,048 frames, behind a high-pass filter of 16 poles, in double
-    /// precision. The first 0.1 s, in which the tone begins, does not count.
-    public static func highEnergy(_ samples: [Float]) -> Double {
+    /// The energy above 10 kHz in the loudest of the windows of 2,048 frames from a frame on.
+    ///
+    /// - Parameter first: The frame; by default it leaves out 0.1 s, in which the tone begins.
+    public static func highEnergy(_ samples: [Float], from first: Int = 4_800) -> Double {
+        highEnergies(samples).filter { $0.frame >= first }.map(\.decibels).max() ?? -300
+    }
+
+    /// The energy above 10 kHz in windows of 2,048 frames, behind a high-pass filter of 16 poles, in double precision.
+    public static func highEnergies(_ samples: [Float]) -> [(frame: Int, decibels: Double)] {
         var sound = samples.map(Double.init)
         let poles = 16
         for section in 0..<(poles / 2) {
@@ -86,37 +95,45 @@ public struct Sweep: Sendable, CustomStringConvertible {
                 sound[i] = y
             }
         }
-        var loudest = 1e-30
-        for start in stride(from: 4_800, through: sound.count - 2_048, by: 512) {
-            loudest = max(loudest, sound[start..<start + 2_048].reduce(0) { $0 + $1 * $1 })
+        return stride(from: 0, through: sound.count - 2_048, by: 512).map { start in
+            let energy: Double = sound[start..<start + 2_048].reduce(0) { $0 + $1 * $1 }
+            return (start, 10 * log10(max(energy, 1e-30) / (2_048 * 0.125)))
         }
-        return 10 * log10(loudest / (2_048 * 0.125))
     }
 
-    /// A sine of 1 kHz at -6 dB.
-    private final class Tone: Generator {
+    /// A sine at -6 dB, of 1 kHz or of another period in frames.
+    final class Tone: Generator {
         private struct Place: ~Copyable, Sendable {
-            var turn = RenderMemory<Float>(repeating: 0, count: 48)
+            var turn: RenderMemory<Float>
             var position = 0
 
-            init() { for i in 0..<48 { turn[i] = Float(0.5 * sin(2 * Double.pi * Double(i) / 48)) } }
+            init(_ period: Int) {
+                turn = RenderMemory(repeating: 0, count: period)
+                for i in 0..<period { turn[i] = Float(0.5 * sin(2 * Double.pi * Double(i) / Double(period))) }
+            }
         }
-        private let place = RenderState(Place())
+        private let place: RenderState<Place>
         private let channels: Int
+        private let period: Int
 
-        init(channels: Int) { self.channels = channels }
+        init(channels: Int, period: Int = 48) {
+            self.channels = channels
+            self.period = period
+            place = RenderState(Place(period))
+        }
 
         @_noLocks @_noAllocation
         func process(_ context: inout RenderContext) {
             context.push(channels: channels)
+            let period = period
             place.with(&context) { place, context in
                 let start = place.position
                 var top = context.top
                 for channel in 0..<top.channelCount {
                     var samples = top[channel]
-                    for i in samples.indices { samples[i] = place.turn[(start + i) % 48] }
+                    for i in samples.indices { samples[i] = place.turn[(start + i) % period] }
                 }
-                place.position = (start + context.frameCount) % 48
+                place.position = (start + context.frameCount) % period
             }
         }
     }

@@ -43,16 +43,16 @@ public struct ParameterSnapshot: Sendable, Hashable, CustomStringConvertible {
         let byName = Dictionary(parameters.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return entries.compactMap { entry in
             guard let parameter = byName[entry.name] else {
-                return "There is no parameter \(entry.name); its value \(entry.value) is left out."
+                return "There is no parameter \(entry.name.shown); its value \(entry.value) is left out."
             }
             guard parameter.unit == entry.unit else {
-                return "\(entry.name) counts \(Self.word(parameter.unit)), not \(Self.word(entry.unit)); "
+                return "\(entry.name.shown) counts \(Self.word(parameter.unit)), not \(Self.word(entry.unit)); "
                     + "its value \(entry.value) is left out."
             }
             parameter.value = entry.value
             if parameter.range.contains(entry.value) { return nil }
             let nearest = min(max(entry.value, parameter.range.lowerBound), parameter.range.upperBound)
-            return "\(entry.name) goes from \(parameter.range.lowerBound) to \(parameter.range.upperBound); "
+            return "\(entry.name.shown) goes from \(parameter.range.lowerBound) to \(parameter.range.upperBound); "
                 + "\(entry.value) became \(nearest)."
         }
     }
@@ -80,7 +80,7 @@ public struct ParameterSnapshot: Sendable, Hashable, CustomStringConvertible {
             let entry: Entry
             do { entry = try Entry(line: content) } catch { throw ParameterSnapshotError(line: number, error.sentence) }
             if let earlier = lines[entry.name] {
-                throw ParameterSnapshotError(line: number, "\(entry.name) has a value in line \(earlier) already")
+                throw ParameterSnapshotError(line: number, "\(entry.name.shown) has a value in line \(earlier) already")
             }
             lines[entry.name] = number
             entries.append(entry)

@@ -21,7 +21,7 @@ public struct OutputStatistics: Sendable, CustomStringConvertible {
     public var description: String {
         func percent(_ load: Double) -> String { "\((load * 1000).rounded() / 10) %" }
         let slowest =
-            slowestModule.map { ", slowest module \($0.name) (\(Double($0.nanoseconds / 100) / 10) µs)" } ?? ""
+            slowestModule.map { ", slowest module \($0.name.shown) (\(Double($0.nanoseconds / 100) / 10) µs)" } ?? ""
         let faults = self.faults > 0 ? "; \(self.faults) faults, see the renderer's events" : ""
         return "\(cycles) cycles, \(missedDeadlines) missed; load \(percent(loadMedian)) (median), "
             + "\(percent(loadP99)) (p99), \(percent(loadMaximum)) (maximum)\(slowest)\(faults)"

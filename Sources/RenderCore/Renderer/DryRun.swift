@@ -67,12 +67,13 @@ final class DryRun {
     /// Notices about modules that are members of others in a way that does not work.
     private var noticesOfMembers: [String] {
         listed.compactMap { module, parents, isItself in
-            if isItself { return "\(module.name) is a member of itself; inside of itself it is silent" }
+            if isItself { return "\(module.name.shown) is a member of itself; inside of itself it is silent" }
             let isRunToo = numbers[ObjectIdentifier(module)] != nil
             if module.isMemoryless || parents.count == 1 && !isRunToo { return nil }
-            let places = parents.joined(separator: " and of ") + (isRunToo ? ", and runs outside of it too" : "")
+            let places =
+                parents.map(\.shown).joined(separator: " and of ") + (isRunToo ? ", and runs outside of it too" : "")
             return
-                "\(module.name) is a member of \(places). It goes on by a slice each time that it runs: give each place "
+                "\(module.name.shown) is a member of \(places). It goes on by a slice each time that it runs: give each place "
                 + "a module of its own"
         }
     }
@@ -105,7 +106,7 @@ final class DryRun {
     /// - Throws: An error that says what is wrong with the render loop.
     func findings() throws(RenderLoopError) -> LoopImage.Findings {
         var notices = repeated.map {
-            "\($0.name) runs more than once in a slice, and goes on by a slice each time. Run it once; to hear it in "
+            "\($0.name.shown) runs more than once in a slice, and goes on by a slice each time. Run it once; to hear it in "
                 + "several places use a Splitter or RenderContext.duplicate(), and for the same effect twice two modules"
         }
         let makesSound = modules.contains { $0.stackEffect.pushes > $0.stackEffect.pops }

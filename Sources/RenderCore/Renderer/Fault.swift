@@ -65,7 +65,7 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
     public var description: String { count > 1 ? "\(sentence) (\(count) times)" : sentence }
 
     private var sentence: String {
-        let who = module ?? "a module"
+        let who = module?.shown ?? "a module"
         switch kind {
         case .overflow: return "\(operation)() finds all \(found) slots of the stack in use\(place)"
         case .underflow where operation == .run: return "\(who) needs \(buffers(wanted)) and finds \(buffers(found))"
@@ -92,7 +92,7 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
             return "subBlock() leaves the stack \(found) deep and found it \(wanted) deep\(place)"
         case .unbalanced: return "\(who) leaves \(buffers(found)) and has declared \(wanted)"
         case .notFinite where operation == .foreignCode:
-            let code = "the foreign code \"\(ForeignNames.name(wanted))\"\(place)"
+            let code = "the foreign code \"\(ForeignNames.name(wanted).shown)\"\(place)"
             return found == 0
                 ? "\(code) made a sample that is infinite or not a number; its buffers are silenced"
                 : "\(code) would get a sample that is infinite or not a number; it gets silence instead"
@@ -123,13 +123,13 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
                 + "silence"
         case .wroteBeyond:
             return
-                "the foreign code \"\(ForeignNames.name(wanted))\"\(place) wrote beyond the memory of its buffers: it may have "
+                "the foreign code \"\(ForeignNames.name(wanted).shown)\"\(place) wrote beyond the memory of its buffers: it may have "
                 + "damaged the program's own"
         case .badCycle: return "the caller gives \(found) frames where the renderer needs \(wanted)\(place)"
         }
     }
 
-    private var place: String { module.map { isInsideModule ? " in \($0)" : " after \($0)" } ?? "" }
+    private var place: String { module.map { isInsideModule ? " in \($0.shown)" : " after \($0.shown)" } ?? "" }
 
     private func buffers(_ count: Int) -> String {
         switch count {

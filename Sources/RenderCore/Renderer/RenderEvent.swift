@@ -32,7 +32,7 @@ public enum RenderEvent: Sendable, Hashable, CustomStringConvertible {
         case .notice(let sentence): "\(sentence)."
         case .endless(let module, let nanoseconds):
             "The render loop has not ended for \(nanoseconds / 100_000_000 * 100) ms: it is "
-                + (module.map { "in \($0)." } ?? "in the render loop's own code.")
+                + (module.map { "in \($0.shown)." } ?? "in the render loop's own code.")
         case .configured(let sampleRate, let channels): "Now rendering \(channels) channels at \(sampleRate) Hz."
         }
     }

@@ -6,7 +6,7 @@ public enum FilterShape: Sendable, Hashable, BitwiseCopyable {
     case highPass
     /// Lets frequencies around the filter's pass, with the filter's own at its level, and falls by 6 dB an octave on
     /// both sides.
-    case bandPass
+    case bandpass
     /// Takes the frequency out.
     case notch
     /// Leaves all levels and turns the phase, by half a turn at the frequency.
@@ -17,6 +17,10 @@ public enum FilterShape: Sendable, Hashable, BitwiseCopyable {
     case lowShelf
     /// Lifts or lowers frequencies above the filter's, where it reaches half of the gain.
     case highShelf
+
+    /// The name that ``bandpass`` had.
+    @available(*, deprecated, renamed: "bandpass")
+    public static var bandPass: FilterShape { .bandpass }
 }
 
 /// The numbers of one second-order filter: made from a frequency, used by ``StateVariableFilter``.
@@ -65,7 +69,7 @@ public struct FilterCoefficients: Sendable, BitwiseCopyable {
         switch shape {
         case .lowPass: m2 = 1
         case .highPass: (m0, m1, m2) = (1, -k, -1)
-        case .bandPass: m1 = k
+        case .bandpass: m1 = k
         case .notch: (m0, m1) = (1, -k)
         case .allPass: (m0, m1) = (1, -2 * k)
         case .bell:

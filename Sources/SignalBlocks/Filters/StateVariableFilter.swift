@@ -213,12 +213,12 @@
         unsafe progress(stage).pointee.pendingCount = Int16(truncatingIfNeeded: (before &+ count) & 7)
     }
 
-    /// Brings the state from the beginning of the block to the frames that were heard.
+    /// Brings the state from the beginning of the block to the frames that were heard, and makes it that of all channels that
+    /// `Four` computes: by blocks each channel goes on alone.
     @_noLocks @_noAllocation
     private mutating func complete(_ stage: Int) {
         let progress = unsafe progress(stage)
         let count = unsafe Int(progress.pointee.pendingCount)
-        guard count > 0 else { return }
         unsafe progress.pointee.pendingCount = 0
         let coefficients = unsafe self.coefficients.memory.base[stage]
         let channels = unsafe Int(progress.pointee.channels)

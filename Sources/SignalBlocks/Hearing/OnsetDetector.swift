@@ -83,8 +83,9 @@ public struct OnsetDetector: ~Copyable, Sendable {
         let peak = rises.count - 1 - Self.reach
         let first = max(0, peak - Self.reach)
         for i in first..<rises.count where i < peak ? rises[i] >= rises[peak] : rises[i] > rises[peak] { return nil }
-        let before = rises[..<first]
-        let mean = before.isEmpty ? 0 : before.reduce(0, +) / Double(before.count)
+        // A loud attack counts as a soft one: else it would hide those behind it.
+        let before = rises[..<first].reduce(0) { $0 + min($1, 4 * threshold) }
+        let mean = before / Double(max(1, first))
         guard rises[peak] > mean * 1.5 + threshold else { return nil }
         // The steepest rise is where the attack passes the middle of the transform, between this look and two before.
         let middle = frameCount - size / 2 - (Self.reach + 1) * hop

@@ -34,6 +34,8 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
 
     /// Behind each line: its first block once more, and what vectors of eight write behind that.
     private static var room: Int { @_noLocks @_noAllocation get { 80 } }
+    /// The oldest frames of a line that are used by no delay: there its sound may fade in.
+    private static var softness: Int { @_noLocks @_noAllocation get { 512 } }
     private let capacity: Int
     /// The frames of a line that are used, a power of two: no more than the delays need, so that all of it stays in a cache.
     private var length = 2 * DelayRing.block
@@ -66,7 +68,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         let table = FeedbackNetwork.ratios(lines)
         lineCount = table.count
         self.longestMean = longestMean
-        capacity = DelayRing.length(frames: Int(longestMean * 2.25) + 2)
+        capacity = DelayRing.length(frames: Int(longestMean * 2.25) + 2 + FeedbackNetwork.softness)
         ring = RenderMemory(repeating: 0, count: table.count * (capacity + FeedbackNetwork.room))
         numbers = RenderMemory(repeating: 0, count: (Int(network_inputs) + inputs) * table.count)
         delays = RenderMemory(repeating: 1, count: 2 * table.count)
@@ -152,7 +154,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func grow(to delay: Int32, position: Int) {
         var longer = length
-        while longer < Int(delay) &+ DelayRing.block && longer < capacity { longer &*= 2 }
+        while longer < Int(delay) &+ DelayRing.block &+ FeedbackNetwork.softness && longer < capacity { longer &*= 2 }
         if longer == length { return }
         let part = position & (length &- 1)
         let start = position & (longer &- 1) &- part
@@ -161,10 +163,29 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             let base = unsafe ring.memory.base + line &* (capacity &+ FeedbackNetwork.room)
             if before > 0 { unsafe (base + before + part).copySamples(from: base + part, count: length &- part) }
             if start > 0 { unsafe (base + start).copySamples(from: base, count: part) }
+        }
+        let kept = length &- DelayRing.block
+        length = longer
+        if known > kept {
+            known = kept
+            for line in 0..<lineCount { fadeIn(line, from: position &- kept) }
+        }
+        for line in 0..<(known > 0 ? lineCount : 0) {
+            let base = unsafe ring.memory.base + line &* (capacity &+ FeedbackNetwork.room)
             unsafe (base + longer).copySamples(from: base, count: DelayRing.block)
         }
-        known = min(known, length &- DelayRing.block)
-        length = longer
+    }
+
+    /// Lets the sound of a line begin softly at a frame: a line that has become longer does not know what was before, and the
+    /// longer delay would come to it in the middle of a wave.
+    @_noLocks @_noAllocation
+    private mutating func fadeIn(_ line: Int, from position: Int) {
+        let start = line &* (capacity &+ FeedbackNetwork.room)
+        for i in 0..<FeedbackNetwork.softness {
+            let place = start &+ ((position &+ i) & (length &- 1))
+            let t = Float(Int32(truncatingIfNeeded: i)) / Float(Int32(truncatingIfNeeded: FeedbackNetwork.softness))
+            ring.put(ring.value(at: place) * (t * t * t * (10 + t * (6 * t - 15))), at: place)
+        }
     }
 
     /// Ends a fade.
@@ -230,11 +251,18 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         return min(max(2 * fade - turn, 0), 1)
     }
 
+    /// Returns the part of the longer delay that a line then has: the kernel takes it on the same way between two blocks.
+    @_noLocks @_noAllocation
+    private func smoothShare(_ line: Int, _ fade: Float) -> Float {
+        let t = share(line, fade)
+        return t * t * (3 - 2 * t)
+    }
+
     /// Computes the filters of a line: its gain at middle frequencies, and the two shelves.
     @_noLocks @_noAllocation
     private mutating func equalise(_ line: Int, _ settings: Settings, _ fade: Float, isJump: Bool) {
         var frames = Float(delays.number(at: line))
-        if isFading { frames += (Float(delays.number(at: lineCount &+ line)) - frames) * share(line, fade) }
+        if isFading { frames += (Float(delays.number(at: lineCount &+ line)) - frames) * smoothShare(line, fade) }
         let scale: Float = lineCount == 8 ? 0.353_553_39 : lineCount == 16 ? 0.25 : 0.176_776_695
         gains.put(RenderMath.exp2(-settings.middle * frames) * scale, at: line)
         // The root of the gain of a shelf. Its zero lies as far above the crossover as its pole lies below.

@@ -144,6 +144,17 @@ public struct Glide: Sendable, BitwiseCopyable {
     /// Frames of the slice, and of those after it, until it is at rest.
     package var framesLeft: Int { @_noLocks @_noAllocation get { Int(max(0, length &- elapsed)) } }
 
+    /// Returns the number of frames until a mix has come down to 0 for good: all of them where it does not.
+    ///
+    /// A bypass begins on that frame, not with the next slice, so that the length of the slices changes nothing.
+    @_noLocks @_noAllocation
+    @inlinable package func lastFrame(of count: Int) -> Int {
+        if end != 0 { return count }
+        var frames = isFlat ? 0 : count
+        while frames > 0 && self[frames &- 1] == 0 { frames &-= 1 }
+        return frames
+    }
+
     /// The value at the first frame of the slice.
     @inlinable public var start: Float { @_noLocks @_noAllocation get { self[0] } }
 

@@ -96,6 +96,22 @@ class Example:
         assert len(read(self.folder / "cut.wav")[0]) > 4_000
         assert "\r" not in err, "meters are drawn although there is no screen"
 
+    def fits_its_terminal(self, *arguments):
+        """The line that it draws while it plays is cut to the width of the terminal, also when that changes."""
+        typist = Typist(self.path, "--output=clock", "--seconds=60", *arguments, cwd=self.folder, columns=50)
+        for columns in (50, 20):
+            typist.resize(columns)
+            # What was on its way when the width changed.
+            typist.read(0.5)
+            typist.text = b""
+            typist.waits_for_text("\r.*\r.*\r")
+            lines = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", typist.text.decode(errors="ignore")).split("\r")[1:-1]
+            assert lines and max(map(len, lines)) == columns - 1, f"{columns} columns: {lines}"
+        typist.type("\x03")
+        while typist.process.poll() is None:
+            typist.read(0.1)
+        os.close(typist.keyboard)
+
     def file_is_whole_after_ctrl_c(self, *arguments, **options):
         """Stops it while it writes a file that would take hours."""
         self.cut("--output", "file:cut.wav", "--seconds", "900000", *arguments, **options)
@@ -183,9 +199,9 @@ class Picture:
 class Typist:
     """Types and reads at a terminal of 24 lines, in which a program runs."""
 
-    def __init__(self, path, *arguments, cwd):
+    def __init__(self, path, *arguments, cwd, columns=80):
         self.keyboard, other = pty.openpty()
-        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.resize(columns)
         self.before = termios.tcgetattr(self.keyboard)
         self.text = b""
 
@@ -197,6 +213,9 @@ class Typist:
         self.process = subprocess.Popen(
             [path, *arguments], stdin=other, stdout=other, stderr=other, cwd=cwd, preexec_fn=prepare)
         os.close(other)
+
+    def resize(self, columns):
+        fcntl.ioctl(self.keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
     def type(self, keys):
         os.write(self.keyboard, keys.encode())

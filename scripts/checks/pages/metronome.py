@@ -39,6 +39,7 @@ def check(example):
     first = int(day * 123.4 / 60)
     expected = [nearest(beat, 123.4) - day * RATE for beat in range(first, first + 25)]
     assert ticks == [frame for frame in expected if 0 <= frame < 10 * RATE], (ticks, expected)
+    example.fits_its_terminal()
     share_voices(example)
     follow(example)
     lead(example)
