@@ -4,7 +4,7 @@
 static _Thread_local void *transaction __attribute__((tls_model("initial-exec")));
 
 static _Thread_local uint64_t held_locks __attribute__((tls_model("initial-exec")));
-static _Thread_local uint64_t preparing __attribute__((tls_model("initial-exec")));
+static _Thread_local const void *preparing __attribute__((tls_model("initial-exec")));
 static _Thread_local int installing __attribute__((tls_model("initial-exec")));
 static _Thread_local int asking __attribute__((tls_model("initial-exec")));
 
@@ -14,8 +14,8 @@ void crender_transaction_set(void *value) { transaction = value; }
 uint64_t crender_held_locks_get(void) { return held_locks; }
 void crender_held_locks_set(uint64_t value) { held_locks = value; }
 
-uint64_t crender_preparing_get(void) { return preparing; }
-void crender_preparing_set(uint64_t value) { preparing = value; }
+const void *crender_preparing_get(void) { return preparing; }
+void crender_preparing_set(const void *value) { preparing = value; }
 
 int crender_installing_get(void) { return installing; }
 void crender_installing_set(int value) { installing = value; }

@@ -50,9 +50,9 @@ void crender_transaction_set(void *_Nullable transaction);
 uint64_t crender_held_locks_get(void);
 void crender_held_locks_set(uint64_t ranks);
 
-/// The token of the module that the calling thread is preparing; 0 for none.
-uint64_t crender_preparing_get(void);
-void crender_preparing_set(uint64_t token);
+/// What the calling thread is preparing; NULL for nothing. It is not owned here.
+const void *_Nullable crender_preparing_get(void);
+void crender_preparing_set(const void *_Nullable preparing);
 
 /// The number of loops that the calling thread is putting in place, one inside of the other.
 int crender_installing_get(void);
