@@ -6,7 +6,6 @@ static _Thread_local void *transaction __attribute__((tls_model("initial-exec"))
 static _Thread_local uint64_t held_locks __attribute__((tls_model("initial-exec")));
 static _Thread_local const void *preparing __attribute__((tls_model("initial-exec")));
 static _Thread_local int installing __attribute__((tls_model("initial-exec")));
-static _Thread_local int asking __attribute__((tls_model("initial-exec")));
 
 void *crender_transaction_get(void) { return transaction; }
 void crender_transaction_set(void *value) { transaction = value; }
@@ -19,9 +18,6 @@ void crender_preparing_set(const void *value) { preparing = value; }
 
 int crender_installing_get(void) { return installing; }
 void crender_installing_set(int value) { installing = value; }
-
-int crender_asking_get(void) { return asking; }
-void crender_asking_set(int value) { asking = value; }
 
 __attribute__((no_sanitize("thread"))) uintptr_t crender_peek(const void *word) {
     return *(const volatile uintptr_t *)word;

@@ -58,10 +58,6 @@ void crender_preparing_set(const void *_Nullable preparing);
 int crender_installing_get(void);
 void crender_installing_set(int count);
 
-/// The number of renderers that the calling thread is asking for their latency, one inside of the other.
-int crender_asking_get(void);
-void crender_asking_set(int count);
-
 /// Reads a word that another thread may be writing at this moment, for diagnosis only. Sanitizers overlook it.
 uintptr_t crender_peek(const void *_Nonnull word);
 

@@ -34,7 +34,7 @@ struct LatencyWalk {
     /// - Parameter sampleRate: The rate for which the modules' latencies are asked.
     init(from source: (any Module)?, at sampleRate: Double) {
         self.source = source
-        self.sampleRate = sampleRate
+        self.sampleRate = sampleRate.asSampleRate
     }
 
     /// Returns the lateness of a module's output, given that of its input. Lists may be in lists, but a list in itself
