@@ -67,6 +67,10 @@ struct LatencyWalk {
     private mutating func inside(_ module: any Module, _ level: Int) -> Lateness {
         var way = Lateness.start
         for member in module.members { way = through(member, way, level: level + 1) }
+        // An input may be in a renderer inside of the module.
+        if let source, let inner = module as? any SupplyPassing {
+            way.fromSource = inner.renderer.latencies(from: source, at: sampleRate) ?? way.fromSource
+        }
         return way
     }
 
