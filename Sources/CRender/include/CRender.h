@@ -54,6 +54,13 @@ void crender_held_locks_set(uint64_t ranks);
 const void *_Nullable crender_preparing_get(void);
 void crender_preparing_set(const void *_Nullable preparing);
 
+/// The dry runs that are under way: an atomic number, of all threads; whether the calling thread is in one; and its
+/// beginning and end.
+const void *_Nonnull crender_dry_runs(void);
+int crender_is_in_dry_run(void);
+void crender_dry_run_begins(void);
+void crender_dry_run_ends(void);
+
 /// The number of loops that the calling thread is putting in place, one inside of the other.
 int crender_installing_get(void);
 void crender_installing_set(int count);
