@@ -93,6 +93,7 @@ public final class Oversampled: Effect {
 
     /// Returns the latency of the filters and of the module, rounded up to whole frames.
     public func latency(at sampleRate: Double) -> Int {
+        let sampleRate = sampleRate.asSampleRate
         let times = times(at: sampleRate)
         return (delay(times, sampleRate) + times - 1) / times
     }

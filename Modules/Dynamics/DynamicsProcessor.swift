@@ -33,7 +33,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
 
     /// Returns a look-ahead in frames.
     static func frames(lookAhead: Double, _ sampleRate: Double) -> Int {
-        Int((max(0, min(lookAhead, longestLookAhead)) * sampleRate).rounded())
+        Int((max(0, min(lookAhead, longestLookAhead)) * sampleRate.asSampleRate).rounded())
     }
 
     init(

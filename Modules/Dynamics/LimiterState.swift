@@ -53,7 +53,7 @@ struct LimiterState: ~Copyable, Sendable {
     /// Returns the frames in which the gain goes down. A gain that changes faster would make new peaks between the
     /// samples.
     static func framesAhead(_ seconds: Double, sampleRate: Double, isTruePeak: Bool) -> Int {
-        max(isTruePeak ? 64 : 1, Int((sampleRate * seconds).rounded()))
+        max(isTruePeak ? 64 : 1, Int((sampleRate.asSampleRate * seconds).rounded()))
     }
 
     /// Returns by how many frames the sound comes out late.

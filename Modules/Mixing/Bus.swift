@@ -48,6 +48,9 @@ public final class Bus: Generator {
     /// - Parameter level: An amplitude factor, 0…16.
     public func send(_ level: Float = 1) -> BusSend { BusSend(to: self, level: level) }
 
+    /// `true`: each run pushes what was sent since the one before.
+    public var isRepeatable: Bool { true }
+
     /// Makes memory for a slice.
     public func prepare(_ preparation: Preparation) { makeRoom(for: preparation) }
 
@@ -103,6 +106,9 @@ public final class BusSend: Tap {
         self.level = Parameter(level, in: 0...16)
         sum = SharedState(sharing: bus.sum)
     }
+
+    /// `true`: each run sends the buffer that it finds.
+    public var isRepeatable: Bool { true }
 
     /// Makes memory for a slice.
     public func prepare(_ preparation: Preparation) { bus.makeRoom(for: preparation) }

@@ -60,7 +60,7 @@ public final class RateConverter: Generator {
     }
 
     /// Returns the number of inner frames per frame of the outer renderer.
-    private func step(at outerRate: Double) -> Double { min(sampleRate / outerRate, 256) }
+    private func step(at outerRate: Double) -> Double { min(sampleRate / outerRate.asSampleRate, 256) }
 
     /// Makes the filter for the two rates.
     public func prepare(_ preparation: Preparation) {

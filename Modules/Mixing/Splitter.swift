@@ -28,7 +28,7 @@ public import RenderCore
 ///
 /// Slices of up to 4096 frames can be shared, or as many as the largest layout has of the renderers with one of its
 /// places.
-public final class Splitter: Generator {
+public final class Splitter: Generator, SupplyPassing {
     private let source: SharedSource
 
     /// Makes a generator available in several places.
@@ -51,6 +51,9 @@ public final class Splitter: Generator {
 
     /// The renderer in which the generator runs: its events report the generator's faults.
     public var renderer: Renderer { source.renderer }
+
+    /// `true`: it is made for several places.
+    public var isRepeatable: Bool { true }
 
     /// Prepares the generator.
     public func prepare(_ preparation: Preparation) { source.prepare(preparation) }

@@ -50,7 +50,7 @@ public final class Vibrato: Effect {
     }
 
     /// Returns 5 ms and 10 frames.
-    public func latency(at sampleRate: Double) -> Int { VibratoLine.middle(sampleRate) }
+    public func latency(at sampleRate: Double) -> Int { VibratoLine.middle(sampleRate.asSampleRate) }
 
     /// Makes the memory.
     public func prepare(_ preparation: Preparation) {

@@ -250,19 +250,6 @@ struct BufferEntry: ~Copyable, Sendable {
         end = SharedWords(sharing: ticket.end)
     }
 
-    /// Creates the entry that stands for a sound in a list that was taken back while it was changed.
-    init(gone number: Int) {
-        self.number = number
-        sound = Sound(AudioBlock(channels: 1, frames: 0), sampleRate: 1)
-        frameCount = 0
-        time = .immediately
-        loops = false
-        interruption = .none
-        end = SharedWords()
-        cue = .none
-        geometry = StreamGeometry(lower: 0, upper: 0, start: 0, passes: 1, fileRate: 1, outputRate: 1)
-    }
-
     /// Returns the frame of the slice at which the sound may begin.
     @_noLocks @_noAllocation
     borrowing func start(_ context: borrowing RenderContext, notBefore frame: Int) -> Int {

@@ -74,13 +74,12 @@ extension BufferPlayer {
             let converted = control.sampleRate.map(sound.at) ?? sound
             let first = control.sampleRate == rate && control.wantedStretch == stretch ? stream : nil
             control.keep(first, of: number)
-            entries.exchange(
-                entries.keys.filter { $0 > done.load(ordering: .acquiring) } + [number],
+            let isSeen = entries.append(
+                number, BufferEntry(number, converted, ticket, first),
+                keeping: { $0 > done.load(ordering: .acquiring) },
                 whenOldIsReleased: { [weak self] in self?.endChange(wasStaged: isStaged) },
-                undo: { [weak self] in self?.takeBack(ticket) },
-                make: { key, _ in
-                    key == number ? BufferEntry(number, converted, ticket, first) : BufferEntry(gone: key)
-                })
+                undo: { [weak self] in self?.takeBack(ticket) })
+            if isSeen { control.openChanges -= 1 }
             if !options.isDisjoint(with: [.interrupts, .interruptsAtLoop]) {
                 newestInterruption.store(number, ordering: .relaxed)
             }
@@ -176,9 +175,10 @@ extension BufferPlayer {
             control.streams = [:]
             return control.tickets
         }
-        for ticket in tickets {
-            let sound = ticket.sound.at(preparation.sampleRate)
-            entries.replace(ticket.number, with: BufferEntry(ticket.number, sound, ticket))
+        let byNumber = Dictionary(uniqueKeysWithValues: tickets.map { ($0.number, $0) })
+        entries.replaceEach { number in
+            guard let ticket = byNumber[number] else { return nil }
+            return BufferEntry(number, ticket.sound.at(preparation.sampleRate), ticket)
         }
         provide()
     }
@@ -201,9 +201,7 @@ extension BufferPlayer: Collectable {
             // This is not done while a transaction is open: it would be seen before its time.
             guard control.pruned < through, control.openChanges == 0 else { return }
             control.pruned = through
-            entries.exchange(
-                entries.keys.filter { $0 > through }, whenOldIsReleased: nil, undo: nil,
-                make: { key, _ in BufferEntry(gone: key) })
+            entries.keep { $0 > through }
         }
         if !cut.isEmpty || !finished.isEmpty || !heard.isEmpty {
             // Code that waits for a sound is the user's, and runs without the lock.

@@ -25,7 +25,8 @@ internal import Synchronization
 /// and inside `Renderer.transaction`: players that are started there start on the same frame.
 ///
 /// - Complexity: In each slice O(*n*) of the sounds that are scheduled if one of them interrupts, else of those that
-///   have ended within some milliseconds. Scheduling one is O(*n*) too: this is made for hundreds.
+///   have ended within some milliseconds. Scheduling one costs the same however many there are, but O(*n*) in a
+///   transaction.
 public final class BufferPlayer: Generator {
     /// The number of frames in which a sound that is stopped, paused or interrupted fades out, while the next one
     /// begins on its frame; and in which a sound that goes on after a pause fades in. 0 for none: a clean cut.

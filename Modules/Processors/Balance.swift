@@ -34,7 +34,7 @@ public final class Balance: Effect {
     }
 
     /// `true`: the module keeps no memory of the sound.
-    public var isMemoryless: Bool { true }
+    public var isRepeatable: Bool { true }
 
     /// The parameters by name.
     public var parameters: [ParameterReference] { [position.named("position")] }

@@ -54,7 +54,7 @@ public final class Fader: ScalingEffect {
     }
 
     /// `true`: the module keeps no memory of the sound.
-    public var isMemoryless: Bool { true }
+    public var isRepeatable: Bool { true }
 
     /// The parameters by name.
     public var parameters: [ParameterReference] {

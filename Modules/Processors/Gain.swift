@@ -11,7 +11,7 @@ public final class Gain: ScalingEffect {
     public init(_ level: Float = 1) { self.level = Parameter(level, in: 0...16) }
 
     /// `true`: the module keeps no memory of the sound.
-    public var isMemoryless: Bool { true }
+    public var isRepeatable: Bool { true }
 
     /// The parameters by name.
     public var parameters: [ParameterReference] { [level.named("level")] }

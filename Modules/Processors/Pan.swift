@@ -17,7 +17,7 @@ public final class Pan: Effect {
     public init(_ position: Float = 0) { self.position = Parameter(position, in: -1...1) }
 
     /// `true`: the module keeps no memory of the sound.
-    public var isMemoryless: Bool { true }
+    public var isRepeatable: Bool { true }
 
     /// The parameters by name.
     public var parameters: [ParameterReference] { [position.named("position")] }

@@ -95,6 +95,9 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
 
     // MARK: Render thread
 
+    /// `true` for a recorder of several sources, which mixes what it hears in a slice.
+    public var isRepeatable: Bool { isMultiSource }
+
     /// The render thread's own state.
     private struct Recording: Sendable {
         /// The take that is recorded.

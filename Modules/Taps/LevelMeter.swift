@@ -114,6 +114,9 @@ public final class LevelMeter: Tap {
 
     // MARK: Measuring
 
+    /// `true` for a meter that is `mixing`, which measures the sum of what it hears in a slice.
+    public var isRepeatable: Bool { isMixing }
+
     /// Makes memory for the window.
     public func prepare(_ preparation: Preparation) {
         meter.replace(

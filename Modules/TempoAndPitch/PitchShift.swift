@@ -53,7 +53,7 @@ public final class PitchShift: Effect {
         return 0.05
     }
 
-    private static func inRange(_ sampleRate: Double) -> Double { min(max(sampleRate, 1_000), 1_000_000) }
+    private static func inRange(_ sampleRate: Double) -> Double { max(1_000, sampleRate.asSampleRate) }
 
     /// Returns the latency, which is the same for every pitch.
     public func latency(at sampleRate: Double) -> Int {

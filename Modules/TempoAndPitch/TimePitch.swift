@@ -54,7 +54,7 @@ public final class TimePitch: Generator {
         renderer.latency(at: sampleRate) + TimeStretch.latency(sampleRate: TimePitch.inRange(sampleRate))
     }
 
-    private static func inRange(_ sampleRate: Double) -> Double { min(max(sampleRate, 1_000), 1_000_000) }
+    private static func inRange(_ sampleRate: Double) -> Double { max(1_000, sampleRate.asSampleRate) }
 
     /// Gives the inner renderer the sample rate of the outer one.
     public func prepare(_ preparation: Preparation) {

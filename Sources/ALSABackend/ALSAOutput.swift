@@ -54,7 +54,7 @@ public final class ALSAOutput: RenderOutput {
             rate.map { $0 >= 1 && $0 <= 1_000_000 } ?? true,
             "ALSAOutput: a rate of \(rate ?? 0); it must be 1…1,000,000")
         demand(device != nil || inputDevice != nil, "ALSAOutput: neither a device to play nor one to record")
-        let inputs = inputs ?? renderer.modules.compactMap { $0 as? AudioInput }
+        let inputs = inputs ?? renderer.inputs
         var settings = ALSASettings(
             device: device, inputDevice: inputs.isEmpty ? nil : inputDevice ?? device, inputs: inputs, rate: rate,
             format: format, period: period, periods: periods, isDithered: dither, priority: priority,

@@ -44,7 +44,7 @@ public final class JACKOutput: RenderOutput {
     ) {
         let environment = unsafe getenv("RENDERSTACK_JACK_CONNECT").map { unsafe String(cString: $0) }
         let settings = JACKSettings(
-            name: name, server: server, inputs: inputs ?? renderer.modules.compactMap { $0 as? AudioInput },
+            name: name, server: server, inputs: inputs ?? renderer.inputs,
             midiInputs: midiInputs, midiOutputs: midiOutputs, connect: connect.overridden(by: environment),
             rejoins: rejoins, compensatesLatency: compensatesLatency, startsServer: startsServer,
             startsOverInFreewheel: startsOverInFreewheel)

@@ -196,6 +196,7 @@ public final class LV2Plugin: Module {
     /// latency, and so does the renderer's `latency`.
     public func latency(at sampleRate: Double) -> Int {
         guard description.hasLatency else { return 0 }
+        let sampleRate = sampleRate.asSampleRate
         let known = current.withLock { current -> Int? in
             if current.rate == sampleRate, let first = current.instances.first {
                 return unsafe Int(clv2_latency(first.pointer))

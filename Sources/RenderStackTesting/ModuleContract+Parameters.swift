@@ -84,12 +84,17 @@ extension ModuleContract {
         let parameter = subject.parameters[index]
         var steps: [Float] = []
         for time in [2_501, 3_003, 3_701].map(TestSound.loudFrame(from:)) {
-            // A delay is heard later.
-            for frames in [time + window(parameter) + 512, subject.frames] {
+            // A delay is heard later, and then the whole change must be there to be compared.
+            var waits = [time + window(parameter) + 512, subject.frames, subject.frames + 49_152]
+            while !waits.isEmpty {
+                let frames = waits.removeFirst()
                 let (sound, mistake) = try moved(index, to: goal, at: time, frames: frames, cycles: [512])
                 if let mistake { return .mistake(mistake) }
-                let difference = SoundComparison.difference(subject.reference, sound, from: time)
-                guard let step = firstStep(parameter, difference) else { continue }
+                let reference =
+                    frames > subject.frames ? try ModuleRun(self).render(frames: frames) : subject.reference
+                let difference = SoundComparison.difference(reference, sound, from: time)
+                guard let (first, step) = firstStep(parameter, difference) else { continue }
+                if first + window(parameter) > difference.count && !waits.isEmpty { continue }
                 steps.append(step)
                 if steps.count == 1 && isSteady {
                     let (other, _) = try moved(index, to: goal, at: time, frames: frames, cycles: [48])
@@ -132,13 +137,13 @@ extension ModuleContract {
     /// Returns the number of frames, from the first that differs on, in which the check looks for the whole change.
     private func window(_ parameter: ParameterReference) -> Int { Int(min(glideFrames(parameter), 8_192)) + 512 }
 
-    /// Returns the first step of the sound when a parameter moves, as a share of its largest difference; `nil` if it does not
-    /// move.
-    private func firstStep(_ parameter: ParameterReference, _ difference: [Float]) -> Float? {
+    /// Returns the first frame in which the sound differs when a parameter moves, and its first step, as a share of its
+    /// largest difference; `nil` if it does not move.
+    private func firstStep(_ parameter: ParameterReference, _ difference: [Float]) -> (first: Int, step: Float)? {
         let loudest = difference.max() ?? 0
         guard loudest > 0, let first = difference.firstIndex(where: { $0 > loudest * 1e-4 }) else { return nil }
         let whole = difference[first..<min(difference.count, first + window(parameter))].max() ?? 0
         let step = difference[first..<min(difference.count, first + stepLength)].max() ?? 0
-        return whole > 0 ? step / whole : nil
+        return whole > 0 ? (first, step / whole) : nil
     }
 }

@@ -106,7 +106,14 @@ public struct ModuleContract<M: Module>: Sendable {
         do {
             let first = try ModuleRun(self)
             let name = first.module.name
-            let frames = self.frames(first)
+            let declared = first.module.latency(at: sampleRate)
+            if declared > Self.longestLatency {
+                return [
+                    "\(name) declares a latency of \(declared) frames; the contract can wait for \(Self.longestLatency) at most, "
+                        + "so nothing can be judged."
+                ]
+            }
+            let frames = 16_384 + 2 * max(0, declared)
             let reference = first.render(frames: frames)
             if let mistake = first.firstMistake { return ["\(name) makes a mistake on the render thread. \(mistake)"] }
             if SoundComparison.peak(reference) == 0 {
@@ -119,7 +126,7 @@ public struct ModuleContract<M: Module>: Sendable {
                 ]
             }
             let subject = ContractSubject(
-                name: name, latency: first.module.latency(at: sampleRate), inputs: first.inputs, reference: reference,
+                name: name, latency: declared, inputs: first.inputs, reference: reference,
                 parameters: first.module.parameters)
             // If the lengths of the cycles are heard anyway, the moves of parameters are not judged by them.
             let cut = try cycleLengths(subject)
@@ -142,10 +149,9 @@ public struct ModuleContract<M: Module>: Sendable {
         }
     }
 
-    /// Returns the frames of the module's sound that are compared: a third of a second, and more if its latency is long.
-    private func frames(_ run: ModuleRun<M>) -> Int {
-        16_384 + 2 * max(0, min(run.module.latency(at: sampleRate), 1 << 20))
-    }
+    /// The longest latency that a module may declare, in frames. Of its sound a third of a second is compared, and twice
+    /// as much as its latency.
+    private static var longestLatency: Int { 1 << 20 }
 
     /// The tail in frames.
     var tailFrames: Int { Int((tail / .seconds(1) * sampleRate).rounded(.up)) }

@@ -10,15 +10,15 @@ import Testing
         let stackEffect: StackEffect
         private let delay: Int
         let name: String
-        let isMemoryless: Bool
+        let isRepeatable: Bool
         private let active: Bool
         private let body: RenderLoop
         init(
-            _ effect: StackEffect = .edits, latency: Int = 0, name: String = "Lying", isMemoryless: Bool = false,
+            _ effect: StackEffect = .edits, latency: Int = 0, name: String = "Lying", isRepeatable: Bool = false,
             active: Bool = true, _ body: @escaping RenderLoop = { _ in }
         ) {
             (stackEffect, delay, self.name) = (effect, latency, name)
-            (self.isMemoryless, self.active, self.body) = (isMemoryless, active, body)
+            (self.isRepeatable, self.active, self.body) = (isRepeatable, active, body)
         }
         func latency(at sampleRate: Double) -> Int { delay }
         func process(_ context: inout RenderContext) { body(&context) }

@@ -371,4 +371,29 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         for _ in 0..<300 { renderer.render(into: &block, hostTime: 0) }
         #expect(allocation_counter_end() == 0)
     }
+
+    @Test(
+        "Thousands of sounds follow one another, also those that are scheduled while others play", arguments: [1, 64])
+    func thousands(each: Int) async throws {
+        let player = BufferPlayer(channels: 1)
+        let renderer = try playing(player)
+        let sounds = (1...10).map { sound(Float($0), 3) }
+        var heard: [Float] = []
+        player.play()
+        for number in 0..<20_000 {
+            player.schedule(sounds[number % 10])
+            if number % each == each - 1 { heard += render(renderer, frames: 3 * each)[0] }
+        }
+        heard += render(renderer, frames: 60_000 - heard.count)[0]
+        #expect(heard == (0..<20_000).flatMap { values(Float($0 % 10 + 1), 3) })
+        #expect(render(renderer, frames: 3)[0] == silence(3))
+        #expect(await becomesTrue { player.scheduledCount == 0 })
+        // With other settings all are made anew, and none is lost.
+        for number in 0..<4_000 { player.schedule(sounds[number % 10]) }
+        renderer.configure(sampleRate: 24_000)
+        #expect(player.scheduledCount == 4_000)
+        renderer.configure(sampleRate: 48_000)
+        #expect(render(renderer, frames: 12_000)[0] == (0..<4_000).flatMap { values(Float($0 % 10 + 1), 3) })
+        #expect(renderer.faultCount == 0)
+    }
 }

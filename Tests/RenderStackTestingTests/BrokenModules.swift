@@ -5,7 +5,7 @@ import RenderStack
 /// Halves the sound, as all of the others do but for their one mistake.
 final class Halving: Effect {
     let level = Parameter(0.5, in: 0...1)
-    var isMemoryless: Bool { true }
+    var isRepeatable: Bool { true }
     var parameters: [ParameterReference] { [level.named("level")] }
 
     @_noLocks @_noAllocation

@@ -142,4 +142,84 @@ import Testing
         }
         expect(contract.judged(), "\"level\" of Halving is not heard")
     }
+
+    /// The echo of the article about modules, with a delay of so many frames.
+    private final class Echo: Effect {
+        struct Lines: ~Copyable, Sendable {
+            var samples: RenderMemory<Float>
+            var position = 0
+        }
+        let feedback = Parameter(0.4, in: 0...0.99)
+        private let lines: RenderState<Lines>
+        private let frames: Int
+        var parameters: [ParameterReference] { [feedback.named("feedback")] }
+
+        init(_ frames: Int) {
+            self.frames = frames
+            lines = RenderState(Lines(samples: RenderMemory(repeating: 0, count: 2 * frames)))
+        }
+
+        @_noLocks @_noAllocation
+        func process(_ context: inout RenderContext) {
+            let feedback = feedback.glide(context)
+            let frames = frames
+            lines.with(&context) { lines, context in
+                let start = lines.position
+                var end = start
+                var memory = lines.samples.span
+                var top = context.top
+                for channel in 0..<top.channelCount {
+                    var samples = top[channel]
+                    var position = start
+                    for i in samples.indices {
+                        let place = channel * frames + position
+                        let old = memory[place]
+                        memory[place] = samples[i] + old * feedback[i]
+                        samples[i] += old
+                        position += 1
+                        if position >= frames { position = 0 }
+                    }
+                    end = position
+                }
+                lines.position = end
+            }
+        }
+
+        @_noLocks @_noAllocation
+        func reset(_ context: inout RenderContext) {
+            lines.with(&context) { lines, _ in
+                var memory = lines.samples.span
+                for i in memory.indices { memory[i] = 0 }
+                lines.position = 0
+            }
+        }
+    }
+
+    /// A parameter's first window ends 1,504 frames after its move, and the reference at frame 16,384.
+    @Test(arguments: [700, 1_490, 1_500, 1_503, 1_504, 12_000, 12_679, 12_683, 24_000])
+    func aDelayOfAnyLengthIsHeard(frames: Int) {
+        let contract = ModuleContract { Echo(frames) }
+            .leavingOut(.silence, because: "the echoes go on for minutes")
+        #expect(contract.judged() == [])
+    }
+
+    private final class Patient: Effect {
+        private let frames: Int
+        init(_ frames: Int) { self.frames = frames }
+        func latency(at sampleRate: Double) -> Int { frames }
+        @_noLocks @_noAllocation
+        func process(_ context: inout RenderContext) { context.gain(0.5) }
+    }
+
+    @Test(arguments: [Int.max, .max - 1, 1 << 40, 1 << 20 + 1])
+    func aLatencyThatNothingCanWaitForIsASentence(frames: Int) {
+        expect(
+            ModuleContract { Patient(frames) }.judged(),
+            "declares a latency of \(frames) frames; the contract can wait for")
+    }
+
+    @Test(arguments: [Int.min, -1])
+    func aNegativeLatencyIsASentence(frames: Int) {
+        expect(ModuleContract { Patient(frames) }.judged(), "declares a latency of \(frames) frames, and a sample is not")
+    }
 }

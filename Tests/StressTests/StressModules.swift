@@ -101,3 +101,41 @@ final class Ticker: Generator {
         count.write(number, context)
     }
 }
+
+/// Writes into memory for a slice, made in `prepare`, and counts slices for which the memory is not the one.
+final class Sized: Generator {
+    struct Memory: ~Copyable, Sendable {
+        let life: Life
+        var samples: RenderMemory<Float>
+        init(_ frames: Int, _ lives: Lives) {
+            life = Life(lives)
+            samples = RenderMemory(repeating: 0, count: frames)
+        }
+    }
+    private let memory: RenderState<Memory>
+    private let lives: Lives
+    let slices = Atomic<Int>(0)
+    let wrong = Atomic<Int>(0)
+
+    init(_ lives: Lives) {
+        self.lives = lives
+        memory = RenderState(Memory(1, lives))
+    }
+
+    func prepare(_ preparation: Preparation) { memory.replace(with: Memory(preparation.maximumFrameCount, lives)) }
+
+    @_noLocks @_noAllocation
+    func process(_ context: inout RenderContext) {
+        context.push(channels: 1)
+        memory.with(&context) { memory, context in
+            let count = context.frameCount
+            // Cycles are multiples of each layout's slices.
+            if memory.samples.count == count {
+                memory.samples[count - 1] += 1
+            } else {
+                wrong.wrappingAdd(1, ordering: .relaxed)
+            }
+        }
+        slices.wrappingAdd(1, ordering: .relaxed)
+    }
+}

@@ -240,4 +240,51 @@ import Testing
         #expect(received.load(ordering: .relaxed) <= sent.load(ordering: .relaxed))
         subscriptions.withLock { $0 = [] }
     }
+
+    @Test("A renderer that is configured as fast as can be, on a busy machine: each slice has its loop's memory, no fault")
+    func configured() async throws {
+        let lives = Lives()
+        let configurations = Atomic<Int>(0)
+        do {
+            let modules = (0..<8).map { _ in Sized(lives) }
+            let inner = try Renderer(channels: 1) { context in
+                context.run(modules[7])
+                context.output()
+            }
+            let sub = SubRenderer(inner)
+            let renderer = try Renderer(channels: 1, layout: StackLayout(slots: 2, channels: 1, frames: 512)) {
+                context in
+                for module in modules[..<7] {
+                    context.run(module)
+                    context.output()
+                    context.pop()
+                }
+                context.run(sub)
+                context.output()
+            }
+            let crew = Crew(seconds: stressSeconds)
+            crew.add { _, _ in
+                var block = AudioBlock(channels: 1, frames: 512)
+                for _ in 0..<20 { renderer.render(into: &block) }
+            }
+            crew.add { number, _ in
+                renderer.configure(
+                    layout: StackLayout(slots: 2, channels: 1, frames: number % 2 == 0 ? 64 : 512))
+                inner.configure(layout: StackLayout(slots: 2, channels: 1, frames: 64 << (number % 2)))
+                configurations.wrappingAdd(1, ordering: .relaxed)
+            }
+            // So that the threads displace one another.
+            for _ in 0..<3 { crew.add { _, _ in for _ in 0..<10_000 { withExtendedLifetime(lives) {} } } }
+            crew.join {
+                configurations.load(ordering: .relaxed) > 100
+                    && modules.allSatisfy { $0.slices.load(ordering: .relaxed) > 100 }
+            }
+            // That of the inner renderer is shorter than its slices at times, which others cut.
+            #expect(modules[..<7].allSatisfy { $0.wrong.load(ordering: .relaxed) == 0 })
+            #expect(modules.allSatisfy { $0.slices.load(ordering: .relaxed) > 100 })
+            #expect(renderer.faultCount == 0 && inner.faultCount == 0)
+            #expect(await becomesTrue { lives.alive <= 8 * 4 })
+        }
+        #expect(await becomesTrue { lives.alive == 0 })
+    }
 }

@@ -50,17 +50,20 @@ void crender_transaction_set(void *_Nullable transaction);
 uint64_t crender_held_locks_get(void);
 void crender_held_locks_set(uint64_t ranks);
 
-/// The token of the module that the calling thread is preparing; 0 for none.
-uint64_t crender_preparing_get(void);
-void crender_preparing_set(uint64_t token);
+/// What the calling thread is preparing; NULL for nothing. It is not owned here.
+const void *_Nullable crender_preparing_get(void);
+void crender_preparing_set(const void *_Nullable preparing);
+
+/// The dry runs that are under way: an atomic number, of all threads; whether the calling thread is in one; and its
+/// beginning and end.
+const void *_Nonnull crender_dry_runs(void);
+int crender_is_in_dry_run(void);
+void crender_dry_run_begins(void);
+void crender_dry_run_ends(void);
 
 /// The number of loops that the calling thread is putting in place, one inside of the other.
 int crender_installing_get(void);
 void crender_installing_set(int count);
-
-/// The number of renderers that the calling thread is asking for their latency, one inside of the other.
-int crender_asking_get(void);
-void crender_asking_set(int count);
 
 /// Reads a word that another thread may be writing at this moment, for diagnosis only. Sanitizers overlook it.
 uintptr_t crender_peek(const void *_Nonnull word);

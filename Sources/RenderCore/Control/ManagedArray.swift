@@ -26,13 +26,15 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         /// The change that `entries` come from, and the number of changes so far.
         var version = 0
         var changes = 0
+        /// Indicates whether the render thread has a list of just these `entries`: then more can be added to it.
+        var areShown = false
 
         /// Puts other entries in the place of these. Returns a closure that takes that back.
         mutating func exchange(_ new: [Entry], in control: Lock<Control>) -> @Sendable () -> Void {
             let (old, oldVersion) = (entries, version)
             changes += 1
             let version = changes
-            (entries, self.version) = (new, version)
+            (entries, self.version, areShown) = (new, version, false)
             return {
                 control.withLock { control in
                     // A change since has built on this one.
@@ -63,30 +65,44 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
 
     /// The states as the render thread sees them.
     @safe @usableFromInline struct List: ~Copyable, @unchecked Sendable {
-        // Unchecked because the table is never written after it was made.
+        // Unchecked because a place in the table is written once, before the count includes it.
         @usableFromInline let values: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
-        @usableFromInline let count: Int
+        @usableFromInline let count: Atomic<Int>
         private let cells: UnsafeMutablePointer<Unmanaged<Cell>>
+        private let capacity: Int
 
-        init(_ cells: [Cell]) {
-            count = cells.count
-            unsafe values = .allocate(capacity: max(1, cells.count))
-            unsafe self.cells = .allocate(capacity: max(1, cells.count))
-            for (index, cell) in cells.enumerated() {
-                unsafe (values + index).initialize(to: cell.value)
-                unsafe (self.cells + index).initialize(to: .passRetained(cell))
-            }
+        init(_ cells: [Cell], capacity: Int) {
+            self.capacity = max(1, cells.count, capacity)
+            count = Atomic(cells.count)
+            unsafe values = .allocate(capacity: self.capacity)
+            unsafe self.cells = .allocate(capacity: self.capacity)
+            for (index, cell) in cells.enumerated() { write(cell, at: index) }
+        }
+
+        private func write(_ cell: Cell, at index: Int) {
+            unsafe (values + index).initialize(to: cell.value)
+            unsafe (cells + index).initialize(to: .passRetained(cell))
+        }
+
+        /// Adds an entry while the render thread may be going through the list. One thread at a time. `false`: there is
+        /// no room.
+        func append(_ cell: Cell) -> Bool {
+            let index = count.load(ordering: .relaxed)
+            guard index < capacity else { return false }
+            write(cell, at: index)
+            count.store(index + 1, ordering: .releasing)
+            return true
         }
 
         deinit {
-            for index in 0..<count { unsafe cells[index].release() }
+            for index in 0..<count.load(ordering: .acquiring) { unsafe cells[index].release() }
             unsafe cells.deallocate()
             unsafe values.deallocate()
         }
     }
 
     /// Creates an empty list.
-    public init() { list = ManagedValue(List([])) }
+    public init() { list = ManagedValue(List([], capacity: 0)) }
 
     /// The keys, in order, as last set.
     public var keys: [Key] { control.withLock { $0.entries.map(\.key) } }
@@ -141,17 +157,20 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     }
 
     /// Puts entries in the place of those of a version. `false`: they are not the newest any more.
+    ///
+    /// - Parameter capacity: The number of entries that the list has room for, without another in its place.
     private func put(
-        _ entries: [Entry], inPlaceOf version: Int, whenOldIsReleased released: (@Sendable () -> Void)?,
-        undo undone: (@Sendable () -> Void)?
+        _ entries: [Entry], inPlaceOf version: Int, capacity: Int = 0,
+        whenOldIsReleased released: (@Sendable () -> Void)? = nil, undo undone: (@Sendable () -> Void)? = nil
     ) -> Bool {
         let lock = self.control
         // Only a transaction can be called off; the way back holds the old states.
         let isStaged = Transaction.isOpen
-        let place: (version: UInt64, undo: (@Sendable () -> Void)?)? = lock.withLock { control in
+        typealias Place = (version: UInt64, number: Int, undo: (@Sendable () -> Void)?)
+        let place: Place? = lock.withLock { control in
             guard control.version == version else { return nil }
             let undo = control.exchange(entries, in: lock)
-            return (list.makeVersion(), isStaged ? undo : nil)
+            return (list.makeVersion(), control.version, isStaged ? undo : nil)
         }
         guard let place else { return false }
         var back: (@Sendable () -> Void)?
@@ -161,8 +180,76 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
                 undone?()
             }
         }
-        list.exchange(List(entries.map(\.cell)), version: place.version, whenOldIsFreed: released, undo: back)
+        list.exchange(
+            List(entries.map(\.cell), capacity: isStaged ? 0 : capacity), version: place.version,
+            whenOldIsFreed: released, undo: back)
+        // Another change since builds on this one, and shows its own list.
+        if !isStaged { lock.withLock { if $0.version == place.number { $0.areShown = true } } }
         return true
+    }
+
+    /// Adds an entry at the end. The cost does not depend on the length of the list, which the render thread goes on
+    /// using; but in a transaction, and where that list has no room, another takes its place.
+    ///
+    /// - Parameters:
+    ///   - key: A key that is not in the list.
+    ///   - element: Its state.
+    ///   - isKept: Asked for the other keys when another list takes the place: which of them stay in it.
+    ///   - released: Called when the old list is no longer in use, if another has taken its place.
+    ///   - undone: The closure to call if the transaction throws or is called off.
+    /// - Returns: `true` if the render thread sees the entry now, in the list that it has.
+    package func append(
+        _ key: Key, _ element: consuming Element, keeping isKept: (Key) -> Bool,
+        whenOldIsReleased released: (@Sendable () -> Void)?, undo undone: (@Sendable () -> Void)?
+    ) -> Bool {
+        let entry = Entry(key: key, cell: Cell(element))
+        while true {
+            let found: (entries: [Entry], version: Int)? = control.withLock { control in
+                // The list that is shown cannot be exchanged meanwhile: who exchanges it takes the lock first.
+                if control.areShown, !Transaction.isOpen, unsafe list.node.pointee.value.append(entry.cell) {
+                    control.entries.append(entry)
+                    control.changes += 1
+                    control.version = control.changes
+                    return nil
+                }
+                return (control.entries, control.version)
+            }
+            guard let found else { return true }
+            let new = found.entries.filter { isKept($0.key) } + [entry]
+            let isPut = put(
+                new, inPlaceOf: found.version, capacity: 2 * new.count, whenOldIsReleased: released, undo: undone)
+            if isPut { return false }
+        }
+    }
+
+    /// Drops the entries whose keys do not satisfy a condition.
+    package func keep(where isKept: (Key) -> Bool) {
+        while true {
+            let (entries, version) = control.withLock { ($0.entries, $0.version) }
+            let new = entries.filter { isKept($0.key) }
+            if new.count == entries.count || put(new, inPlaceOf: version, capacity: 2 * new.count) { return }
+        }
+    }
+
+    /// Replaces the states of several keys in one step.
+    ///
+    /// - Parameter make: Returns another state for a key; `nil` to let it keep its own. It is asked once for each.
+    package func replaceEach(_ make: (Key) -> Element?) {
+        var made: [Key: Cell?] = [:]
+        while true {
+            let (entries, version) = control.withLock { ($0.entries, $0.version) }
+            let new = entries.map { entry in
+                let cell: Cell?
+                if let known = made[entry.key] {
+                    cell = known
+                } else {
+                    if let element = make(entry.key) { cell = Cell(element) } else { cell = nil }
+                    made[entry.key] = .some(cell)
+                }
+                return cell.map { Entry(key: entry.key, cell: $0) } ?? entry
+            }
+            if put(new, inPlaceOf: version, capacity: 2 * new.count) { return }
+        }
     }
 
     /// Replaces the state of a key. Returns `false` if the key is not in the list.
@@ -173,13 +260,13 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
             var (entries, version) = control.withLock { ($0.entries, $0.version) }
             guard let index = entries.firstIndex(where: { $0.key == key }) else { return false }
             entries[index] = Entry(key: key, cell: cell)
-            if put(entries, inPlaceOf: version, whenOldIsReleased: nil, undo: nil) { return true }
+            if put(entries, inPlaceOf: version) { return true }
         }
     }
 
     /// Returns the number of entries. On the render thread.
     @inlinable public func count(_ context: inout RenderContext) -> Int {
-        unsafe list.node.pointee.value.count
+        unsafe list.node.pointee.value.count.load(ordering: .acquiring)
     }
 
     /// Calls `body` with every entry's state in place, in order. On the render thread.
@@ -187,10 +274,11 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     public func forEach(_ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Void) {
         if enter(context) {
             let list = unsafe self.list.node
+            let count = unsafe list.pointee.value.count.load(ordering: .acquiring)
             var index = 0
-            while unsafe index < list.pointee.value.count {
+            while index < count {
                 // The caches do not hold many entries: so the next one is on its way while this one computes.
-                if unsafe index &+ 1 < list.pointee.value.count {
+                if index &+ 1 < count {
                     let next = unsafe UInt(bitPattern: list.pointee.value.values[index &+ 1])
                     Kernel.fetch(object: next, line: next &+ 128)
                 }
@@ -213,8 +301,9 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     public func search(_ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Bool) {
         if enter(context) {
             let list = unsafe self.list.node
+            let count = unsafe list.pointee.value.count.load(ordering: .acquiring)
             var index = 0
-            while unsafe index < list.pointee.value.count {
+            while index < count {
                 if unsafe body(&list.pointee.value.values[index].pointee, &context) { break }
                 index &+= 1
             }
@@ -229,7 +318,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     ) {
         if enter(context) {
             let list = unsafe self.list.node
-            if unsafe index >= 0 && index < list.pointee.value.count {
+            if unsafe index >= 0 && index < list.pointee.value.count.load(ordering: .acquiring) {
                 unsafe body(&list.pointee.value.values[index].pointee, &context)
             }
             leave(context)

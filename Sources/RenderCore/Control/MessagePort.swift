@@ -1,4 +1,4 @@
-internal import Synchronization
+public import Synchronization
 
 /// Plain values from render threads to control code: "the main-thread message queue".
 ///
@@ -13,8 +13,10 @@ internal import Synchronization
 /// and ``lostCount`` counts it. Without a listener the values stay in the port; ``drain(_:)`` takes them without a
 /// listener and without a thread of the package.
 @safe public struct MessagePort<Value: BitwiseCopyable & Sendable>: EventSource, ~Copyable, @unchecked Sendable {
-    // Unchecked because of the ring, whose memory is its own.
+    // Unchecked because of the ring, whose memory is its own, and of the address of an atomic number.
     @usableFromInline let ring: TurnRing<Value>
+    /// The number of dry runs that are under way, on any thread.
+    @usableFromInline let dryRuns: UnsafePointer<Atomic<Int>>
     private let reader: Reader
 
     /// Creates a port.
@@ -26,6 +28,7 @@ internal import Synchronization
         var count = 2
         while count < capacity { count *= 2 }
         ring = TurnRing(capacity: count)
+        unsafe dryRuns = DryRuns.count
         reader = Reader(ring)
     }
 
@@ -34,11 +37,14 @@ internal import Synchronization
         ring.deallocate()
     }
 
-    /// Sends a value. From any thread, also the render thread.
+    /// Sends a value. From any thread, also the render thread. In a dry run of a render loop nothing is sent.
     ///
     /// - Returns: `false` if the port was full and the value was not taken.
     @discardableResult
-    @inlinable public func send(_ value: Value) -> Bool { ring.send(value) }
+    @inlinable public func send(_ value: Value) -> Bool {
+        if unsafe dryRuns.pointee.load(ordering: .relaxed) != 0, DryRuns.includeThisThread() { return true }
+        return ring.send(value)
+    }
 
     /// The number of values that found the port full.
     public var lostCount: Int { unsafe ring.state.pointee.lost.load(ordering: .relaxed) }

@@ -5,11 +5,8 @@ extension RenderState where Value: ~Copyable {
     /// ``Fault`` where the state belongs to another renderer: the module then pushes silence and touches nothing else.
     ///
     ///     guard state.belongs(to: context) else { return }         // first of all in `process`
-    @_noLocks @_noAllocation
     @inlinable @inline(__always)
-    package func belongs(to context: borrowing RenderContext) -> Bool {
-        !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || context.adopt(owner)
-    }
+    package func belongs(to context: borrowing RenderContext) -> Bool { isOwned(context) }
 }
 
 extension ManagedArray where Element: ~Copyable {

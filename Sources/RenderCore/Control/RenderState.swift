@@ -129,9 +129,8 @@ public import Synchronization
             holder == 0 || holder.withoutEpoch == preparing.token.withoutEpoch
             || !Tokens.shared.forRendering.isAlive(holder)
         if Checks.areOn && preparing.isAgain && isModules {
-            let staged = unsafe StagedValue.make(
-                UnsafeMutableRawPointer(new), for: preparing.token, details.pointee.factory)
-            return unsafe details.pointee.staged.add(staged)
+            let staged = unsafe StagedValue.make(UnsafeMutableRawPointer(new), details.pointee.factory)
+            return unsafe details.pointee.staged.add(staged, for: preparing.token, oldest: preparing.oldest)
         }
         if preparing.isFirst {
             // Values for loops of another renderer, which were never rendered.
@@ -247,16 +246,9 @@ extension RenderContext {
         _ cell: borrowing Atomic<UnsafeMutableRawPointer>, _ staged: borrowing StagedValues,
         _ core: UnsafeMutablePointer<CycleMemory>, _ sampleTime: Int64
     ) -> Bool {
-        let before = state.load(ordering: .relaxed)
         guard unsafe adopt(state, by: owner, isDryRun: isDryRun, core, sampleTime) else { return false }
-        var (found, stale): (UInt, UInt) = (0, 0)
-        guard staged.take(for: owner, &found, stale: &stale) else {
-            // Control code is going through the values at this very moment: silence, once.
-            state.store(before, ordering: .releasing)
-            unsafe core.pointee.report(.foreignState, .state, wanted: 0, found: 0, at: sampleTime)
-            return false
-        }
-        if let new = unsafe StagedValue.at(found) {
+        var stale: UInt = 0
+        if let new = unsafe StagedValue.at(staged.take(for: owner, stale: &stale)) {
             let value = unsafe new.pointee.value
             unsafe new.pointee.value = cell.exchange(value, ordering: .sequentiallyConsistent)
             unsafe core.pointee.graveyard.push(new)
@@ -294,7 +286,7 @@ private func makeScratch(
     if let dryRun = unsafe dryRun?.takeUnretainedValue() {
         dryRun.keep { unsafe maker.free(value) }
     } else {
-        let grave = unsafe StagedValue.make(value, for: 0, factory)
+        let grave = unsafe StagedValue.make(value, factory)
         unsafe graveyard.push(grave)
     }
     return unsafe value

@@ -1,3 +1,4 @@
+internal import SignalBlocks
 internal import Synchronization
 
 /// A value on its way into a ``RenderState``, and the one that it has replaced on the way out.
@@ -5,19 +6,17 @@ internal import Synchronization
 /// A module that is prepared while an older loop still renders it makes memory of another size. That loop must not see
 /// it: so the value waits in a list of the state, and the first use of the state by the new loop puts it in place.
 @safe @usableFromInline struct StagedValue {
-    /// The address of the next one in the list.
+    /// The address of the next one in the ``Graveyard``.
     var next: UInt = 0
-    /// The token of the module's preparation that it belongs to.
-    let token: UInt
     var value: UnsafeMutableRawPointer
     private let factory: Unmanaged<StateFactory>
 
     /// Returns a value on the heap, to be freed by the factory of its state.
     static func make(
-        _ value: UnsafeMutableRawPointer, for token: UInt, _ factory: Unmanaged<StateFactory>
+        _ value: UnsafeMutableRawPointer, _ factory: Unmanaged<StateFactory>
     ) -> UnsafeMutablePointer<StagedValue> {
         let staged = UnsafeMutablePointer<StagedValue>.allocate(capacity: 1)
-        unsafe staged.initialize(to: StagedValue(token: token, value: value, factory: factory.retain()))
+        unsafe staged.initialize(to: StagedValue(value: value, factory: factory.retain()))
         return unsafe staged
     }
 
@@ -52,93 +51,109 @@ internal import Synchronization
     }
 }
 
-/// The values of one state that wait for their loops. The order in the list means nothing.
+/// The values of one state that wait for their loops, the newest first.
+///
+/// The control side changes the list. A render thread only reads it, and takes the values out of its entries: so neither
+/// waits for the other, nor finds the list half done. An entry that the control side has dropped is freed when no cycle
+/// can be reading it.
 @safe @usableFromInline struct StagedValues: ~Copyable, Sendable {
-    private let list = Atomic<UInt>(0)
-    private let added = Atomic<Int>(0)
-    /// The number of times that the control side has taken the list in hand, and given it back: odd while it is not
-    /// whole.
-    private let sortings = Atomic<UInt>(0)
+    /// The address of the newest entry.
+    private let newest = Atomic<UInt>(0)
+    /// Held by a thread that changes a list: two modules that share a state may be prepared at once.
+    private static let changing = Lock(0)
+
+    private struct Entry: ~Copyable {
+        /// The token of the module's preparation that the value belongs to.
+        let token: UInt
+        /// The address of the ``StagedValue``; 0 after it was taken.
+        let value: Atomic<UInt>
+        /// The address of the entry that was added before.
+        let before: Atomic<UInt>
+
+        @_noLocks @_noAllocation
+        static func at(_ address: UInt) -> UnsafeMutablePointer<Entry>? {
+            unsafe UnsafeMutablePointer(bitPattern: address)
+        }
+    }
 
     init() {}
 
-    deinit { StagedValue.freeAll(from: list.load(ordering: .acquiring)) }
+    deinit { Self.freeAll(from: newest.load(ordering: .acquiring)) }
 
-    /// Adds the newest value. On the control side, one thread at a time: the one that prepares the module.
-    func add(_ staged: UnsafeMutablePointer<StagedValue>) {
-        unsafe StagedValue.push(staged, to: list)
-        // A renderer that stands still, and is configured again and again, takes none out.
-        if added.wrappingAdd(1, ordering: .relaxed).newValue & 7 == 0 { unsafe prune(staged.pointee.token) }
-    }
-
-    /// Frees values for loops before the one that is in place. The thread that prepares a module for a loop does so when
-    /// the loop of the preparation before is in place, or has been.
-    private func prune(_ newest: UInt) {
-        sortings.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        var next = list.exchange(0, ordering: .sequentiallyConsistent)
-        var old: UInt = 0
-        while let staged = unsafe StagedValue.at(next) {
-            let address = next
-            unsafe next = staged.pointee.next
-            let token = unsafe staged.pointee.token
-            if token == newest || token.nextEpoch == newest {
-                unsafe StagedValue.push(staged, to: list)
-            } else {
-                unsafe staged.pointee.next = old
-                old = address
-            }
-        }
-        sortings.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        if old != 0 { Reclaimer.shared.retire { [old] in StagedValue.freeAll(from: old) } }
-    }
-
-    /// Frees all: they are for loops of another renderer, which were never rendered. On the control side.
-    func forget() {
-        let stale = list.exchange(0, ordering: .acquiring)
-        if stale != 0 { Reclaimer.shared.retire { StagedValue.freeAll(from: stale) } }
-    }
-
-    /// Takes out the value that a loop with this token is to use. On the render thread that owns the state.
+    /// Adds the newest value, and drops those that no loop needs any more. On the control side.
     ///
     /// - Parameters:
-    ///   - found: The address of that value; 0 if there is none.
-    ///   - stale: A list of those that are for no loop any more. Values for later loops stay.
-    /// - Returns: `false` if that cannot be said at this moment.
-    @_noLocks @_noAllocation
-    func take(for token: UInt, _ found: inout UInt, stale: inout UInt) -> Bool {
-        let sorting = sortings.load(ordering: .sequentiallyConsistent)
-        if sorting & 1 == 1 { return false }
-        // All of it, so that no other thread has any of them.
-        let isEmpty = list.load(ordering: .sequentiallyConsistent) == 0
-        var next = isEmpty ? 0 : list.exchange(0, ordering: .sequentiallyConsistent)
-        while let staged = unsafe StagedValue.at(next) {
-            let address = next
-            unsafe next = staged.pointee.next
-            let best = unsafe StagedValue.at(found)?.pointee.token ?? 0
-            if unsafe staged.pointee.token.isLater(than: token) {
-                unsafe StagedValue.push(staged, to: list)
-            } else if unsafe found == 0 || staged.pointee.token.suits(token, betterThan: best) {
-                if let worse = unsafe StagedValue.at(found) {
-                    unsafe worse.pointee.next = stale
-                    stale = found
-                }
-                found = address
-            } else {
-                unsafe staged.pointee.next = stale
-                stale = address
-            }
+    ///   - token: The token of the preparation that it is made in.
+    ///   - oldest: The token of the oldest preparation whose loop may still be rendered.
+    func add(_ value: UnsafeMutablePointer<StagedValue>, for token: UInt, oldest: UInt) {
+        let entry = UnsafeMutablePointer<Entry>.allocate(capacity: 1)
+        let value = UInt(bitPattern: value)
+        let address = UInt(bitPattern: entry)
+        let dropped = Self.changing.withLock { _ -> UInt in
+            let before = newest.load(ordering: .relaxed)
+            unsafe Entry.at(address)?.initialize(to: Entry(token: token, value: Atomic(value), before: Atomic(before)))
+            newest.store(address, ordering: .sequentiallyConsistent)
+            return unsafe find(oldest)?.pointee.before.exchange(0, ordering: .sequentiallyConsistent) ?? 0
         }
-        // A value that was not found in a list that was not whole means nothing.
-        return found != 0 || sortings.load(ordering: .sequentiallyConsistent) == sorting
+        Self.retire(dropped)
     }
-}
 
-extension UInt {
-    /// Returns whether a value with this token is the one for an owner, where the other was the best so far: one that
-    /// was made for that owner before one that was not, the later preparation before the earlier.
+    /// Drops all: they are for loops of another renderer, which were never rendered. On the control side.
+    func forget() {
+        Self.retire(Self.changing.withLock { _ in newest.exchange(0, ordering: .sequentiallyConsistent) })
+    }
+
+    /// Takes out the value that a loop with this token is to use. On the render thread that owns the state, in a cycle.
+    ///
+    /// - Parameter stale: A list of those that are for no loop any more. Values for later loops stay.
+    /// - Returns: The address of the value; 0 if the one in place is the right one.
     @_noLocks @_noAllocation
-    fileprivate func suits(_ owner: UInt, betterThan other: UInt) -> Bool {
-        if withoutEpoch != owner.withoutEpoch { return false }
-        return other.withoutEpoch != owner.withoutEpoch || isLater(than: other)
+    func take(for token: UInt, stale: inout UInt) -> UInt {
+        guard let entry = unsafe find(token) else { return 0 }
+        let found = unsafe entry.pointee.value.exchange(0, ordering: .acquiringAndReleasing)
+        var next = unsafe entry.pointee.before.load(ordering: .acquiring)
+        while let old = unsafe Entry.at(next) {
+            let value = unsafe old.pointee.value.exchange(0, ordering: .acquiringAndReleasing)
+            if let value = unsafe StagedValue.at(value) {
+                unsafe value.pointee.next = stale
+                stale = UInt(bitPattern: value)
+            }
+            next = unsafe old.pointee.before.load(ordering: .acquiring)
+        }
+        return found
+    }
+
+    /// Returns the entry for a loop: the newest that was made for its owner, but not for a later loop; if there is none
+    /// for this owner, the newest.
+    @_noLocks @_noAllocation
+    private func find(_ token: UInt) -> UnsafeMutablePointer<Entry>? {
+        // Sequentially consistent: after the cycle counter's store, see `Reclaimer`.
+        var next = newest.load(ordering: .sequentiallyConsistent)
+        var others: UInt = 0
+        while let entry = unsafe Entry.at(next) {
+            let itsToken = unsafe entry.pointee.token
+            if itsToken.withoutEpoch != token.withoutEpoch {
+                if others == 0 { others = next }
+            } else if !itsToken.isLater(than: token) {
+                return unsafe entry
+            }
+            next = unsafe entry.pointee.before.load(ordering: .acquiring)
+        }
+        return unsafe Entry.at(others)
+    }
+
+    private static func retire(_ first: UInt) {
+        if first != 0 { Reclaimer.shared.retire { freeAll(from: first) } }
+    }
+
+    /// Frees entries, and the values that they still hold.
+    private static func freeAll(from first: UInt) {
+        var next = first
+        while let entry = unsafe Entry.at(next) {
+            next = unsafe entry.pointee.before.load(ordering: .acquiring)
+            StagedValue.freeAll(from: unsafe entry.pointee.value.exchange(0, ordering: .acquiringAndReleasing))
+            unsafe entry.deinitialize(count: 1)
+            unsafe entry.deallocate()
+        }
     }
 }

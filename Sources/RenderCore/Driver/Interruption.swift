@@ -84,7 +84,8 @@ public enum Interruption {
         }
         let timer = Task {
             guard let duration else { return }
-            try await Task.sleep(for: duration)
+            // The clock ends the program beyond some centuries.
+            try await Task.sleep(for: .nanoseconds(min(duration.inNanoseconds, .max / 4)))
             continuation.yield(true)
         }
         defer { timer.cancel() }

@@ -11,6 +11,24 @@ extension RenderContext {
         return nil
     }
 
-    /// The frame of the cycle at which this slice begins.
-    var cycleOffset: Int { @_noLocks @_noAllocation get { unsafe core.pointee.outputOffset &+ offset } }
+    /// The frame of the driver's cycle at which this slice begins.
+    var cycleOffset: Int {
+        @_noLocks @_noAllocation get { unsafe core.pointee.supplyStart &+ core.pointee.outputOffset &+ offset }
+    }
+
+    /// The supply for a renderer that is rendered inside of this slice, frame for frame: it hears what this one hears.
+    ///
+    /// - Parameter frames: The frame of the slice at which it begins.
+    func supply(after frames: Int = 0) -> PassedSupply {
+        unsafe PassedSupply(supply: core.pointee.supply, start: cycleOffset &+ frames)
+    }
+}
+
+/// A supply on its way into a renderer, and the frame of it at which the renderer's cycle begins.
+@safe struct PassedSupply {
+    var supply: UnsafeMutablePointer<CycleSupply>?
+    var start = 0
+
+    /// None.
+    static var none: PassedSupply { unsafe PassedSupply(supply: nil) }
 }

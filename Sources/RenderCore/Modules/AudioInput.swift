@@ -14,8 +14,10 @@ internal import Synchronization
 /// and carries the time at which it was captured (``AudioBuffer/time``). The input has no latency of its own. If
 /// nothing drives the input, offline for instance, the buffer is silent.
 ///
-/// An input belongs to one output. In a renderer that this output does not drive, also in that of a ``SubRenderer``, it
-/// is silent. The input of an ``Insert`` is different: it shows the buffers that the outer loop has on its stack.
+/// An input belongs to one output, and sounds in the renderer that this output drives, in that of a ``SubRenderer``, and
+/// in a `Splitter`. In a renderer with another clock, such as that of a `RateConverter`, and in those of a ``Parallel`` it
+/// is silent. The input of an ``Insert`` is different: it shows the buffers that the outer loop has on its stack, and the
+/// insert's renderer hears it alone.
 public final class AudioInput: Generator {
     /// Channels of the buffer that is pushed: 1…64.
     public let channelCount: Int
@@ -45,6 +47,9 @@ public final class AudioInput: Generator {
 
     /// The parameters by name.
     public var parameters: [ParameterReference] { [enabled.named("enabled")] }
+
+    /// `true`: it shows the sound of the slice in each place.
+    public var isRepeatable: Bool { true }
 
     /// Indicates whether sound came in at the last slice: `false` if it is disabled or nothing drives it.
     public var isConnected: Bool { active.load(ordering: .relaxed) }

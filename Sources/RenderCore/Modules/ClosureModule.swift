@@ -14,7 +14,7 @@ public final class ClosureModule: CompositeModule {
     /// The name of the module in faults and statistics.
     public let name: String
     /// `true`: the module keeps nothing itself; the closure's states are the closure's.
-    public var isMemoryless: Bool { true }
+    public var isRepeatable: Bool { true }
     private let body: ManagedValue<Body>
     /// A state that is in use while the closure runs: a closure that runs itself is a fault, and not the end of the
     /// thread's stack.

@@ -82,7 +82,7 @@ private func run(
             unsafe state._withUnsafeGuaranteedRef { state in
                 unsafe state.render(
                     frames: call.frames, into: UnsafeBufferPointer(start: target, count: call.channels),
-                    hostTime: hostTime, isOffline: isOffline, beats: beats, supply: supply,
+                    hostTime: hostTime, isOffline: isOffline, beats: beats, supply: PassedSupply(supply: supply),
                     at: call.sampleTime, resets: call.resets)
             }
         }

@@ -147,7 +147,7 @@ extension RenderContext {
                     supply.soundCount += 1
                 }
                 unsafe withUnsafeMutablePointer(to: &supply) { supply in
-                    isDone = unsafe pushRendered(by: state, supply: supply, resets: resets)
+                    isDone = unsafe pushRendered(by: state, supply: PassedSupply(supply: supply), resets: resets)
                 }
             }
         }

@@ -29,9 +29,10 @@ public protocol Module: AnyObject, Sendable {
     /// - Parameter sampleRate: Frames per second, which may be another rate than the module is prepared for.
     func latency(at sampleRate: Double) -> Int
 
-    /// Indicates whether the module may run several times in a slice, because it keeps no memory of the sound: `false`
-    /// by default. A renderer reports a module that runs twice and may not.
-    var isMemoryless: Bool { get }
+    /// Indicates whether the module may run several times in a slice: because it keeps no memory of the sound, or is made
+    /// for several places, as a `Splitter` is. `false` by default. A renderer reports a module that runs twice and may
+    /// not.
+    var isRepeatable: Bool { get }
 
     /// The parameters by name: for panels of knobs, MIDI maps and presets. None by default.
     ///
@@ -72,7 +73,7 @@ extension Module {
     public var name: String { String(describing: type(of: self)) }
 
     /// `false`.
-    public var isMemoryless: Bool { false }
+    public var isRepeatable: Bool { false }
 
     /// An empty list.
     public var parameters: [ParameterReference] { [] }

@@ -7,8 +7,8 @@
 ///     context.run(both)                   // pushes two buffers, that of `winds` on top
 ///     context.mix(2)
 ///
-/// Each branch is a renderer inside this one, as with ``SubRenderer``, and sounds exactly as it does there: the thread
-/// that renders it makes no difference, bit for bit. The buffers are pushed in the order of the branches. Branches must
+/// Each branch is a renderer inside this one, as with ``SubRenderer``, and sounds exactly as it does there, but for the
+/// inputs and MIDI of the output, which it does not hear: the thread that renders it makes no difference, bit for bit. The buffers are pushed in the order of the branches. Branches must
 /// not share a module, nor the places of a `Splitter` or a `Bus`: only one of them can be in it at a time, and another
 /// finds silence and a ``Fault``.
 ///

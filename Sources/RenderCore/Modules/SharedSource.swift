@@ -140,7 +140,7 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
         unsafe renderer.state.render(
             frames: missing, into: UnsafeBufferPointer(start: nil, count: 0), hostTime: due,
             isOffline: context.isOffline, inside: pass.moved(by: first), followsClock: true,
-            beats: context.beatSource(after: first))
+            beats: context.beatSource(after: first), supply: context.supply(after: first))
         unsafe keeper.kept.pointee = nil
         // If the renderer was busy elsewhere there are fewer frames: silence fills up the rest.
         unsafe kept.pointee.fillUp(to: pass.offset &+ context.frameCount)

@@ -6,9 +6,9 @@
 ///     context.run(submix)                 // pushes as many channels as `drums` has
 ///
 /// The inner renderer has its own stack, sample clock, messages and events; it is called once per slice of the outer
-/// one, at the outer one's sample rate, and has its beats. It can be exchanged while it runs. A renderer that is to
-/// hear the outer loop's buffers goes into an ``Insert``.
-public final class SubRenderer: Generator {
+/// one, at the outer one's sample rate, and has its beats, inputs and MIDI. It can be exchanged while it runs. A renderer
+/// that is to hear the outer loop's buffers goes into an ``Insert``.
+public final class SubRenderer: Generator, SupplyPassing {
     private let inner: ExchangeableRenderer
 
     /// Creates a module that renders with another renderer.
@@ -31,7 +31,7 @@ public final class SubRenderer: Generator {
         let resets = inner.takeReset()
         var isDone = false
         inner.with(&context) { inner, context in
-            isDone = unsafe context.pushRendered(by: inner.state, resets: resets)
+            isDone = unsafe context.pushRendered(by: inner.state, supply: context.supply(), resets: resets)
         }
         if resets && !isDone { inner.reset() }
     }
@@ -46,11 +46,11 @@ extension RenderContext {
     /// rendered.
     ///
     /// - Parameters:
-    ///   - supply: The supply of the inner renderer in this slice, besides the outputs to fill.
+    ///   - supply: What the inner renderer gets in this slice besides the outputs to fill.
     ///   - resets: `true` if its modules are reset before.
     @discardableResult
     @unsafe mutating func pushRendered(
-        by state: Unmanaged<CycleState>, supply: UnsafeMutablePointer<CycleSupply>? = nil, resets: Bool = false
+        by state: Unmanaged<CycleState>, supply: PassedSupply, resets: Bool = false
     ) -> Bool {
         let channels = unsafe state._withUnsafeGuaranteedRef { $0.channelCount }
         guard claim(channels: min(channels, channelLimit), for: .push) else { return false }

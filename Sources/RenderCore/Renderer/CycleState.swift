@@ -147,7 +147,7 @@ internal import Synchronization
     ///   - outer: The place in the outermost renderer's slice, for a renderer inside of another.
     ///   - followsClock: `true` to take the outermost renderer's clock for this one's.
     ///   - source: The source of its beats.
-    ///   - supply: The supply of the driver.
+    ///   - passed: The supply of the driver.
     ///   - startsOver: `true` if this cycle begins at frame 0, with all modules reset.
     ///   - driver: The output that calls; 0 for none.
     ///   - sampleTime: The first frame, if the clock of another renderer says it.
@@ -155,7 +155,7 @@ internal import Synchronization
     func render(
         frames: Int, into channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>, hostTime: Int64, isOffline: Bool,
         inside outer: RenderPass? = nil, followsClock: Bool = false, beats source: BeatSource = .own,
-        supply: UnsafeMutablePointer<CycleSupply>? = nil, startsOver: Bool = false, driver: UInt = 0,
+        supply passed: PassedSupply = .none, startsOver: Bool = false, driver: UInt = 0,
         at sampleTime: Int64? = nil, resets: Bool = false
     ) {
         guard frames > 0 else { return }
@@ -167,7 +167,8 @@ internal import Synchronization
         unsafe CycleState.image(image.load(ordering: .sequentiallyConsistent))._withUnsafeGuaranteedRef { image in
             if followsClock, let outer { unsafe carried.pointee.sampleTime = outer.sampleTime }
             if let sampleTime { unsafe carried.pointee.sampleTime = sampleTime }
-            unsafe image.core.pointee.supply = supply
+            unsafe image.core.pointee.supply = passed.supply
+            unsafe image.core.pointee.supplyStart = passed.start
             let (clock, shift) = unsafe beats.begin(source, at: carried.pointee.sampleTime)
             unsafe image.core.pointee.beats = clock
             unsafe image.core.pointee.beatShift = shift
@@ -219,7 +220,9 @@ internal import Synchronization
                 if distance < Int64(length) { length = max(1, Int(distance)) }
             }
             if let supply = unsafe core.pointee.supply {
-                unsafe length = min(length, supply.pointee.nextCut(after: offset) &- offset)
+                let place = unsafe core.pointee.supplyStart &+ offset
+                let cut = unsafe supply.pointee.nextCut(after: place)
+                if cut > place { length = min(length, cut &- place) }
             }
             var mode = isOffline ? RenderContext.Mode.offline : .plain
             if unsafe now < carried.pointee.inspectUntil { mode.add(.inspecting) }

@@ -31,7 +31,7 @@ final class DryRun {
         if !isMember && ownIdentities.insert(ObjectIdentifier(module)).inserted { ownModules.append(module) }
         let isFirstInLayer = metInLayer.insert(ObjectIdentifier(module)).inserted
         if let number = numbers[ObjectIdentifier(module)] {
-            if !isFirstInLayer && !isPart && !module.isMemoryless && !repeated.contains(where: { $0 === module }) {
+            if !isFirstInLayer && !isPart && !module.isRepeatable && !repeated.contains(where: { $0 === module }) {
                 repeated.append(module)
             }
             return number
@@ -69,7 +69,7 @@ final class DryRun {
         listed.compactMap { module, parents, isItself in
             if isItself { return "\(module.name.shown) is a member of itself; inside of itself it is silent" }
             let isRunToo = numbers[ObjectIdentifier(module)] != nil
-            if module.isMemoryless || parents.count == 1 && !isRunToo { return nil }
+            if module.isRepeatable || parents.count == 1 && !isRunToo { return nil }
             let places =
                 parents.map(\.shown).joined(separator: " and of ") + (isRunToo ? ", and runs outside of it too" : "")
             return

@@ -34,7 +34,7 @@ struct LatencyWalk {
     /// - Parameter sampleRate: The rate for which the modules' latencies are asked.
     init(from source: (any Module)?, at sampleRate: Double) {
         self.source = source
-        self.sampleRate = sampleRate
+        self.sampleRate = sampleRate.asSampleRate
     }
 
     /// Returns the lateness of a module's output, given that of its input. Lists may be in lists, but a list in itself
@@ -67,6 +67,10 @@ struct LatencyWalk {
     private mutating func inside(_ module: any Module, _ level: Int) -> Lateness {
         var way = Lateness.start
         for member in module.members { way = through(member, way, level: level + 1) }
+        // An input may be in a renderer inside of the module.
+        if let source, let inner = module as? any SupplyPassing {
+            way.fromSource = inner.renderer.latencies(from: source, at: sampleRate) ?? way.fromSource
+        }
         return way
     }
 

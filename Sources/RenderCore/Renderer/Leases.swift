@@ -30,7 +30,8 @@ final class Leases: Sendable {
         let entrance: Entrance
         /// Lets the loop run the module. It runs no code of a user.
         let grant: @Sendable (UInt) -> Void
-        var isGranted = false
+        /// The token with which the loop runs the module; 0 until it may.
+        var token: UInt = 0
     }
     /// The number by which claims of a loop are withdrawn. Newer loops have higher numbers.
     typealias ImageID = Int
@@ -90,10 +91,10 @@ final class Leases: Sendable {
     /// Prepares a module for the newest loop of its holder, unless it has been, and lets that run it. One thread at a
     /// time: a thread that finds another one at it leaves its loop to that.
     private func serve(_ key: ObjectIdentifier) {
-        while let (claim, token, isFirst) = leases.withLock({ takeTurn(&$0, key) }) {
+        while let (claim, preparing) = leases.withLock({ takeTurn(&$0, key) }) {
             HeldLocks.expectNone(before: "\(claim.module.name) is prepared")
-            Preparing(token: token, isFirst: isFirst).run {
-                if isFirst {
+            preparing.run {
+                if preparing.isFirst {
                     Transaction.suspended { claim.module.prepare(claim.preparation) }
                 } else {
                     claim.entrance.record { claim.module.prepare(claim.preparation) }
@@ -107,7 +108,7 @@ final class Leases: Sendable {
     /// Grants the claims that can be granted.
     private func takeTurn(
         _ leases: inout [ObjectIdentifier: Lease], _ key: ObjectIdentifier
-    ) -> (claim: Claim, token: UInt, isFirst: Bool)? {
+    ) -> (claim: Claim, preparing: Preparing)? {
         guard var lease = leases[key], !lease.isPreparing else { return nil }
         guard let newest = lease.newest else {
             leases[key] = nil
@@ -115,19 +116,23 @@ final class Leases: Sendable {
             return nil
         }
         defer { leases[key] = lease }
+        // The loops that may be rendered. One that was asked for before the newest of them must not follow it.
+        let granted = lease.claims.filter { $0.renderer == newest.renderer && $0.token != 0 }
         if lease.preparation != newest.preparation {
             let isFirst = lease.preparation == nil
             // The token tells the states of a module for this loop from those that an older loop may be rendering.
             lease.token = lease.token.nextEpoch
             lease.preparation = newest.preparation
             lease.isPreparing = true
-            return (newest, lease.token, isFirst)
+            let oldest = granted.map(\.token).reduce(lease.token) { $0.isLater(than: $1) ? $1 : $0 }
+            return (newest, Preparing(token: lease.token, isFirst: isFirst, oldest: oldest))
         }
+        let last = granted.map(\.loop).max() ?? 0
         for index in lease.claims.indices
-        where lease.claims[index].renderer == newest.renderer && !lease.claims[index].isGranted
-            && lease.claims[index].preparation == newest.preparation
+        where lease.claims[index].renderer == newest.renderer && lease.claims[index].token == 0
+            && lease.claims[index].preparation == newest.preparation && lease.claims[index].loop > last
         {
-            lease.claims[index].isGranted = true
+            lease.claims[index].token = lease.token
             lease.claims[index].grant(lease.token)
         }
         return nil

@@ -211,7 +211,9 @@ internal import Synchronization
             counter.end()
             Reclaimer.shared.remove(counter)
         }
-        image.run(frames: layout.frames, offset: 0, sampleTime: 0, hostTime: HostClock.now, mode: .dry)
+        DryRuns.run {
+            image.run(frames: layout.frames, offset: 0, sampleTime: 0, hostTime: HostClock.now, mode: .dry)
+        }
         return try dryRun.findings()
     }
 }

@@ -6,22 +6,26 @@ struct Preparing {
     let token: UInt
     /// Indicates whether no loop has had it before: then nothing renders it, and its states can be changed at once.
     let isFirst: Bool
+    /// The token of the oldest preparation whose loop may still be rendered.
+    let oldest: UInt
 
     /// Indicates whether an older loop may still be rendering it.
     var isAgain: Bool { token != 0 && !isFirst }
 
-    private static var firstBit: UInt64 { 1 << 63 }
-
     static var current: Preparing {
-        let word = crender_preparing_get()
-        return Preparing(token: UInt(word & ~firstBit), isFirst: word & firstBit != 0)
+        guard let address = unsafe crender_preparing_get() else {
+            return Preparing(token: 0, isFirst: false, oldest: 0)
+        }
+        return unsafe address.assumingMemoryBound(to: Preparing.self).pointee
     }
 
     /// Runs a closure as the preparation of this module.
     func run(_ body: () -> Void) {
-        let outer = crender_preparing_get()
-        crender_preparing_set(UInt64(token) | (isFirst ? Preparing.firstBit : 0))
-        body()
-        crender_preparing_set(outer)
+        let outer = unsafe crender_preparing_get()
+        unsafe withUnsafePointer(to: self) { address in
+            unsafe crender_preparing_set(address)
+            body()
+        }
+        unsafe crender_preparing_set(outer)
     }
 }

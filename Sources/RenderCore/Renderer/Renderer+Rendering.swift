@@ -61,8 +61,8 @@ extension Renderer {
     ) {
         crender_cycle_begins(isOffline ? 0 : UInt64(Double(frames) * 1e9 / state.sampleRate))
         unsafe state.render(
-            frames: frames, into: channels, hostTime: hostTime, isOffline: isOffline, supply: supply,
-            startsOver: startsOver, driver: driver)
+            frames: frames, into: channels, hostTime: hostTime, isOffline: isOffline,
+            supply: PassedSupply(supply: supply), startsOver: startsOver, driver: driver)
         crender_cycle_ends()
     }
 

@@ -1,4 +1,4 @@
-internal import CRender
+internal import SignalBlocks
 internal import Synchronization
 
 /// A render loop, the stack that it works on, and the clock that it runs by.
@@ -219,13 +219,13 @@ public final class Renderer: EventSource, CustomStringConvertible {
     package func latencies(
         from source: (any Module)? = nil, to output: Int? = nil, at sampleRate: Double? = nil
     ) -> ClosedRange<Int>? {
-        // A renderer may be inside of itself, by mistake: then there is no end to it.
-        let depth = crender_asking_get()
-        guard depth < 16 else { return nil }
-        crender_asking_set(depth + 1)
-        defer { crender_asking_set(depth) }
         let (paths, modules, rate) = control.withLock { ($0.loop.paths, $0.image.modules, $0.settings.sampleRate) }
-        return paths.latencies(from: source, to: output, among: modules, at: sampleRate ?? rate)
+        let question = LatencyQuestion(
+            renderer: ObjectIdentifier(self), source: source.map { ObjectIdentifier($0) }, output: output,
+            sampleRate: (sampleRate ?? rate).asSampleRate)
+        return LatencyAnswers.answer(question) {
+            paths.latencies(from: source, to: output, among: modules, at: question.sampleRate)
+        }
     }
 
     /// A description of the renderer for a log: sample rate, channels and modules.

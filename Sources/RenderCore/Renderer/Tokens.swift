@@ -50,7 +50,7 @@ internal import Synchronization
                     free.generation += 1
                 }
             } while unsafe table.numbers[free.next].load(ordering: .relaxed) != 0
-            let token = free.generation << 32 | UInt(free.next)
+            let token = free.generation << 40 | UInt(free.next)
             unsafe table.numbers[free.next].store(token, ordering: .releasing)
             free.alive += 1
             return token
@@ -69,9 +69,10 @@ internal import Synchronization
     var forRendering: Table { table }
 }
 
-// A token: 20 bits of place, 12 of epoch, 31 of generation; the highest bit is free for `RenderContext.busy`.
+// A token: 20 bits of place, 20 of epoch, 23 of generation; the highest bit is free for `RenderContext.busy`. A cycle that
+// stands still must not see its epoch again, or half the range ahead.
 extension UInt {
-    private static var epochs: UInt { @_noLocks @_noAllocation get { 0xFFF0_0000 } }
+    private static var epochs: UInt { @_noLocks @_noAllocation get { 0xFF_FFF0_0000 } }
 
     /// The owner alone.
     var withoutEpoch: UInt { @_noLocks @_noAllocation get { self & ~UInt.epochs } }
@@ -84,6 +85,6 @@ extension UInt {
     @_noLocks @_noAllocation
     func isLater(than other: UInt) -> Bool {
         let ahead = ((self & UInt.epochs) &- (other & UInt.epochs)) & UInt.epochs
-        return withoutEpoch == other.withoutEpoch && ahead != 0 && ahead < 0x8000_0000
+        return withoutEpoch == other.withoutEpoch && ahead != 0 && ahead <= UInt.epochs &>> 1
     }
 }

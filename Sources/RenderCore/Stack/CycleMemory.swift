@@ -32,6 +32,8 @@ internal import Synchronization
     @usableFromInline var resultPath: Int32 = 0
     /// The sound, events and transport that the driver has brought into this cycle; `nil` outside of one.
     var supply: UnsafeMutablePointer<CycleSupply>?
+    /// The frame of the supply at which this cycle begins: 0, but for a renderer inside of another.
+    var supplyStart = 0
     /// The clock that counts beats, and how many frames it is ahead of the sample time; `nil` in a dry run.
     var beats: UnsafeMutablePointer<BeatClock>?
     var beatShift: Int64 = 0

@@ -9,6 +9,13 @@ extension FixedWidthInteger where Self: SignedInteger {
     }
 }
 
+extension Double {
+    /// The nearest sample rate that a renderer can have, 1…1,000,000; 1 for a value that is not a number.
+    package var asSampleRate: Double {
+        @_noLocks @_noAllocation get { self >= 1 ? self < 1_000_000 ? self : 1_000_000 : 1 }
+    }
+}
+
 extension Int64 {
     /// Returns the sum, or the largest number of its sign.
     @_noLocks @_noAllocation

@@ -221,4 +221,76 @@ import Testing
         #expect(lives.made.load(ordering: .relaxed) == 502)
         #expect(lives.freedOnRenderThread.load(ordering: .relaxed) == 0)
     }
+
+    @Test("Entries that are added one by one are seen at once, and need few lists, however many there are")
+    func appended() async throws {
+        let lives = Lives()
+        do {
+            let seen = Record<Int>()
+            let box = Appended(ManagedArray<Int, Mortal>())
+            let renderer = try Renderer(channels: 1) { context in
+                var sum = 0
+                box.array.forEach(&context) { mortal, _ in sum += mortal.number }
+                seen.add(sum)
+            }
+            var expected = 0
+            for number in 1...5_000 {
+                _ = box.array.append(
+                    number, Mortal(number, lives), keeping: { _ in true }, whenOldIsReleased: nil, undo: nil)
+                expected += number
+                if number % 500 == 0 {
+                    _ = renderer.renderOffline(frames: 1)
+                    #expect(seen.all.last == expected)
+                }
+            }
+            #expect(box.array.keys == Array(1...5_000))
+            let lists = unsafe box.array.list.cell.pointee.versions.load(ordering: .relaxed)
+            #expect(lists < 30)
+            box.array.keep { $0 > 4_000 }
+            box.array.replaceEach { $0 == 4_500 ? Mortal(-1, lives) : nil }
+            _ = renderer.renderOffline(frames: 1)
+            #expect(seen.all.last == (4_001...5_000).reduce(0, +) - 4_501)
+            #expect(await becomesTrue { lives.alive == 1_000 })
+        }
+        #expect(await becomesTrue { lives.alive == 0 })
+    }
+
+    @Test("An entry that a transaction adds is seen with the transaction, and is gone if that throws")
+    func appendedInTransactions() throws {
+        struct No: Error {}
+        let lives = Lives()
+        let box = Appended(ManagedArray<Int, Mortal>())
+        let seen = Record<Int>()
+        let renderer = try Renderer(channels: 1) { context in
+            var sum = 0
+            box.array.forEach(&context) { mortal, _ in sum += mortal.number }
+            seen.add(sum)
+        }
+        @Sendable func append(_ number: Int) -> Bool {
+            box.array.append(number, Mortal(number, lives), keeping: { _ in true }, whenOldIsReleased: nil, undo: nil)
+        }
+        func heard() -> Int {
+            _ = renderer.renderOffline(frames: 1)
+            return seen.all.last ?? -1
+        }
+        #expect(!append(1) && append(2) && heard() == 3)
+        renderer.transaction {
+            #expect(!append(10))
+            #expect(!append(20))
+            #expect(heard() == 3)
+        }
+        #expect(heard() == 33)
+        try? renderer.transaction {
+            #expect(!append(100))
+            throw No()
+        }
+        #expect(heard() == 33 && box.array.keys == [1, 2, 10, 20])
+        #expect(!append(200) && append(400) && heard() == 633)
+        #expect(box.array.keys == [1, 2, 10, 20, 200, 400])
+    }
+
+    private final class Appended: Sendable {
+        let array: ManagedArray<Int, Mortal>
+        init(_ array: consuming ManagedArray<Int, Mortal>) { self.array = array }
+    }
 }

@@ -36,6 +36,31 @@ import Testing
         #expect(port.lostCount == 4)
     }
 
+    @Test("A dry run sends nothing, while other threads go on sending")
+    func dryRun() throws {
+        let box = Box(capacity: 1_024)
+        let isOver = Atomic<Bool>(false)
+        let sent = Atomic<Int>(0)
+        let other = TestThread {
+            while !isOver.load(ordering: .relaxed) {
+                if sent.load(ordering: .relaxed) < 500, box.port.send(1) { sent.wrappingAdd(1, ordering: .relaxed) }
+            }
+        }
+        let renderer = try Renderer(channels: 1) { context in
+            let isTaken = box.port.send(context.isDryRun ? 2 : 3)
+            #expect(isTaken)
+        }
+        for _ in 0..<50 { renderer.configure(sampleRate: renderer.sampleRate == 48_000 ? 44_100 : 48_000) }
+        for _ in 0..<50 { try renderer.replaceLoop { _ in box.port.send(2) } }
+        try renderer.replaceLoop { _ in box.port.send(3) }
+        _ = renderer.renderOffline(frames: 64, cycle: 64)
+        isOver.store(true, ordering: .relaxed)
+        other.join()
+        var counts = [0, 0, 0, 0]
+        box.port.drain { counts[$0] += 1 }
+        #expect(counts == [0, sent.load(ordering: .relaxed), 0, 1])
+    }
+
     @Test("The capacity is rounded up to a power of two", arguments: [(1, 2), (2, 2), (3, 4), (100, 128)])
     func capacity(asked: Int, given: Int) {
         let port = MessagePort<Int>(capacity: asked)
