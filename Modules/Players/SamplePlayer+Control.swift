@@ -125,7 +125,7 @@ extension SamplePlayer {
         let slots: [SampleSlot] = control.withLock { control in
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
-            return control.slots
+            return control.slots.apart
         }
         for slot in slots {
             sounds.replace(slot.version, with: LoadedSound(slot, slot.sound.at(preparation.sampleRate), table))

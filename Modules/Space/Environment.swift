@@ -90,8 +90,8 @@ public final class Environment: Generator {
 
     /// The sources, in order. Those that are leaving are not counted.
     public var sources: [SpatialSource] {
-        let known = control.withLock { $0.known }
-        return mixer.sources.compactMap { known[ObjectIdentifier($0)]?.source }
+        let strips = mixer.sources
+        return control.withLock { control in strips.compactMap { control.known[ObjectIdentifier($0)]?.source } }
     }
 
     /// Adds a source. A source of another environment moves.
@@ -135,7 +135,8 @@ public final class Environment: Generator {
     public func removeAll() { for source in sources { remove(source) } }
 
     private func forgetThoseThatLeft() {
-        let gone = control.withLock { $0.known }.filter { !$0.value.source.strip.isIn(mixer) }
+        let known = control.withLock { control in control.known.map { $0 } }
+        let gone = known.filter { !$0.value.source.strip.isIn(mixer) }
         control.withLock { control in
             // Unless one came back meanwhile.
             for (strip, entry) in gone where control.known[strip]?.version == entry.version {

@@ -88,7 +88,8 @@ public final class Parallel: Module {
             demand((0..<count).contains(index), "Parallel: branch \(index) of \(count)")
             let (old, preparation) = newest.withLock { newest in
                 let old = newest.renderers[index]
-                newest.renderers[index] = newValue
+                // As a whole, because others read copies.
+                newest.renderers = newest.renderers.enumerated().map { $0 == index ? newValue : $1 }
                 return (old, newest.preparation)
             }
             Self.checkDistinct(newest.withLock { $0.renderers })

@@ -60,7 +60,7 @@ final class RendererReporter: Collectable, Sendable {
             }
         }
         if aligns.load(ordering: .relaxed) { alignSoon() }
-        let unused = names.unused
+        let unused = names.takeUnused()
         let faults = state.log.take(at: state.clock.load(ordering: .relaxed), name: { names[$0] })
         names.forget(unused)
         for fault in told.withLock({ $0.merge(faults, at: HostClock.now) }) {
