@@ -64,7 +64,11 @@ final class FileTrack {
 actor FileSession {
     private let executor = BlockingExecutor()
     private let tracks: [FileTrack]
-    private var renderer: Renderer
+    private nonisolated let rendered: Lock<Renderer>
+    /// The renderer of the next run.
+    nonisolated var renderer: Renderer { rendered.withLock { $0 } }
+    /// The sentence about a render loop that does not end, while the session's thread is in it and nobody waits for it any more.
+    nonisolated let stuck = Lock<String?>(nil)
     /// The number that the renderer has given this session for the run that is under way.
     private var driver: UInt = 0
     private var failure: AudioFileError?
@@ -89,7 +93,7 @@ actor FileSession {
 
     init(_ tracks: sending [FileTrack], _ renderer: Renderer) {
         self.tracks = tracks
-        self.renderer = renderer
+        rendered = Lock(renderer)
         block = Block(channels: 1, frames: 0)
     }
 
@@ -97,9 +101,11 @@ actor FileSession {
 
     /// - Returns: The channels that its first output is to have.
     func use(_ renderer: Renderer) -> Int {
-        let channels = self.renderer.channelCount
-        self.renderer = renderer
-        return channels
+        rendered.withLock { rendered in
+            let channels = rendered.channelCount
+            rendered = renderer
+            return channels
+        }
     }
 
     func run(
@@ -113,7 +119,10 @@ actor FileSession {
         lastWrite = HostClock.now
         let renderer = renderer
         driver = try renderer.beginDriving(as: "a FileOutput")
-        defer { renderer.endDriving(driver) }
+        defer {
+            renderer.endDriving(driver)
+            renderer.tellFaults()
+        }
         do {
             // Several cycles at once, unless a condition is asked before each.
             let most = max(1, isDone == nil ? max(cycle, 1_024) / max(1, cycle) * cycle : cycle)
@@ -216,7 +225,10 @@ actor FileSession {
     func preroll(frames: Int64) throws {
         let renderer = renderer
         let driver = try renderer.beginDriving(as: "a FileOutput")
-        defer { renderer.endDriving(driver) }
+        defer {
+            renderer.endDriving(driver)
+            renderer.tellFaults()
+        }
         var dropped = AudioBlock(channels: min(64, renderer.outputChannelCounts.reduce(0, +)), frames: 1_024)
         var done: Int64 = 0
         while done < frames {
@@ -231,6 +243,7 @@ actor FileSession {
         var first: AudioFileError?
         for track in tracks {
             do throws(AudioFileError) { try track.finish() } catch { first = first ?? error }
+        renderer.tellFaults(isEnd: true)
         }
         if let first { throw first }
     }

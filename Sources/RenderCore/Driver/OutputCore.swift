@@ -173,7 +173,20 @@ public final class OutputCore: EventSource, Sendable {
             return run
         }
         guard let run else { return }
-        if !run.end(within: 2) { hub.send(.notice(run.whyNotEnded)) }
+        tellEnd(run.end(within: 2) ? nil : run.whyNotEnded)
+    }
+
+    /// Stops an output that has connections of its own, and tells what there is to tell at the end.
+    package func stop(_ stop: () -> Void) {
+        let isStopped = state == .stopped
+        stop()
+        if !isStopped { tellEnd(renderer.endlessCycle()) }
+    }
+
+    /// Tells the last faults, and a cycle that has not ended.
+    private func tellEnd(_ endless: String?) {
+        renderer.tellFaults()
+        if let endless { hub.send(.abandoned(endless)) }
     }
 
     /// Returns a run that has the renderer; `nil` if there is one already.
@@ -220,7 +233,7 @@ public final class OutputCore: EventSource, Sendable {
                 if missed > told { hub.send(.missedDeadlines(count: missed - told)) }
                 told = missed
                 for sentence in run.news { hub.send(.notice(sentence)) }
-                let sentence = renderer.endlessCycle
+                let sentence = renderer.endlessCycle()
                 if let sentence, !endless { hub.send(.notice(sentence)) }
                 endless = sentence != nil
             }

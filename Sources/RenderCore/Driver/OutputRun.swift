@@ -115,7 +115,7 @@ internal import Synchronization
 
     /// A sentence for the user that says why the run has not ended.
     var whyNotEnded: String {
-        renderer.endlessCycle
+        renderer.endlessCycle()
             ?? "The render thread of the run before has not ended yet: stop an output from another thread than its own, "
             + "and start it again when the cycle is over."
     }

@@ -6,7 +6,8 @@ extension Renderer {
     /// Renders a number of frames into memory, as fast as the machine can. While an output drives the renderer this
     /// gives silence, and a fault.
     ///
-    /// The renderer goes on from its present ``sampleTime``. The same closure gives the same samples as live.
+    /// The renderer goes on from its present ``sampleTime``. The same closure gives the same samples as live. Faults are sent
+    /// to the listeners before it returns.
     ///
     /// - Parameters:
     ///   - frames: The number of frames, 0 or more.
@@ -21,6 +22,7 @@ extension Renderer {
         renderOffline(into: &block, from: 0, frames: frames, cycle: cycle)
         return block
     }
+        tellFaults()
 
     /// Renders until a condition is true, and hands every cycle over.
     ///
@@ -39,6 +41,7 @@ extension Renderer {
             render(into: &block, hostTime: offlineHostTime, isOffline: true)
             try consume(block)
         }
+        defer { tellFaults() }
     }
 
     /// Renders into a part of a block, for drivers that keep theirs.

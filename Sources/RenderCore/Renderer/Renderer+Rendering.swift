@@ -85,9 +85,11 @@ extension Renderer {
     /// Gives the renderer back.
     package func endDriving(_ driver: UInt) { state.drivers.end(driver) }
 
-    /// A sentence about a cycle that does not end: in which module it is.
-    package var endlessCycle: String? {
-        guard let endless = reporter.endlessCycle else { return nil }
+    /// Returns a sentence about a cycle that does not end: in which module it is.
+    ///
+    /// - Parameter patience: The nanoseconds that a cycle may take; by default what the renderer gives it.
+    package func endlessCycle(after patience: Int64? = nil) -> String? {
+        guard let endless = reporter.endlessCycle(after: patience) else { return nil }
         return RenderEvent.endless(module: endless.module, nanoseconds: endless.nanoseconds).description
     }
 }

@@ -108,6 +108,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
         Leases.shared.withdraw(image.modules, from: image.id)
         Tokens.shared.remove(token)
         reporter.hub.finish()
+        reporter.tellNow(isEnd: true)
     }
 
     // MARK: The render loop
@@ -259,6 +260,14 @@ public final class Renderer: EventSource, CustomStringConvertible {
         Collector.shared.wake()
         return stream
     }
+
+    /// Sends a notice.
+    package func tell(_ notice: String) { reporter.tell(.notice(notice)) }
+
+    /// Sends the faults so far, for an output that has stopped.
+    ///
+    /// - Parameter isEnd: `true` to send also those that would wait for their like.
+    package func tellFaults(isEnd: Bool = false) { reporter.tellNow(isEnd: isEnd) }
 
     /// The number of faults so far.
     public var faultCount: Int { state.log.total.load(ordering: .relaxed) }
