@@ -257,10 +257,9 @@ extension Mixer: CompositeModule {
     }
 
     package func dryRun(_ context: inout RenderContext) {
-        func show(_ generator: some Module, _ context: inout RenderContext) { context.run(generator) }
         context.push(channels: channels)
         for source in sources {
-            show(source.generator, &context)
+            context.show(source.generator, as: .generates)
             context.addTopToNext()
         }
     }

@@ -50,10 +50,9 @@ public final class FileOutput: Sendable {
         channels: Int? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false
     ) throws(AudioFileError) {
         let rate = sampleRate ?? renderer.sampleRate, channels = channels ?? renderer.channelCount
-        let track = try FileTrack(
-            channels: 0..<channels,
-            AudioFileWriter(
-                path: path, format: format, sampleRate: rate, channels: channels, tags: tags, dither: dither))
+        let writer = try AudioFileWriter(
+            path: path, format: format, sampleRate: rate, channels: channels, tags: tags, dither: dither)
+        let track = FileTrack(channels: 0..<channels, writer)
         renderer.configure(sampleRate: rate, channels: channels)
         paths = [path]
         self.sampleRate = rate

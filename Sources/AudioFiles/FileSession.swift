@@ -118,6 +118,9 @@ actor FileSession {
         var done: Int64 = 0
         lastWrite = HostClock.now
         let renderer = renderer
+        let cycle = nearest(
+            to: cycle, in: 1...1 << 24, "FileOutput: cycles of \(cycle) frames; they must have 1…16,777,216",
+            tell: renderer.tell)
         driver = try renderer.beginDriving(as: "a FileOutput")
         defer {
             renderer.endDriving(driver)
@@ -125,7 +128,7 @@ actor FileSession {
         }
         do {
             // Several cycles at once, unless a condition is asked before each.
-            let most = max(1, isDone == nil ? max(cycle, 1_024) / max(1, cycle) * cycle : cycle)
+            let most = isDone == nil ? max(cycle, 1_024) / cycle * cycle : cycle
             while isDone.map({ !$0() }) ?? (done < frames ?? 0) {
                 let count = Int(min(Int64(most), (frames ?? .max) - done))
                 try render(count, renderer, cycle: cycle)
@@ -137,7 +140,7 @@ actor FileSession {
                 let longest = Int64(saturating: tail.longest.inSeconds * renderer.sampleRate)
                 var quiet: Int64 = 0, waited: Int64 = 0
                 while quiet < max(1, window) && waited < longest {
-                    let count = Int(min(Int64(max(1, cycle)), longest - waited))
+                    let count = Int(min(Int64(cycle), longest - waited))
                     try render(count, renderer, cycle: cycle)
                     quiet = peak(ofLast: count) < tail.level ? quiet + Int64(count) : 0
                     waited += Int64(count)
@@ -172,7 +175,7 @@ actor FileSession {
             }
         }
         renderer.renderOffline(
-            into: &block.samples, from: waitingCount, frames: frames, cycle: max(1, cycle), driver: driver)
+            into: &block.samples, from: waitingCount, frames: frames, cycle: cycle, driver: driver)
         waitingCount += frames
         written.wrappingAdd(Int64(frames), ordering: .relaxed)
     }
@@ -240,10 +243,10 @@ actor FileSession {
     }
 
     func finish() throws {
+        renderer.tellFaults(isEnd: true)
         var first: AudioFileError?
         for track in tracks {
             do throws(AudioFileError) { try track.finish() } catch { first = first ?? error }
-        renderer.tellFaults(isEnd: true)
         }
         if let first { throw first }
     }

@@ -55,9 +55,9 @@ internal import Synchronization
     ///   - block: The block to fill: the channels of the first output, then those of the others. Its samples are
     ///     overwritten.
     ///   - first: The first frame of the block to write.
-    ///   - frames: The number of frames; by default up to the end of the block.
+    ///   - frames: The number of frames; by default up to the end of the block. Frames outside of the block are not
+    ///     rendered, which is a ``Fault``.
     ///   - hostTime: The time at which the first frame is due, in nanoseconds of ``HostClock``; by default now.
-    /// - Precondition: The frames lie inside the block.
     public func render(
         into block: inout AudioBlock, from first: Int = 0, frames: Int? = nil, hostTime: Int64? = nil
     ) {
