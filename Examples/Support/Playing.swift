@@ -76,7 +76,14 @@ extension Options {
 
     private func play(_ renderer: Renderer, _ session: Session) async throws {
         let faults = renderer.by({ $0() }) { event in Terminal.note("\(event)") }
-        defer { faults.cancel() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await playOut(renderer, session)) } catch { result = .failure(error) }
+        // Faults of the last moment are told too.
+        await faults.finish()
+        try result.get()
+    }
+
+    private func playOut(_ renderer: Renderer, _ session: Session) async throws {
         let (name, midi, sent) = (Terminal.programName, session.midiInputs, session.midiOutputs)
         switch output {
         case .file(let path): try await write(renderer, path, session)
@@ -130,8 +137,11 @@ extension Options {
     }
 
     private func play(_ output: some RenderOutput, _ session: Session) async throws {
-        let notices = output.by({ $0() }) { event in Terminal.note("\(event)") }
-        defer { notices.cancel() }
+        let notices = output.by({ $0() }) { event in
+            // The error says it.
+            if case .abandoned = event { return }
+            Terminal.note("\(event)")
+        }
         if let begun = session.begun {
             try output.start()
             begun(output)
@@ -156,6 +166,7 @@ extension Options {
         beside?.cancel()
         await drawing?.value
         await beside?.value
+        await notices.finish()
         print(try result.get() ? "\(output.statistics)" : "Ended early. \(output.statistics)")
     }
 

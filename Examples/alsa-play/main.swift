@@ -55,9 +55,8 @@ import RenderStack
     if let configuration = output.inputConfiguration { say("records: \(configuration)") }
     let wasWhole = try await output.run(for: options.seconds.map { .seconds($0) })
     // The last events are still to be printed.
-    try await Task.sleep(for: .milliseconds(50))
-    telling.cancel()
-    listening.cancel()
+    await telling.finish()
+    await listening.finish()
     if output.clippedSamples > 0 { say("clipped: \(output.clippedSamples) samples") }
     say("frames: \(renderer.sampleTime)")
     say("\(output.statistics)")

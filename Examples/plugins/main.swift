@@ -77,7 +77,7 @@ import RenderStack
         let mistakes = renderer.onMain { Terminal.note("\($0)") }
         try await timed.play(renderer, meter, midiInputs: plugin.description.takesMIDI ? [plugin.midiInput] : [])
         try await options.finish(recorder)
-        mistakes.cancel()
+        await mistakes.finish()
     }
 #else
     Terminal.stop("plugins: this build has no LV2 plug-ins: build it with the trait LV2.", status: 1)

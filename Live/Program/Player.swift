@@ -27,6 +27,7 @@ final class Player {
     private var lastNumber = 0
     private var loads = 0
     private var hasWarned = false
+    private var hasToldSilence = false
     /// The number of versions to go back by, as soon as the cross-fade that is under way is over.
     var steps = 0
 
@@ -97,6 +98,7 @@ final class Player {
             advance()
             goBack()
             session.lookAround()
+            lookForSilence()
             for sentence in mail.take() { say(sentence) }
             if now() - drawn > 0.1 {
                 drawn = now()
@@ -106,7 +108,9 @@ final class Player {
         stopWay()
         output?.stop()
         session.lookAround()
+        let endless = renderer.endlessCycle()
         try await finish()
+        if let endless { throw LiveError(endless) }
         return 0
     }
 
@@ -124,6 +128,10 @@ final class Player {
             way = nil
         case .trying(let job, let process) where process.age > 1:
             process.stop()
+            tidy(job)
+            way = nil
+        // It waits for one that is not heard, and not for a cross-fade.
+        case .waiting(let job, _) where session.silence != nil:
             tidy(job)
             way = nil
         default: break
@@ -178,8 +186,12 @@ final class Player {
             guard session.isReady else { return }
             way = nil
             attempt(job) {
-                try session.add(Session.Version(number: job.number, sources: job.sources, library: library))
-                say("\(options.loop): version \(job.number), \(Int((now() - job.start) * 1_000)) ms")
+                let (number, time) = (job.number, Int((now() - job.start) * 1_000))
+                try session.add(Session.Version(number: number, sources: job.sources, library: library)) {
+                    [weak self] in
+                    guard let self else { return }
+                    say("\(options.loop): version \(number), \(time) ms")
+                }
                 do { try performance?.keep(job.number, job.sources) } catch {
                     say("\(error) The recording lacks this version.")
                 }
@@ -202,16 +214,28 @@ final class Player {
 
     private func sayWhatPlays() {
         if output == nil { return }
+        if let endless = renderer.endlessCycle() { return say("\(endless) \(Self.remedy)") }
         say(
             session.current.map { "Version \($0.number) plays on." }
                 ?? "Nothing plays yet: correct the file and save it.")
+    }
+
+    private static let remedy = "Nothing is heard until it does: end live (q), and start it again."
+
+    /// Says, once for each version, that it is in place and not heard.
+    private func lookForSilence() {
+        let silence = session.silence
+        if let silence, !hasToldSilence { say(renderer.endlessCycle() == nil ? silence : "\(silence) \(Self.remedy)") }
+        hasToldSilence = silence != nil
     }
 
     /// Goes back to a version before this one.
     private func goBack() {
         guard steps > 0, session.isReady else { return }
         defer { steps = 0 }
-        do { say("Back to version \(try session.goBack(by: steps)).") } catch { say("\(error)") }
+        do {
+            try session.goBack(by: steps) { [weak self] number in self?.say("Back to version \(number).") }
+        } catch { say("\(error)") }
     }
 
     /// Removes the files of a version: the library is in memory.
@@ -328,14 +352,18 @@ final class Player {
     private func renderFile(_ path: String, _ flag: Flag) async throws -> Int32 {
         guard try awaitFirst(flag) else { return 130 }
         let file = try FileOutput(renderer, path: path)
-        // A part of a second at a time, to see that the user wants an end.
         let seconds = options.seconds ?? 0
-        var isWhole = true
-        while isWhole, Double(file.frameCount) < seconds * renderer.sampleRate {
-            let rest = seconds - Double(file.frameCount) / renderer.sampleRate
-            try await file.run(for: .seconds(min(rest, 10)))
-            isWhole = !flag.value.load(ordering: .relaxed)
+        let rendering = Task { try await file.run(for: .seconds(seconds)) }
+        let watch = Task {
+            while !Task.isCancelled, !flag.value.load(ordering: .relaxed) {
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+            rendering.cancel()
         }
+        defer { watch.cancel() }
+        var isWhole = true
+        do { _ = try await rendering.value } catch is CancellationError { isWhole = false }
+        session.lookAround()
         try await file.finish()
         say("\(path): \(file.frameCount) frames")
         return isWhole ? 0 : 130

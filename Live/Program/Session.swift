@@ -28,8 +28,19 @@ final class Session {
     private var loop: RenderLoop?
     private var modules: [any Module] = []
     private var change: LoopChange?
-    /// Changes whose frame is not known yet.
-    private var unheard: [(text: String, frame: () -> Int64?)] = []
+    /// Changes that have not been heard yet, in order.
+    private var unheard: [Unheard] = []
+    private struct Unheard {
+        /// The text for the recording.
+        let text: String
+        /// The version, if it is one.
+        var version: Int?
+        /// The frame at which it was heard first.
+        let frame: () -> Int64?
+        /// The action for that moment.
+        var heard: () -> Void = {}
+        let since = now()
+    }
     /// The time at which the cross-fade that is under way is over.
     private(set) var quietFrom = 0.0
 
@@ -45,28 +56,40 @@ final class Session {
     func prepare() throws { try renderer.replaceLoop(wholeLoop({ _ in }, [])) }
 
     /// Adds a version, and has it heard.
-    func add(_ version: Version) throws {
-        try install(version)
+    ///
+    /// - Parameter heard: The closure that is called when it is.
+    func add(_ version: Version, whenHeard heard: @escaping () -> Void = {}) throws {
+        try install(version, heard)
         versions.append(version)
         // The session forgets older versions, so that their texts do not fill the memory.
         if versions.count > 200 { versions.removeFirst() }
     }
 
-    /// Has a version before this one heard again. Returns its number.
-    func goBack(by steps: Int) throws -> Int {
+    /// Has a version before this one heard again.
+    ///
+    /// - Parameter heard: The closure that is called with its number when it is.
+    func goBack(by steps: Int, whenHeard heard: @escaping (Int) -> Void) throws {
         guard let current, let place = versions.firstIndex(where: { $0.number == current.number }), place > 0 else {
             throw LiveError("There is no version before this one.")
         }
         let version = versions[max(0, place - steps)]
-        try install(version)
-        return version.number
+        try install(version) { heard(version.number) }
     }
 
-    /// Indicates whether another version may take the place of this one: the last cross-fade is over.
-    var isReady: Bool { now() >= quietFrom }
+    /// Indicates whether another version may take the place of this one: it has been heard, and the last cross-fade is over.
+    var isReady: Bool { now() >= quietFrom && !unheard.contains { $0.version != nil } }
+
+    /// A sentence about a version that is in place for more than a second and has not been heard.
+    var silence: String? {
+        guard let version = unheard.first(where: { $0.version != nil && now() - $0.since > 1 })?.version else {
+            return nil
+        }
+        let why = renderer.endlessCycle() ?? "The output renders nothing at present."
+        return "Version \(version) is not heard yet. \(why)"
+    }
 
     /// Has a version heard, all at once with what its set-up changes.
-    private func install(_ version: Version) throws {
+    private func install(_ version: Version, _ heard: @escaping () -> Void) throws {
         let live = Live(keeper, fade: fade, ringOut: ringOut, sampleRate: renderer.sampleRate, isTrial: false)
         var new: (loop: RenderLoop, modules: [any Module], notices: [String], change: LoopChange)?
         do {
@@ -91,7 +114,9 @@ final class Session {
         let news = keeper.commit(live)
         quietFrom = now() + live.fade.seconds + 0.03
         unheard.append(
-            ("version \(version.number) \(live.fade.seconds) \(live.ringOut.seconds)", { new.change.firstFrame }))
+            Unheard(
+                text: "version \(version.number) \(live.fade.seconds) \(live.ringOut.seconds)", version: version.number,
+                frame: { new.change.firstFrame }, heard: heard))
         tell(news, new.notices)
     }
 
@@ -168,6 +193,7 @@ final class Session {
         while let next = unheard.first, let frame = next.frame() {
             record(frame, next.text)
             unheard.removeFirst()
+            next.heard()
         }
     }
 
@@ -208,7 +234,7 @@ final class Session {
             // When the queue is full, the change is heard and not recorded.
             try? renderer.messages.send { context in moment.frame.store(context.sampleTime, ordering: .releasing) }
         }
-        unheard.append((text, { moment.value }))
+        unheard.append(Unheard(text: text, frame: { moment.value }))
     }
 }
 

@@ -131,4 +131,4 @@ func now() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
-func errorText() -> String { unsafe String(cString: strerror(errno)) }
+func errorText(_ error: Int32 = errno) -> String { unsafe String(cString: strerror(error)) }

@@ -222,9 +222,10 @@ enum Folder {
             let outer = (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
             if !exists(outer) { try make(outer) }
         }
-        if unsafe mkdir(path, 0o777) != 0 && !exists(path) {
-            throw LiveError("The folder \(path) cannot be made: \(errorText()).")
-        }
+        if unsafe mkdir(path, 0o777) == 0 { return }
+        // Of the making, and not of the look at whether another program has made it meanwhile.
+        let error = errno
+        if !exists(path) { throw LiveError("The folder \(path) cannot be made: \(errorText(error)).") }
     }
 
     /// Removes a folder of this program's own with all that is in it.

@@ -34,15 +34,12 @@ public final class Oversampled: Effect {
     /// Creates an effect that runs another one at a higher rate.
     ///
     /// - Parameters:
-    ///   - module: A module that takes one buffer and leaves one. It belongs to this one alone.
+    ///   - module: A module that takes one buffer and leaves one. It belongs to this one alone. Any other is silent, and
+    ///     ``renderer`` sends a notice.
     ///   - times: The factor of the sample rate: 2, 4, 8 or 16; 1 runs the module as it is.
-    /// - Precondition: The factor is one of those, and the module takes and leaves one buffer.
+    /// - Precondition: The factor is one of those.
     public init(_ module: some Module, times: Int) {
         demand([1, 2, 4, 8, 16].contains(times), "Oversampled: \(times) times; it must be 1, 2, 4, 8 or 16")
-        demand(
-            module.stackEffect.pops == 1 && module.stackEffect.pushes == 1,
-            "Oversampled: \(module.name) takes \(module.stackEffect.pops) buffers and leaves \(module.stackEffect.pushes); "
-                + "it must take one and leave one")
         self.times = times
         self.module = module
         let input = AudioInput(channels: 1, name: "\(module.name)'s input")
@@ -55,8 +52,8 @@ public final class Oversampled: Effect {
                 context.output()
             }
         } catch {
-            demand(false, "Oversampled: \(module.name) cannot be run. \(error)")
             renderer = Renderer()
+            renderer.tell("Oversampled: \(module.name) cannot be run, and is silent. \(error)")
         }
         self.input = input
         place = InputPlace(input)

@@ -257,10 +257,9 @@ extension Mixer: CompositeModule {
     }
 
     package func dryRun(_ context: inout RenderContext) {
-        func show(_ generator: some Module, _ context: inout RenderContext) { context.run(generator) }
         context.push(channels: channels)
         for source in sources {
-            show(source.generator, &context)
+            context.show(source.generator, as: .generates)
             context.addTopToNext()
         }
     }
@@ -298,12 +297,10 @@ extension Mixer: Collectable {
     package func collect() -> Bool {
         let now = HostClock.now
         let (gone, isWaiting) = control.withLock { control in
-            for index in control.leaving.indices {
-                let turns = control.leaving[index].source.lastPass
-                if turns != control.leaving[index].turns {
-                    control.leaving[index].turns = turns
-                    control.leaving[index].idleSince = now
-                }
+            // As a whole, because others read copies.
+            control.leaving = control.leaving.map { leaver in
+                let turns = leaver.source.lastPass
+                return turns == leaver.turns ? leaver : Leaver(source: leaver.source, turns: turns, idleSince: now)
             }
             // Sources stay as long as the render thread has not seen the change.
             let gone =

@@ -58,15 +58,12 @@ public final class MixerSource: Sendable {
     /// Creates a strip.
     ///
     /// - Parameters:
-    ///   - generator: The module to hear: a generator, or another module that pushes one buffer.
+    ///   - generator: The module to hear: a generator, or another module that takes nothing from the stack and pushes
+    ///     one buffer. Any other is silent, and a `Fault`.
     ///   - volume: An amplitude factor, 0…16.
     ///   - pan: -1 (left) to 1 (right).
     ///   - panning: The way in which that works.
-    /// - Precondition: The module takes nothing from the stack and pushes one buffer.
     public init(_ generator: any Module, volume: Float = 1, pan: Float = 0, panning: Panning = .balance) {
-        precondition(
-            generator.stackEffect.pops == 0 && generator.stackEffect.pushes == 1,
-            "MixerSource: \(generator.name) cannot be a source; a source pushes one buffer and takes none")
         self.generator = generator
         self.volume = Parameter(volume, in: 0...16)
         self.pan = Parameter(pan, in: -1...1)
@@ -166,7 +163,7 @@ struct MixerStrip: ~Copyable, Sendable {
     init(_ source: MixerSource, isAligned: Bool) {
         delay = LatencyDelay(sharing: source.delay)
         self.isAligned = isAligned
-        generator = ModuleHandle(source.generator)
+        generator = ModuleHandle(source.generator, as: .generates)
         volume = Parameter(sharing: source.volume)
         pan = Parameter(sharing: source.pan)
         mute = Switch(sharing: source.mute)

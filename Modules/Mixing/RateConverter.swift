@@ -28,13 +28,13 @@ public final class RateConverter: Generator {
     ///
     /// - Parameters:
     ///   - renderer: The inner renderer. It is configured for the rate and the channels.
-    ///   - sampleRate: Frames per second inside, 1…1,000,000.
+    ///   - sampleRate: Frames per second inside, 1…1,000,000. A number outside of its range becomes the nearest one, with a
+    ///     notice of the inner renderer, here and below.
     ///   - channels: Channels inside, 1…64; by default those that the renderer has.
-    /// - Precondition: The numbers are in range.
     public init(_ renderer: Renderer, sampleRate: Double, channels: Int? = nil) {
         renderer.configure(sampleRate: sampleRate, channels: channels)
         let count = renderer.channelCount
-        self.sampleRate = sampleRate
+        self.sampleRate = renderer.sampleRate
         channelCount = count
         newest = Lock(renderer)
         inner = ManagedValue(InnerRenderer(renderer))

@@ -189,7 +189,7 @@ extension FilePlayer {
         let streams = control.withLock { control in
             lengthenQueue(&control)
             prepareLoops(&control)
-            return control.streams
+            return control.streams.apart
         }
         for stream in streams { stream.fill(atLeast: frames) }
     }
@@ -228,7 +228,7 @@ extension FilePlayer: DiskClient {
         let streams = control.withLock { control in
             lengthenQueue(&control)
             prepareLoops(&control)
-            return control.streams
+            return control.streams.apart
         }
         var need = isQuiet ? DiskNeed.none : .soon
         let isDriven = isDriven()

@@ -94,20 +94,20 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - readAhead: Seconds in the ring, 0.25…60: for how long the disk may keep the player waiting.
+    ///   - readAhead: Seconds in the ring, 0.25…60: for how long the disk may keep the player waiting. A number outside
+    ///     becomes the nearest one, with a notice on standard error.
     /// - Throws: An error if the file cannot be played.
-    /// - Precondition: The number is in range.
     public convenience init(path: String, readAhead: Double = 2) throws(AudioFileError) {
         try self.init(StreamFile(path: path), readAhead: readAhead)
     }
 
     /// Creates a player for anything that can be streamed.
     package init(_ file: StreamFile, readAhead: Double = 2) throws(AudioFileError) {
-        demand(
-            readAhead >= 0.25 && readAhead <= 60, "FilePlayer: \(readAhead) s of read-ahead; it must be 0.25…60")
         self.file = file
         channelCount = file.channelCount
-        seconds = readAhead
+        seconds = nearest(
+            to: readAhead, in: 0.25...60, insteadOfNaN: 2,
+            "FilePlayer: \(readAhead) s of read-ahead; it must be 0.25…60")
         control = Lock(Control(region: 0..<file.frameCount, sampleRate: file.sampleRate), .module)
         let first = makeStream(file, from: 0)
         if let failure = first.takeFailure() { throw failure }

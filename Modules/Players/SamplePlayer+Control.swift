@@ -29,7 +29,8 @@ extension SamplePlayer {
     ///
     /// It is converted if it has another rate than the renderer: before this returns, if the rate is known.
     ///
-    /// - Precondition: It has fewer than 2³¹ frames.
+    /// A sound of 2³¹ frames or more is not loaded, which a notice on standard error says.
+    ///
     /// - Complexity: O(*n*) of the sounds that are loaded.
     public func load(_ sound: Sound) -> Sample {
         let number = control.withLock { control in
@@ -79,9 +80,11 @@ extension SamplePlayer {
     }
 
     private func insert(_ sound: Sound, number: Int, inPlaceOf old: SampleSlot?) {
-        demand(
-            sound.frameCount < 1 << 31,
-            "SamplePlayer: a sound of \(sound.frameCount) frames; it must have fewer than 2,147,483,648")
+        guard sound.frameCount < 1 << 31 else {
+            return StandardError.sayOnce(
+                "SamplePlayer: a sound of \(sound.frameCount) frames is not loaded; it must have fewer than 2,147,483,648"
+            )
+        }
         let rate = control.withLock { $0.sampleRate }
         _ = rate.map(sound.at)  // takes long: not under the lock
         control.withLock { control in
@@ -125,7 +128,7 @@ extension SamplePlayer {
         let slots: [SampleSlot] = control.withLock { control in
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
-            return control.slots
+            return control.slots.apart
         }
         for slot in slots {
             sounds.replace(slot.version, with: LoadedSound(slot, slot.sound.at(preparation.sampleRate), table))

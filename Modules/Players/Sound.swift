@@ -25,15 +25,12 @@ public final class Sound: Sendable {
     ///
     /// - Parameters:
     ///   - block: The samples.
-    ///   - sampleRate: Its frames per second, 1…1,000,000.
-    /// - Precondition: The rate is in range.
+    ///   - sampleRate: Its frames per second, 1…1,000,000; a rate outside becomes the nearest one, with a notice on
+    ///     standard error.
     public init(_ block: consuming AudioBlock, sampleRate: Double) {
-        demand(
-            sampleRate >= 1 && sampleRate <= 1_000_000,
-            "Sound: a sample rate of \(sampleRate) Hz; it must be 1…1,000,000")
         frameCount = block.frameCount
         channelCount = block.channelCount
-        self.sampleRate = sampleRate
+        self.sampleRate = nearestSampleRate(to: sampleRate, for: "Sound")
         self.block = block
     }
 

@@ -53,9 +53,9 @@ public final class ConvolutionReverb: Effect, EventSource {
     ///   - response: The response of a room, of 1, 2 or 4 channels.
     ///   - settings: The ways in which the response is changed before it is used.
     ///   - mix: 0…1.
-    ///   - fade: The time in which a new response is faded in, in seconds: 0…10.
+    ///   - fade: The time in which a new response is faded in, in seconds: 0…10. A number outside becomes the nearest
+    ///     one, with a notice on standard error.
     /// - Throws: ``ImpulseResponseError``, if the response is longer than ``Settings/maximumTime``.
-    /// - Precondition: The fade is in range.
     public convenience init(
         _ response: ImpulseResponse, settings: Settings = Settings(), mix: Float = 0.3, fade: Double = 0.05
     ) throws(ImpulseResponseError) {
@@ -67,10 +67,9 @@ public final class ConvolutionReverb: Effect, EventSource {
     package init(
         _ response: ImpulseResponse, settings: Settings, mix: Float, fade: Double, isSpread: Bool
     ) throws(ImpulseResponseError) {
-        demand(fade >= 0 && fade <= 10, "ConvolutionReverb: a fade of \(fade) s; it must be 0…10")
         try settings.check(response)
         self.mix = Parameter(mix, in: 0...1)
-        self.fade = fade
+        self.fade = nearest(to: fade, in: 0...10, "ConvolutionReverb: a fade of \(fade) s; it must be 0…10")
         self.isSpread = isSpread
         plan = Lock(Plan(response: response, settings: settings), .module)
     }

@@ -79,8 +79,13 @@ public final class ImpulseResponse: Sendable {
 
     /// Returns one channel as an array.
     ///
-    /// - Precondition: There is such a channel.
-    public func array(_ channel: Int) -> [Float] { block.array(channel) }
+    /// - Parameter channel: The channel. A number that none has becomes the nearest one, with a notice on standard error,
+    ///   here and in ``decay(channel:octaves:)``.
+    public func array(_ channel: Int) -> [Float] { block.array(existing(channel)) }
+
+    func existing(_ channel: Int) -> Int {
+        nearest(to: channel, in: 0...channelCount - 1, "ImpulseResponse: channel \(channel) of \(channelCount)")
+    }
 }
 
 /// The reason why a response cannot be made or used: a sentence that says what to do.

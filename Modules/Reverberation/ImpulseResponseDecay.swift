@@ -29,11 +29,10 @@ extension ImpulseResponse {
     ///   - channel: The channel.
     ///   - octaves: The middles of the octaves, in hertz; those above 0.35 of the rate are left out.
     /// - Returns: The figures of all frequencies, and those of each octave. Of a long response the first 2^20 frames count.
-    /// - Precondition: There is such a channel.
     public func decay(
         channel: Int = 0, octaves: [Double] = [63, 125, 250, 500, 1_000, 2_000, 4_000, 8_000]
     ) -> [RoomDecay] {
-        demand((0..<channelCount).contains(channel), "ImpulseResponse: channel \(channel) of \(channelCount)")
+        let channel = existing(channel)
         let frames = min(frameCount, 1 << 19)
         var fft = RealFFT(size: RealFFT.size(atLeast: max(1_024, frames + frames / 2)) ?? 1 << 20)
         let whole = ComplexSpectrum(block, channel, &fft)

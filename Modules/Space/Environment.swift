@@ -59,17 +59,12 @@ public final class Environment: Generator {
     /// - Parameters:
     ///   - layout: The channels.
     ///   - hrtf: The responses of a head for sources that are rendered with them.
-    ///   - reverb: An effect that the sends of all sources go through: a `Reverb`, a `ConvolutionReverb`.
+    ///   - reverb: An effect that the sends of all sources go through: a `Reverb`, a `ConvolutionReverb`. A module that
+    ///     does not edit one buffer is silent there, and a `Fault`.
     ///   - name: The name in faults and statistics.
-    /// - Precondition: The reverb edits one buffer.
     public init(
         _ layout: SpatialLayout = .stereo, hrtf: HRTF? = nil, reverb: (any Module)? = nil, name: String = "Environment"
     ) {
-        if let reverb {
-            precondition(
-                reverb.stackEffect.pops == 1 && reverb.stackEffect.pushes == 1,
-                "Environment: \(reverb.name) cannot be its reverb; a reverb edits one buffer")
-        }
         self.layout = layout
         self.reverb = reverb
         hasReverb = reverb != nil
@@ -78,7 +73,7 @@ public final class Environment: Generator {
         mixer = Mixer(channels: layout.channels + (reverb == nil ? 0 : 1), name: name)
         mixerHandle = ModuleHandle(mixer)
         let room: any Module = reverb ?? NoReverb()
-        reverbHandle = ModuleHandle(room)
+        reverbHandle = ModuleHandle(room, as: .edits)
         head = SharedState(HeadCell())
         numbers = ListenerNumbers(listener, speedOfSound: speedOfSound)
         motion = SharedState(ListenerMotion())
@@ -90,8 +85,8 @@ public final class Environment: Generator {
 
     /// The sources, in order. Those that are leaving are not counted.
     public var sources: [SpatialSource] {
-        let known = control.withLock { $0.known }
-        return mixer.sources.compactMap { known[ObjectIdentifier($0)]?.source }
+        let strips = mixer.sources
+        return control.withLock { control in strips.compactMap { control.known[ObjectIdentifier($0)]?.source } }
     }
 
     /// Adds a source. A source of another environment moves.
@@ -135,7 +130,8 @@ public final class Environment: Generator {
     public func removeAll() { for source in sources { remove(source) } }
 
     private func forgetThoseThatLeft() {
-        let gone = control.withLock { $0.known }.filter { !$0.value.source.strip.isIn(mixer) }
+        let known = control.withLock { control in control.known.map { $0 } }
+        let gone = known.filter { !$0.value.source.strip.isIn(mixer) }
         control.withLock { control in
             // Unless one came back meanwhile.
             for (strip, entry) in gone where control.known[strip]?.version == entry.version {
@@ -255,12 +251,11 @@ extension Environment: CompositeModule {
     package var arrangement: ModuleArrangement { .chain([mixer]) }
 
     package func dryRun(_ context: inout RenderContext) {
-        func show(_ module: some Module, _ context: inout RenderContext) { context.run(module) }
-        guard let reverb else { return show(mixer, &context) }
+        guard let reverb else { return context.run(mixer) }
         context.push(channels: layout.channels)
-        show(mixer, &context)
+        context.run(mixer)
         context.push(channels: layout.wetChannels)
-        show(reverb, &context)
+        context.show(reverb, as: .edits)
         context.swap()
         context.pop()
         context.pop()

@@ -75,19 +75,17 @@ public final class SpatialSource: Sendable {
     /// Creates a source at the origin.
     ///
     /// - Parameters:
-    ///   - generator: The module to hear: a generator, or another module that pushes one buffer.
+    ///   - generator: The module to hear: a generator, or another module that takes nothing from the stack and pushes one
+    ///     buffer. Any other is silent, and a `Fault`.
     ///   - rendering: The way in which it gets its direction.
     ///   - position: Its place.
     ///   - range: The longest way that sound goes to the listener, in metres, for which there is memory, 1…10,000. Beyond it
     ///     Doppler's effect ends. Each metre takes 0.6 kB at 48 kHz.
-    /// - Precondition: The module takes nothing from the stack and pushes one buffer; the range is in range.
+    /// - Precondition: The range is in range.
     public init(
         _ generator: any Module, rendering: SpatialRendering = .equalPower, position: SpatialPoint = SpatialPoint(),
         range: Double = 150
     ) {
-        precondition(
-            generator.stackEffect.pops == 0 && generator.stackEffect.pushes == 1,
-            "SpatialSource: \(generator.name) cannot be a source; a source pushes one buffer and takes none")
         demand(range >= 1 && range <= 10_000, "SpatialSource: a range of \(range) m; it must be 1…10,000")
         let numbers = SourceNumbers(rendering, position)
         x = Parameter(sharing: numbers.x)

@@ -21,7 +21,7 @@ final class SpatialVoice: Generator {
 
     init(_ generator: any Module, numbers: consuming SourceNumbers, range: Double) {
         self.generator = generator
-        handle = ModuleHandle(generator)
+        handle = ModuleHandle(generator, as: .generates)
         self.numbers = numbers
         self.range = range
         surroundings = ManagedValue(
@@ -109,8 +109,7 @@ extension SpatialVoice: CompositeModule {
     package var arrangement: ModuleArrangement { .chain([generator, lateness]) }
 
     package func dryRun(_ context: inout RenderContext) {
-        func show(_ generator: some Module, _ context: inout RenderContext) { context.run(generator) }
-        show(generator, &context)
+        context.show(generator, as: .generates)
         var channels = 0
         surroundings.with(&context) { room, _ in channels = room.layout.channels + (room.sends ? 1 : 0) }
         context.push(channels: channels)

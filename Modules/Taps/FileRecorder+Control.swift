@@ -211,7 +211,7 @@ extension FileRecorder: DiskClient {
     package func serveDisk() -> DiskNeed {
         let takes = control.withLock { control in
             prune(&control)
-            return control.takes
+            return control.takes.apart
         }
         var need = DiskNeed.none
         for take in takes {

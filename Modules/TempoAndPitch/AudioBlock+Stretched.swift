@@ -9,21 +9,24 @@ extension AudioBlock {
     /// It has `frameCount / rate` frames, rounded to the nearest, and begins where this one begins. A rate of 1 and a pitch of 0
     /// return the sound within -120 dB. For a file that does not fit into the memory use `TimeStretch` itself.
     ///
+    /// Numbers beyond their ranges become the nearest; for what is not a number, and for a sample rate outside of its range,
+    /// there is a notice on standard error.
+    ///
     /// - Parameters:
-    ///   - rate: The tempo, 0.25…4: 2 is twice as fast. Rates beyond become the nearest.
-    ///   - cents: The pitch in hundredths of a semitone, -2,400…2,400. Pitches beyond become the nearest.
+    ///   - rate: The tempo, 0.25…4: 2 is twice as fast.
+    ///   - cents: The pitch in hundredths of a semitone, -2,400…2,400.
     ///   - keepsFormants: Indicates whether formants stay where they are.
     ///   - sampleRate: Frames per second, 1,000…1,000,000.
     ///   - progress: Called now and then with the share that is done, 0…1.
-    /// - Precondition: The rate and the pitch are numbers, and the sample rate is in its range.
     public borrowing func stretched(
         rate: Double = 1, cents: Double = 0, keepsFormants: Bool = false, sampleRate: Double,
         progress: ((Double) -> Void)? = nil
     ) -> AudioBlock {
-        demand(
-            !rate.isNaN && !cents.isNaN,
-            "AudioBlock.stretched: a rate of \(rate) and \(cents) cents; both must be numbers")
-        let rate = min(max(rate, 0.25), 4)
+        let rate = nearest(
+            to: min(max(rate, 0.25), 4), in: 0.25...4, insteadOfNaN: 1, "AudioBlock.stretched: the rate is not a number"
+        )
+        let cents = nearest(
+            to: cents, in: -.infinity ... .infinity, insteadOfNaN: 0, "AudioBlock.stretched: the pitch is not a number")
         let settings = TimeStretch.Settings(rate: rate, cents: cents, keepsFormants: keepsFormants)
         let frames = Int((Double(frameCount) / rate).rounded())
         var stretch = TimeStretch(

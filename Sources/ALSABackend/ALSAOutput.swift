@@ -12,7 +12,7 @@ internal import Synchronization
 /// `OutputEvent.gap(frames:hostTime:)` says how long that took.
 ///
 /// The latency is that of the card's memory, `period` × `periods` frames, and that of the card itself.
-public final class ALSAOutput: RenderOutput {
+public final class ALSAOutput: RenderOutput, CoredOutput {
     private let session: ALSASession
 
     /// Creates an output; ``start()`` opens the devices.
@@ -78,7 +78,8 @@ public final class ALSAOutput: RenderOutput {
     public func start() throws { try session.start() }
 
     /// Ends after the cycle that is being rendered, and closes the devices. May be started again.
-    public func stop() { session.stop() }
+    public func stop() { core.stop { session.stop() } }
+    package var core: OutputCore { session.core }
 
     /// The state of the output: running, stopped, or waiting for its device to come back.
     public var state: OutputState { session.core.state }

@@ -9,11 +9,11 @@ extension AudioBlock {
     /// concurrency runtime does the work.
     ///
     /// - Parameters:
-    ///   - from: Frames per second of this block, 1…1,000,000.
+    ///   - from: Frames per second of this block, 1…1,000,000; a rate outside becomes the nearest one, with a notice on
+    ///     standard error, here and below.
     ///   - to: Frames per second of the new one, 1…1,000,000.
     ///   - quality: The amount of work for each frame.
     /// - Throws: `CancellationError` if the task is cancelled.
-    /// - Precondition: The rates are in range.
     @concurrent
     public func converted(
         from: Double, to: Double, quality: SampleRateConverter.Quality = .standard

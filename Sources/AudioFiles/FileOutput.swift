@@ -52,11 +52,10 @@ public final class FileOutput: Sendable {
         channels: Int? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false, replacesAtFinish: Bool = false
     ) throws(AudioFileError) {
         let rate = sampleRate ?? renderer.sampleRate, channels = channels ?? renderer.channelCount
-        let track = try FileTrack(
-            channels: 0..<channels,
-            AudioFileWriter(
-                path: path, format: format, sampleRate: rate, channels: channels, tags: tags, dither: dither,
-                replacesAtFinish: replacesAtFinish))
+        let writer = try AudioFileWriter(
+            path: path, format: format, sampleRate: rate, channels: channels, tags: tags, dither: dither,
+            replacesAtFinish: replacesAtFinish)
+        let track = FileTrack(channels: 0..<channels, writer)
         renderer.configure(sampleRate: rate, channels: channels)
         paths = [path]
         self.sampleRate = rate
@@ -127,14 +126,17 @@ public final class FileOutput: Sendable {
     /// - Returns: The frames that this run has written.
     /// - Throws: ``AudioFileError``: why it could not be written. `CancellationError` if the task was cancelled.
     ///   `OutputError` if another output drives the renderer. In all cases the files are valid, have the frames that
-    ///   were rendered before, and want ``finish()``.
+    ///   were rendered before, and want ``finish()``. `OutputError` also if the task was cancelled and the render loop
+    ///   does not end: then the files have what was written before, and ``finish()`` throws too.
     @discardableResult
     public func run(
         for duration: Duration, tail: Silence? = nil, cycle: Int = 1_024,
         progress: (@Sendable (Progress) -> Void)? = nil
     ) async throws -> Int64 {
         let frames = duration.frames(at: sampleRate)
-        return try await session.run(frames: frames, until: nil, tail: tail, cycle: cycle, progress: progress)
+        return try await session.work {
+            try $0.run(frames: frames, until: nil, tail: tail, cycle: cycle, progress: progress)
+        }
     }
 
     /// Renders until a condition is true, and writes it.
@@ -153,22 +155,26 @@ public final class FileOutput: Sendable {
         until isDone: @escaping @Sendable () -> Bool, tail: Silence? = nil, cycle: Int = 512,
         progress: (@Sendable (Progress) -> Void)? = nil
     ) async throws -> Int64 {
-        try await session.run(frames: nil, until: isDone, tail: tail, cycle: cycle, progress: progress)
+        try await session.work {
+            try $0.run(frames: nil, until: isDone, tail: tail, cycle: cycle, progress: progress)
+        }
     }
 
     /// Renders for a time without writing: delays fill up, and players reach their places.
     ///
-    /// - Throws: `CancellationError` if the task was cancelled, `OutputError` if another output drives the renderer.
+    /// - Throws: `CancellationError` if the task was cancelled, `OutputError` if another output drives the renderer, or if
+    ///   the task was cancelled and the render loop does not end.
     public func preroll(for duration: Duration) async throws {
-        try await session.preroll(frames: duration.frames(at: sampleRate))
+        let frames = duration.frames(at: sampleRate)
+        try await session.work { try $0.preroll(frames: frames) }
     }
 
     /// Closes the files. A second call does nothing.
     ///
     /// - Throws: An ``AudioFileError`` for frames that could not be written or stored. An error that a run threw is not
-    ///   thrown again.
+    ///   thrown again, unless it was about a render loop that does not end.
     public func finish() async throws {
-        try await session.finish()
+        try await session.work { try $0.finish() }
     }
 }
 

@@ -64,7 +64,11 @@ final class FileTrack {
 actor FileSession {
     private let executor = BlockingExecutor()
     private let tracks: [FileTrack]
-    private var renderer: Renderer
+    private nonisolated let rendered: Lock<Renderer>
+    /// The renderer of the next run.
+    nonisolated var renderer: Renderer { rendered.withLock { $0 } }
+    /// The sentence about a render loop that does not end, while the session's thread is in it and nobody waits for it any more.
+    nonisolated let stuck = Lock<String?>(nil)
     /// The number that the renderer has given this session for the run that is under way.
     private var driver: UInt = 0
     private var failure: AudioFileError?
@@ -91,15 +95,17 @@ actor FileSession {
 
     init(_ tracks: sending [FileTrack], _ renderer: Renderer) {
         self.tracks = tracks
-        self.renderer = renderer
+        rendered = Lock(renderer)
         block = Block(channels: 1, frames: 0)
     }
 
     /// - Returns: The channels that its first output is to have.
     func use(_ renderer: Renderer) -> Int {
-        let channels = self.renderer.channelCount
-        self.renderer = renderer
-        return channels
+        rendered.withLock { rendered in
+            let channels = rendered.channelCount
+            rendered = renderer
+            return channels
+        }
     }
 
     func run(
@@ -112,11 +118,17 @@ actor FileSession {
         var done: Int64 = 0
         lastWrite = HostClock.now
         let renderer = renderer
+        let cycle = nearest(
+            to: cycle, in: 1...1 << 24, "FileOutput: cycles of \(cycle) frames; they must have 1…16,777,216",
+            tell: renderer.tell)
         driver = try renderer.beginDriving(as: "a FileOutput")
-        defer { renderer.endDriving(driver) }
+        defer {
+            renderer.endDriving(driver)
+            renderer.tellFaults()
+        }
         do {
             // Several cycles at once, unless a condition is asked before each.
-            let most = max(1, isDone == nil ? max(cycle, 1_024) / max(1, cycle) * cycle : cycle)
+            let most = isDone == nil ? max(cycle, 1_024) / cycle * cycle : cycle
             while isDone.map({ !$0() }) ?? (done < frames ?? 0) {
                 let count = Int(min(Int64(most), (frames ?? .max) - done))
                 try render(count, renderer, cycle: cycle)
@@ -128,7 +140,7 @@ actor FileSession {
                 let longest = Int64(saturating: tail.longest.inSeconds * renderer.sampleRate)
                 var quiet: Int64 = 0, waited: Int64 = 0
                 while quiet < max(1, window) && waited < longest {
-                    let count = Int(min(Int64(max(1, cycle)), longest - waited))
+                    let count = Int(min(Int64(cycle), longest - waited))
                     try render(count, renderer, cycle: cycle)
                     quiet = peak(ofLast: count) < tail.level ? quiet + Int64(count) : 0
                     waited += Int64(count)
@@ -163,7 +175,7 @@ actor FileSession {
             }
         }
         renderer.renderOffline(
-            into: &block.samples, from: waitingCount, frames: frames, cycle: max(1, cycle), driver: driver)
+            into: &block.samples, from: waitingCount, frames: frames, cycle: cycle, driver: driver)
         waitingCount += frames
         written.wrappingAdd(Int64(frames), ordering: .relaxed)
     }
@@ -217,7 +229,10 @@ actor FileSession {
     func preroll(frames: Int64) throws {
         let renderer = renderer
         let driver = try renderer.beginDriving(as: "a FileOutput")
-        defer { renderer.endDriving(driver) }
+        defer {
+            renderer.endDriving(driver)
+            renderer.tellFaults()
+        }
         var dropped = AudioBlock(channels: min(64, renderer.outputChannelCounts.reduce(0, +)), frames: 1_024)
         var done: Int64 = 0
         while done < frames {
@@ -229,6 +244,7 @@ actor FileSession {
     }
 
     func finish() throws {
+        renderer.tellFaults(isEnd: true)
         var first: AudioFileError?
         for track in tracks {
             do throws(AudioFileError) { try track.finish() } catch { first = first ?? error }

@@ -59,14 +59,15 @@ public import RenderCore
     /// Creates a converter at the start of a stream.
     ///
     /// - Parameters:
-    ///   - from: Frames per second of the input, 1…1,000,000.
+    ///   - from: Frames per second of the input, 1…1,000,000; a rate outside becomes the nearest one, with a notice on
+    ///     standard error, here and below.
     ///   - to: Frames per second of the output, 1…1,000,000.
     ///   - channels: 1…64.
     ///   - quality: The amount of work for each frame.
-    /// - Precondition: The numbers are in range.
+    /// - Precondition: There are 1…64 channels.
     /// - Complexity: It computes a filter, which takes about a millisecond.
     public init(from: Double, to: Double, channels: Int, quality: Quality = .standard) {
-        SampleRateConverter.check(from, to)
+        let (from, to) = SampleRateConverter.nearest(from, to)
         demand(channels >= 1 && channels <= 64, "SampleRateConverter has 1 to 64 channels, not \(channels)")
         inputRate = from
         outputRate = to
@@ -88,12 +89,8 @@ public import RenderCore
         unsafe silence.deallocate()
     }
 
-    private static func check(_ from: Double, _ to: Double) {
-        for rate in [from, to] {
-            demand(
-                rate >= 1 && rate <= 1_000_000,
-                "SampleRateConverter: a sample rate of \(rate) Hz; it must be 1…1,000,000")
-        }
+    private static func nearest(_ from: Double, _ to: Double) -> (from: Double, to: Double) {
+        (nearestSampleRate(to: from, for: "SampleRateConverter"), nearestSampleRate(to: to, for: "SampleRateConverter"))
     }
 
     /// Returns a resampler for rates in whole hertz whose ratio is one of small numbers; `nil` for others.
@@ -129,7 +126,7 @@ public import RenderCore
     ///
     /// Exact as long as the product is below 2⁵³: for years of audio.
     public static func frameCount(of inputFrames: Int, from: Double, to: Double) -> Int {
-        check(from, to)
+        let (from, to) = nearest(from, to)
         return from == to ? inputFrames : Int(min((Double(inputFrames) * to / from).rounded(.up), 0x1p62))
     }
 

@@ -14,7 +14,7 @@ internal import Synchronization
 ///
 /// When the server dies, the output waits for another one of that name, joins it, and makes its former connections
 /// again as their other ends come back.
-public final class JACKOutput: RenderOutput {
+public final class JACKOutput: RenderOutput, CoredOutput {
     let session: JACKSession
 
     /// Creates an output; ``start()`` looks for the server.
@@ -59,7 +59,8 @@ public final class JACKOutput: RenderOutput {
     public func start() throws { try JACKLibrary.shared.start(session) }
 
     /// Leaves the server after the cycle that is being rendered. May be started again.
-    public func stop() { JACKLibrary.shared.stop(session) }
+    public func stop() { core.stop { JACKLibrary.shared.stop(session) } }
+    package var core: OutputCore { session.core }
 
     /// The state of the output: running, stopped, or waiting for its server to come back.
     public var state: OutputState { session.core.state }

@@ -37,13 +37,14 @@ public import RenderCore
     /// Creates a measurement from now on.
     ///
     /// - Parameters:
-    ///   - sampleRate: Frames per second, 16…2,822,400; taken to a whole number.
+    ///   - sampleRate: Frames per second, 16…2,822,400; taken to a whole number. A rate outside becomes the nearest one, with
+    ///     a notice on standard error.
     ///   - channels: 1…64.
     ///   - isDualMono: `true` if a mono signal is to be heard from two loudspeakers, and counts 3 LU more.
-    /// - Precondition: The numbers are in range.
+    /// - Precondition: There are 1…64 channels.
     public init(sampleRate: Double, channels: Int, isDualMono: Bool = false) {
-        demand(
-            LoudnessMeasurement.sampleRates.contains(sampleRate),
+        let sampleRate = nearest(
+            to: sampleRate, in: LoudnessMeasurement.sampleRates, insteadOfNaN: 48_000,
             "LoudnessMeasurement: a sample rate of \(sampleRate); it must be 16…2,822,400")
         demand((1...64).contains(channels), "LoudnessMeasurement: \(channels) channels; it must be 1…64")
         channelCount = channels

@@ -152,14 +152,6 @@ public final class AudioOutput: RenderOutput {
 
     /// The output's events. The first one says what was chosen and why.
     public var events: AsyncStream<OutputEvent> {
-        let (events, choice) = (output.events, choice)
-        return AsyncStream { continuation in
-            continuation.yield(.notice(choice))
-            let task = Task {
-                for await event in events { continuation.yield(event) }
-                continuation.finish()
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
+        (output as? any CoredOutput)?.core.hub.subscribe(greeting: .notice(choice)) ?? output.events
     }
 }

@@ -253,7 +253,7 @@ struct SampleRateConverterTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("the converter refuses rates and channels that cannot be")
+    @Test("the converter refuses channels that cannot be, and blocks that do not fit")
     func misuse() async {
         await #expect(processExitsWith: .failure) {
             var converter = SampleRateConverter(from: 44_100, to: 48_000, channels: 1)
@@ -261,8 +261,6 @@ struct SampleRateConverterTests {
             _ = converter.finish(into: &block)
             _ = converter.convert(AudioBlock(channels: 1, frames: 8), into: &block)
         }
-        await #expect(processExitsWith: .failure) { _ = SampleRateConverter(from: 0, to: 1, channels: 1).quality }
-        await #expect(processExitsWith: .failure) { _ = SampleRateConverter(from: 1, to: .nan, channels: 1).quality }
         await #expect(processExitsWith: .failure) { _ = SampleRateConverter(from: 1, to: 2, channels: 65).quality }
         await #expect(processExitsWith: .failure) {
             var converter = SampleRateConverter(from: 1, to: 2, channels: 2), mono = AudioBlock(channels: 1, frames: 9)

@@ -44,7 +44,9 @@ public struct AudioRing: ~Copyable, Sendable {
 
     /// Creates an empty ring for `frames` frames.
     ///
-    /// - Precondition: At least one frame, 1 to 64 channels, a sample rate from 1 Hz to 1 GHz.
+    /// A sample rate outside of 1 Hz to 1 GHz becomes the nearest one, with a notice on standard error, here and below.
+    ///
+    /// - Precondition: At least one frame, 1 to 64 channels.
     public init(frames: Int, channels: Int, sampleRate: Double) {
         self.init(frames: frames, channels: channels, sampleRate: sampleRate, blocks: frames / 16 + 16)
     }
@@ -53,18 +55,16 @@ public struct AudioRing: ~Copyable, Sendable {
     package init(frames: Int, channels: Int, sampleRate: Double, blocks: Int) {
         demand(frames >= 1 && frames <= 1 << 40, "AudioRing holds 1 to 1,099,511,627,776 frames, not \(frames)")
         demand(channels >= 1 && channels <= 64, "AudioRing has 1 to 64 channels, not \(channels)")
-        demand(
-            sampleRate >= 1 && sampleRate <= 1e9, "AudioRing needs a sample rate from 1 Hz to 1 GHz, not \(sampleRate)")
         capacity = frames
         channelCount = channels
-        rateBits = Atomic(sampleRate.bitPattern)
+        rateBits = Atomic(AudioRing.nearest(sampleRate).bitPattern)
         memory = ChannelMemory(count: channels, frames: frames)
         stamps = StampTable(count: blocks)
     }
 
     /// Creates an empty ring for that many seconds of audio, rounded up to a frame.
     public init(seconds: Double, channels: Int, sampleRate: Double) {
-        let frames = (seconds * sampleRate).rounded(.up)
+        let frames = (seconds * AudioRing.nearest(sampleRate)).rounded(.up)
         demand(
             frames >= 1 && frames < 1e12,
             "AudioRing cannot hold \(seconds) s at \(sampleRate) Hz: give it more than 0 s, and less than fills the memory"
@@ -74,10 +74,15 @@ public struct AudioRing: ~Copyable, Sendable {
 
     /// Sets another rate, for blocks that are written from now on. Blocks that wait keep the time of their first frame.
     ///
-    /// - Precondition: From 1 Hz to 1 GHz.
+    /// - Parameter rate: Frames per second, from 1 Hz to 1 GHz.
     public func setSampleRate(_ rate: Double) {
-        demand(rate >= 1 && rate <= 1e9, "AudioRing needs a sample rate from 1 Hz to 1 GHz, not \(rate)")
-        rateBits.store(rate.bitPattern, ordering: .relaxed)
+        rateBits.store(AudioRing.nearest(rate).bitPattern, ordering: .relaxed)
+    }
+
+    private static func nearest(_ rate: Double) -> Double {
+        SignalBlocks.nearest(
+            to: rate, in: 1...1e9, insteadOfNaN: 48_000,
+            "AudioRing: a sample rate of \(rate) Hz; it must be from 1 Hz to 1 GHz")
     }
 
     /// The number of writes that were refused because the ring, or its table of time stamps, was full.

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A source of events: a renderer, an output, a port from the render thread.
 ///
 ///     for await event in renderer.events { print(event) }          // wherever you are
@@ -17,12 +19,12 @@ public protocol EventSource<Event>: Sendable, ~Copyable {
 extension EventSource where Self: ~Copyable {
     /// Calls a handler on the main actor, until the subscription is cancelled or gone.
     public func onMain(_ handler: @escaping @MainActor (Event) -> Void) -> Subscription {
-        let events = self.events
+        let (events, mandate) = (self.events, Subscription.Mandate())
         return Subscription(
-            task: Task { @MainActor in
-                // Events that were waiting when the task was cancelled still come.
+            mandate,
+            Task { @MainActor in
                 for await event in events {
-                    if Task.isCancelled { return }
+                    if mandate.isOver { return }
                     handler(event)
                 }
             })
@@ -32,11 +34,12 @@ extension EventSource where Self: ~Copyable {
     public func on(
         _ executor: any TaskExecutor, _ handler: @escaping @Sendable (Event) async -> Void
     ) -> Subscription {
-        let events = self.events
+        let (events, mandate) = (self.events, Subscription.Mandate())
         return Subscription(
-            task: Task(executorPreference: executor) {
+            mandate,
+            Task(executorPreference: executor) {
                 for await event in events {
-                    if Task.isCancelled { return }
+                    if mandate.isOver { return }
                     await handler(event)
                 }
             })
@@ -47,27 +50,52 @@ extension EventSource where Self: ~Copyable {
         _ run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         _ handler: @escaping @Sendable (Event) -> Void
     ) -> Subscription {
-        let events = self.events
+        let (events, mandate) = (self.events, Subscription.Mandate())
         return Subscription(
-            task: Task {
+            mandate,
+            Task {
                 for await event in events {
-                    if Task.isCancelled { return }
+                    if mandate.isOver { return }
                     run { handler(event) }
                 }
             })
     }
 }
 
-/// A handler's right to be called. It ends with ``cancel()`` or with the last reference to the subscription.
+/// A handler's right to be called. It ends with ``cancel()``, with ``finish()``, or with the last reference to the
+/// subscription.
 public final class Subscription: Sendable {
     private let task: Task<Void, Never>
+    private let mandate: Mandate
 
-    init(task: Task<Void, Never>) { self.task = task }
+    /// Says whether the handler may still be called. A task that is cancelled still gets the events that were waiting.
+    final class Mandate: Sendable {
+        private let ended = Atomic<Bool>(false)
+        var isOver: Bool { ended.load(ordering: .acquiring) }
+        func end() { ended.store(true, ordering: .releasing) }
+    }
 
-    deinit { task.cancel() }
+    init(_ mandate: Mandate, _ task: Task<Void, Never>) { (self.mandate, self.task) = (mandate, task) }
+
+    deinit { cancel() }
 
     /// Ends the subscription: the handler is not called any more.
-    public func cancel() { task.cancel() }
+    public func cancel() {
+        mandate.end()
+        task.cancel()
+    }
+
+    /// Ends the subscription when the handler has had the events that were sent before: at the end of a program, say.
+    ///
+    ///     let mistakes = renderer.by({ $0() }) { event in print(event) }
+    ///     let sound = renderer.renderOffline(frames: 480_000)
+    ///     await mistakes.finish()                             // all of them are printed
+    ///
+    /// With ``EventSource/by(_:_:)`` the function has all closures then; it may yet have to run them.
+    public func finish() async {
+        task.cancel()
+        await task.value
+    }
 }
 
 /// Hands events to all subscribers.
@@ -84,8 +112,10 @@ package final class EventHub<Event: Sendable>: Sendable {
     ///   lost.
     package init(limit: Int = 4096) { self.limit = limit }
 
-    package func subscribe() -> AsyncStream<Event> {
+    /// - Parameter greeting: An event that this subscriber gets before all others.
+    package func subscribe(greeting: Event? = nil) -> AsyncStream<Event> {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(limit))
+        if let greeting { continuation.yield(greeting) }
         let number: Int? = listeners.withLock { listeners in
             guard !listeners.isFinished else { return nil }
             listeners.next += 1

@@ -9,8 +9,8 @@
 ///
 /// A closure that does not end holds its thread forever: a notice names the module in which it is, ``stop()`` returns
 /// all the same, and ``start()`` throws as long as it lasts.
-public final class ClockOutput: RenderOutput {
-    private let core: OutputCore
+public final class ClockOutput: RenderOutput, CoredOutput {
+    package let core: OutputCore
     private let period: Int
     private let sampleRate: Double
     private let priority: Int
@@ -44,7 +44,7 @@ public final class ClockOutput: RenderOutput {
     /// Begins to render. The statistics begin anew.
     ///
     /// - Throws: ``OutputError`` if another output drives the renderer, if the render loop of the run before has not
-    ///   ended, or if the system has no thread left.
+    ///   ended, if the system has no thread left, or if the sample rate is not 1…1,000,000.
     public func start() throws {
         try core.start(thread: "rs-clock", priority: priority, sampleRate: sampleRate) { [period, sampleRate] run in
             Self.render(run, period, Double(period) * 1e9 / sampleRate)

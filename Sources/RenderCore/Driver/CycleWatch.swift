@@ -38,7 +38,7 @@ package final class CycleWatch: Sendable {
         let began = began.load(ordering: .relaxed)
         guard began != 0, now - began >= patience, told.load(ordering: .relaxed) != began else { return nil }
         // The renderer knows the module; it may have seen the cycle a little later, and is waited for.
-        let sentence = renderer.endlessCycle ?? (now - began >= patience + 900_000_000 ? Self.plainSentence : nil)
+        let sentence = renderer.endlessCycle() ?? (now - began >= patience + 900_000_000 ? Self.plainSentence : nil)
         if sentence != nil { told.store(began, ordering: .relaxed) }
         return sentence
     }

@@ -128,7 +128,7 @@ public final class OutputCore: EventSource, Sendable {
     ///   - body: The closure that runs on the thread, and renders as long as ``OutputRun/goesOn``. It may not hold the
     ///     output itself.
     /// - Throws: ``OutputError`` if another output drives the renderer, if the render loop of the run before has not
-    ///   ended, or if the system has no thread left.
+    ///   ended, if the system has no thread left, or if the priority or the rate is out of range.
     public func start(
         thread name: String, priority: Int, sampleRate: Double? = nil, _ body: @escaping @Sendable (OutputRun) -> Void
     ) throws(OutputError) {
@@ -155,8 +155,8 @@ public final class OutputCore: EventSource, Sendable {
     ///     the guard against endless closures has taken it; 0 for an ordinary thread.
     ///   - sampleRate: Frames per second; the renderer is configured for it. By default the renderer's own.
     /// - Returns: The run, which renders; `nil` if the output is running.
-    /// - Throws: ``OutputError`` if another output drives the renderer, or if the render loop of the run before has not
-    ///   ended.
+    /// - Throws: ``OutputError`` if another output drives the renderer, if the render loop of the run before has not
+    ///   ended, or if the priority or the rate is out of range.
     public func start(priority: Int = 0, sampleRate: Double? = nil) throws(OutputError) -> OutputRun? {
         guard let run = try begin(priority, sampleRate, hasOwnThread: false) else { return nil }
         control.withLock { control in
@@ -179,14 +179,32 @@ public final class OutputCore: EventSource, Sendable {
             return run
         }
         guard let run else { return }
-        if !run.end(within: 2) { hub.send(.notice(run.whyNotEnded)) }
+        tellEnd(run.end(within: 2) ? nil : run.whyNotEnded)
+    }
+
+    /// Stops an output that has connections of its own, and tells what there is to tell at the end.
+    package func stop(_ stop: () -> Void) {
+        let isStopped = state == .stopped
+        stop()
+        if !isStopped { tellEnd(renderer.endlessCycle()) }
+    }
+
+    /// Tells the last faults, and a cycle that has not ended.
+    private func tellEnd(_ endless: String?) {
+        renderer.tellFaults()
+        if let endless { hub.send(.abandoned(endless)) }
     }
 
     /// Returns a run that has the renderer; `nil` if there is one already.
     private func begin(
         _ priority: Int, _ sampleRate: Double?, hasOwnThread: Bool
     ) throws(OutputError) -> OutputRun? {
-        demand((0...99).contains(priority), "OutputCore: a priority of \(priority); it must be 0…99")
+        guard (0...99).contains(priority) else {
+            throw OutputError("A priority of \(priority) cannot be had; it must be 0…99.")
+        }
+        if let sampleRate, !(1...1_000_000).contains(sampleRate) {
+            throw OutputError("A sample rate of \(sampleRate) Hz cannot be rendered; it must be 1…1,000,000.")
+        }
         let mayStart = try control.withLock { control throws(OutputError) in
             if let run = control.run, run.hasEnded {
                 // Its thread has returned by itself.
@@ -227,7 +245,7 @@ public final class OutputCore: EventSource, Sendable {
                 missedDeadlines.tell(max(0, missed - told), isLast: Task.isCancelled) { .missedDeadlines(count: $0) }
                 told = missed
                 for sentence in run.news { hub.send(.notice(sentence)) }
-                let sentence = renderer.endlessCycle
+                let sentence = renderer.endlessCycle()
                 if let sentence, !endless { hub.send(.notice(sentence)) }
                 endless = sentence != nil
             }

@@ -55,9 +55,9 @@ internal import Synchronization
     ///   - block: The block to fill: the channels of the first output, then those of the others. Its samples are
     ///     overwritten.
     ///   - first: The first frame of the block to write.
-    ///   - frames: The number of frames; by default up to the end of the block.
+    ///   - frames: The number of frames; by default up to the end of the block. Frames outside of the block are not
+    ///     rendered, which is a ``Fault``.
     ///   - hostTime: The time at which the first frame is due, in nanoseconds of ``HostClock``; by default now.
-    /// - Precondition: The frames lie inside the block.
     public func render(
         into block: inout AudioBlock, from first: Int = 0, frames: Int? = nil, hostTime: Int64? = nil
     ) {
@@ -115,7 +115,7 @@ internal import Synchronization
 
     /// A sentence for the user that says why the run has not ended.
     var whyNotEnded: String {
-        renderer.endlessCycle
+        renderer.endlessCycle()
             ?? "The render thread of the run before has not ended yet: stop an output from another thread than its own, "
             + "and start it again when the cycle is over."
     }

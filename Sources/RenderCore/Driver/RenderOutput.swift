@@ -47,6 +47,9 @@ public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
     case lost(String)
     /// The server or device is back, and rendering goes on.
     case regained
+    /// The output has stopped although a cycle has not ended: the sentence says where the render loop is. Its thread stays
+    /// there.
+    case abandoned(String)
     /// Rendering without a clock has begun (`true`), as fast as the machine can, or has ended.
     case freewheel(Bool)
 
@@ -64,10 +67,16 @@ public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
             "The latency has changed: the output is now heard after \(playback) frames, and the input is "
                 + "\(capture) frames old."
         case .lost(let sentence): sentence
+        case .abandoned(let sentence): sentence
         case .regained: "The sound server or device is back, and rendering goes on."
         case .freewheel(let isOn): isOn ? "Rendering goes on without a clock." : "Rendering follows the clock again."
         }
     }
+}
+
+/// An output of this package, which all have a core.
+package protocol CoredOutput: RenderOutput {
+    var core: OutputCore { get }
 }
 
 extension RenderOutput {
@@ -76,7 +85,7 @@ extension RenderOutput {
     /// - Parameter duration: The duration; `nil` for until the program is asked to end.
     /// - Returns: `true` if the time was over; `false` if the program was asked to end, or has stopped the output.
     /// - Throws: The errors of ``start()``; ``OutputError`` if the output stops by itself, because its server or device
-    ///   is lost and it is not to wait for it.
+    ///   is lost and it is not to wait for it, and if the render loop does not end.
     @discardableResult
     public func run(for duration: Duration? = nil) async throws -> Bool {
         let events = events
@@ -85,13 +94,21 @@ extension RenderOutput {
         let ends = AsyncStream.makeStream(of: OutputEnd.self)
         let wait = Task { _ = ends.continuation.yield(.waited(isOver: await Interruption.wait(atMost: duration))) }
         let listen = Task {
-            for await event in events { if case .lost(let why) = event { ends.continuation.yield(.lost(why)) } }
+            var abandoned: String?
+            for await event in events {
+                if case .lost(let why) = event { ends.continuation.yield(.lost(why)) }
+                if case .abandoned(let why) = event { abandoned = why }
+            }
+            return abandoned
         }
         let look = Task {
             while (try? await Task.sleep(for: .milliseconds(100))) != nil { ends.continuation.yield(.look) }
         }
-        defer { for task in [wait, listen, look] { task.cancel() } }
-        return try await withTaskCancellationHandler {
+        defer {
+            for task in [wait, look] { task.cancel() }
+            listen.cancel()
+        }
+        let isOver = try await withTaskCancellationHandler {
             var looks = 0
             /// The reason of a loss that the output has reported while it still runs, and the looks since then: a
             /// user's output may report it before it stops.
@@ -115,6 +132,11 @@ extension RenderOutput {
         } onCancel: {
             wait.cancel()
         }
+        stop()
+        // It still gets what was sent before.
+        listen.cancel()
+        if let why = await listen.value { throw OutputError(why) }
+        return isOver
     }
 }
 

@@ -6,19 +6,23 @@ extension Renderer {
     /// Renders a number of frames into memory, as fast as the machine can. While an output drives the renderer this
     /// gives silence, and a fault.
     ///
-    /// The renderer goes on from its present ``sampleTime``. The same closure gives the same samples as live.
+    /// The renderer goes on from its present ``sampleTime``. The same closure gives the same samples as live. Faults are sent
+    /// to the listeners before it returns.
     ///
     /// - Parameters:
-    ///   - frames: The number of frames, 0 or more.
+    ///   - frames: The number of frames, 0 or more. A number outside becomes the nearest one, with a notice, here and
+    ///     below.
     ///   - cycle: The frames in a cycle, 1 or more: it makes no difference to the sound.
     /// - Returns: The channels of the first output, then those of the others.
-    /// - Precondition: The numbers are in range.
     public func renderOffline(frames: Int, cycle: Int = 512) -> AudioBlock {
-        demand(
-            frames >= 0 && cycle >= 1,
-            "renderOffline: \(frames) frames in cycles of \(cycle); it must be 0 or more in cycles of 1 or more")
+        let frames = nearest(
+            to: frames, in: 0...1 << 40, "renderOffline: \(frames) frames; it must be 0…2^40", tell: tell)
+        let cycle = nearest(
+            to: cycle, in: 1...Int.max, "renderOffline: cycles of \(cycle) frames; they must have 1 or more", tell: tell
+        )
         var block = AudioBlock(channels: min(64, outputChannelCounts.reduce(0, +)), frames: frames)
         renderOffline(into: &block, from: 0, frames: frames, cycle: cycle)
+        tellFaults()
         return block
     }
 
@@ -27,14 +31,17 @@ extension Renderer {
     ///     renderer.renderOffline { renderer.sampleTime >= 48_000 } each: { block in try file.write(block) }
     ///
     /// - Parameters:
-    ///   - cycle: Frames in a cycle, 1 or more.
+    ///   - cycle: Frames in a cycle, 1…16,777,216.
     ///   - isDone: Asked before each cycle.
     ///   - consume: Gets each cycle; if it throws, that is the end.
     public func renderOffline<Failure: Error>(
         cycle: Int = 512, until isDone: () -> Bool, each consume: (borrowing AudioBlock) throws(Failure) -> Void
     ) throws(Failure) {
-        demand(cycle >= 1, "renderOffline: cycles of \(cycle) frames; they must have 1 or more")
+        let cycle = nearest(
+            to: cycle, in: 1...1 << 24, "renderOffline: cycles of \(cycle) frames; they must have 1…16,777,216",
+            tell: tell)
         var block = AudioBlock(channels: min(64, outputChannelCounts.reduce(0, +)), frames: cycle)
+        defer { tellFaults() }
         while !isDone() {
             render(into: &block, hostTime: offlineHostTime, isOffline: true)
             try consume(block)

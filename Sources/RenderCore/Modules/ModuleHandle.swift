@@ -6,7 +6,14 @@
     private let slot: Unmanaged<ModuleSlot>
 
     /// Creates a module to be run inside of another.
-    package init(_ module: some Module) { unsafe slot = .passRetained(module.makeSlot()) }
+    ///
+    /// - Parameters:
+    ///   - module: The module.
+    ///   - kind: The stack effect that it must have there: one with another leaves silence, and is a fault. By default it
+    ///     may have any.
+    package init(_ module: some Module, as kind: StackEffect? = nil) {
+        unsafe slot = .passRetained(module.makeSlot(as: kind))
+    }
 
     deinit { unsafe slot.release() }
 

@@ -13,7 +13,8 @@ internal import Glibc
 /// A new member is prepared before it is heard, which may be a cycle later. A removed member is released when no render
 /// thread can be in it. Members that stay go on as they are. Inside ``Renderer/transaction(whenApplied:_:)`` the change
 /// is heard together with the others. Members of a mixing list are generators (those that are not
-/// ``Module/isActive(_:)`` are skipped), of a chaining list effects and taps. A module can be in a list once.
+/// ``Module/isActive(_:)`` are skipped), of a chaining list effects and taps; another module is a ``Fault``, and
+/// silence. A module can be in a list once.
 public final class ModuleList: CompositeModule {
     /// Pushes one buffer (a mixing list) or edits the top (a chaining one).
     public let stackEffect: StackEffect
@@ -43,11 +44,11 @@ public final class ModuleList: CompositeModule {
         // Unchecked because the slots are read on render threads only, and their modules are Sendable.
         let slots: UnsafeMutablePointer<Unmanaged<ModuleSlot>>
         let count: Int
-        init(_ modules: [any Module]) {
+        init(_ modules: [any Module], as kind: StackEffect) {
             count = modules.count
             unsafe slots = .allocate(capacity: max(1, modules.count))
             for (index, module) in modules.enumerated() {
-                unsafe (slots + index).initialize(to: .passRetained(module.makeSlot()))
+                unsafe (slots + index).initialize(to: .passRetained(module.makeSlot(as: kind)))
             }
         }
         deinit {
@@ -73,7 +74,7 @@ public final class ModuleList: CompositeModule {
         stackEffect = .generates
         self.name = name
         self.channels = channels
-        slots = ManagedValue(Slots(generators))
+        slots = ManagedValue(Slots(generators, as: stackEffect))
         control = Lock(Control(modules: generators), .module)
     }
 
@@ -82,13 +83,11 @@ public final class ModuleList: CompositeModule {
     /// - Parameters:
     ///   - modules: The members at first.
     ///   - name: The name in faults and statistics.
-    /// - Precondition: Each takes one buffer and leaves one.
     public init(chaining modules: [any Module], name: String = "ModuleList") {
-        Self.checkChain(modules)
         stackEffect = .edits
         self.name = name
         channels = 0
-        slots = ManagedValue(Slots(modules))
+        slots = ManagedValue(Slots(modules, as: stackEffect))
         control = Lock(Control(modules: modules), .module)
     }
 
@@ -150,7 +149,6 @@ public final class ModuleList: CompositeModule {
             let (old, oldVersion) = control.withLock { ($0.modules, $0.version) }
             var modules = old
             change(&modules)
-            if channels == 0 { Self.checkChain(modules) }
             // The list has its version from here on: of two lists the one that was changed last is heard.
             typealias Place = (
                 number: Int, version: UInt64, renderers: [Renderer], before: [any Module], beforeVersion: Int
@@ -172,7 +170,7 @@ public final class ModuleList: CompositeModule {
             // First the renderers learn of the new members, then these are heard, then the old ones are released.
             for renderer in place.renderers { renderer.refreshModules() }
             return slots.exchange(
-                Slots(modules), version: place.version,
+                Slots(modules, as: stackEffect), version: place.version,
                 whenOldIsFreed: { [weak self] in
                     self?.leave(place.number)
                     released?()
@@ -197,14 +195,6 @@ public final class ModuleList: CompositeModule {
         for renderer in renderers { renderer.refreshModulesSoon() }
         // Here they may go, with no lock held.
         withExtendedLifetime(left) {}
-    }
-
-    private static func checkChain(_ modules: [any Module]) {
-        for module in modules {
-            demand(
-                module.stackEffect.pops == 1 && module.stackEffect.pushes == 1,
-                "ModuleList: \(module.name) cannot be in a chain; a chain takes effects and taps")
-        }
     }
 
     // MARK: Render thread

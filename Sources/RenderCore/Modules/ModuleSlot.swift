@@ -34,5 +34,10 @@
 
 extension Module {
     /// Returns the module in a slot of its own type.
-    func makeSlot() -> ModuleSlot { ModuleSlotOf(self) }
+    ///
+    /// - Parameter kind: The effect that it must have there; by default it may have any.
+    func makeSlot(as kind: StackEffect? = nil) -> ModuleSlot {
+        if let kind, !isOf(kind) { return MisfitSlot(self, kind) }
+        return ModuleSlotOf(self)
+    }
 }

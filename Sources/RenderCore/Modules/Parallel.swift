@@ -76,9 +76,10 @@ public final class Parallel: Module {
     /// The number of worker threads that have real-time priority now: fewer if the system refuses it, and none offline.
     public var realtimeWorkerCount: Int { workers.realtimeCount }
 
-    /// The renderer of a branch. A new one is heard from the next slice on.
+    /// The renderer of a branch. A new one is heard from the next slice on. One that is in another branch already is not
+    /// put there, which a notice on standard error says.
     ///
-    /// - Precondition: There is such a branch, and the new renderer is in no other.
+    /// - Precondition: There is such a branch.
     public subscript(_ index: Int) -> Renderer {
         get {
             demand((0..<count).contains(index), "Parallel: branch \(index) of \(count)")
@@ -86,12 +87,18 @@ public final class Parallel: Module {
         }
         set {
             demand((0..<count).contains(index), "Parallel: branch \(index) of \(count)")
-            let (old, preparation) = newest.withLock { newest in
+            let change: (old: Renderer, preparation: Preparation?)? = newest.withLock { newest in
+                let isElsewhere = newest.renderers.indices.contains { $0 != index && newest.renderers[$0] === newValue }
+                if isElsewhere { return nil }
                 let old = newest.renderers[index]
-                newest.renderers[index] = newValue
+                // As a whole, because others read copies.
+                newest.renderers = newest.renderers.enumerated().map { $0 == index ? newValue : $1 }
                 return (old, newest.preparation)
             }
-            Self.checkDistinct(newest.withLock { $0.renderers })
+            guard let (old, preparation) = change else {
+                return StandardError.sayOnce(
+                    "Parallel: branch \(index) keeps its renderer; the new one is in another branch, and can be in one")
+            }
             // This runs without the lock: the renderer may be the one that this module is in.
             if let preparation { newValue.configure(sampleRate: preparation.sampleRate) }
             let (renderers, version) = newest.withLock { ($0.renderers, branches.makeVersion()) }

@@ -24,6 +24,9 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case nestedState
         /// A module runs, or resets, itself, or is more than 64 modules deep: it is silent there.
         case nestedModule
+        /// A module is of another kind than the one that runs it needs: a mixer runs modules that push one buffer, a chain
+        /// those that take one and leave one. It is silent there.
+        case wrongKind
         /// A module was made inside of the render loop, which makes another one each time it runs.
         case madeInLoop
         /// The module was not met in the dry run, or is not among the members of the module that runs it: it is silent
@@ -108,6 +111,10 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
         case .nestedModule where wanted > 0:
             return "\(who) runs a module that is more than \(wanted) modules deep; that one is silent"
         case .nestedModule: return "\(who) runs or resets itself; inside of itself it is silent"
+        case .wrongKind:
+            return
+                "\(who) takes \(buffers(found >> 16)) and leaves \(buffers(found & 0xFFFF)); where it is, a module must take "
+                + "\(buffers(wanted)) and leave 1, so it is silent there"
         case .madeInLoop:
             return
                 "the render loop makes \(who) inside of itself, a new one each time it runs; make the module once, "
@@ -125,6 +132,8 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
             return
                 "the foreign code \"\(ForeignNames.name(wanted).shown)\"\(place) wrote beyond the memory of its buffers: it may have "
                 + "damaged the program's own"
+        case .badCycle where operation == .cycle:
+            return "the caller asks for \(wanted) frames, and its block has room for \(found); the others are left out"
         case .badCycle: return "the caller gives \(found) frames where the renderer needs \(wanted)\(place)"
         }
     }

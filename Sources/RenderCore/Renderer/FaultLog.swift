@@ -24,16 +24,35 @@ final class FaultLog: Sendable {
         busy.wrappingAdd(1, ordering: .relaxed)
     }
 
+    /// Cycles whose block had no room for their frames, and what the last of them asked for and found. They too may come
+    /// from any thread.
+    private let short = Atomic<Int>(0)
+    private let shortWanted = Atomic<Int>(0)
+    private let shortFound = Atomic<Int>(0)
+
+    /// Adds the fault of a caller whose block has no room for the frames that it asks for.
+    func addShort(wanted: Int, found: Int) {
+        total.wrappingAdd(1, ordering: .relaxed)
+        shortWanted.store(wanted, ordering: .relaxed)
+        shortFound.store(found, ordering: .relaxed)
+        short.wrappingAdd(1, ordering: .releasing)
+    }
+
     /// Takes the faults that came since the last call, equal ones in one. On the control side, one thread at a time.
     func take(at sampleTime: Int64, name: (Int32) -> String?) -> [Fault] {
         var faults: [Fault] = []
-        let busyCount = busy.exchange(0, ordering: .relaxed)
-        if busyCount > 0 {
+        func addCycles(_ kind: Fault.Kind, _ count: Int, wanted: Int = 0, found: Int = 0) {
+            if count == 0 { return }
             let record = FaultRecord(
-                kind: .busyRenderer, operation: .cycle, isInside: false, module: -1, wanted: 0, found: 0,
+                kind: kind, operation: .cycle, isInside: false, module: -1, wanted: wanted, found: found,
                 sampleTime: sampleTime)
-            faults.append(record.named(nil, count: busyCount))
+            faults.append(record.named(nil, count: count))
         }
+        addCycles(.busyRenderer, busy.exchange(0, ordering: .relaxed))
+        let shortCount = short.exchange(0, ordering: .acquiring)
+        addCycles(
+            .badCycle, shortCount, wanted: shortWanted.load(ordering: .relaxed),
+            found: shortFound.load(ordering: .relaxed))
         for _ in 0..<ring.count {
             guard let record = ring.first else { break }
             ring.drop()

@@ -19,7 +19,9 @@ struct FaultTeller {
     var isWaiting: Bool { kinds.values.contains { $0.waiting != nil } }
 
     /// Takes new faults and returns those that are due to be reported now.
-    mutating func merge(_ faults: [Fault], at now: Int64) -> [Fault] {
+    ///
+    /// - Parameter isEnd: `true` if there is no later call for those that wait.
+    mutating func merge(_ faults: [Fault], at now: Int64, isEnd: Bool = false) -> [Fault] {
         var due: [Fault] = []
         for fault in faults {
             let kind = Kind(
@@ -35,7 +37,7 @@ struct FaultTeller {
                 due.append(fault)
             }
         }
-        for (kind, told) in kinds where now - told.time >= Self.pause {
+        for (kind, told) in kinds where isEnd || now - told.time >= Self.pause {
             if let fault = told.waiting {
                 due.append(fault)
                 kinds[kind] = Told(time: now)

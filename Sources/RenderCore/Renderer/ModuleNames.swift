@@ -8,7 +8,8 @@ final class ModuleNames: Sendable {
         /// The number of loops that have each.
         var uses: [Int] = []
         var free: [Int32] = []
-        var unused: Set<Int32> = []
+        /// The numbers that no loop has had at some time, in the order of that: it may have them again.
+        var unused: [Int32] = []
     }
     private let state = Lock(State())
 
@@ -17,7 +18,6 @@ final class ModuleNames: Sendable {
         state.withLock { state in
             if let number = state.numbers[name] {
                 state.uses[Int(number)] += 1
-                state.unused.remove(number)
                 return number
             }
             let number = state.free.popLast() ?? Int32(state.names.count)
@@ -37,7 +37,7 @@ final class ModuleNames: Sendable {
         state.withLock { state in
             for number in numbers {
                 state.uses[Int(number)] -= 1
-                if state.uses[Int(number)] == 0 { state.unused.insert(number) }
+                if state.uses[Int(number)] == 0 { state.unused.append(number) }
             }
         }
     }
@@ -46,15 +46,25 @@ final class ModuleNames: Sendable {
         state.withLock { $0.names.indices.contains(Int(number)) ? $0.names[Int(number)] : nil }
     }
 
-    /// The numbers that no loop has: for the collector, which then looks at all faults.
-    var unused: Set<Int32> { state.withLock { $0.unused } }
+    /// Takes out the numbers that no loop has, for the collector, which then looks at all faults.
+    ///
+    /// It takes the array away. A copy of one that stays here would be released on the collector's thread without a lock, and
+    /// ThreadSanitizer does not see that this goes before the next write.
+    func takeUnused() -> [Int32] {
+        state.withLock { state in
+            var taken: [Int32] = []
+            swap(&taken, &state.unused)
+            return taken
+        }
+    }
 
-    /// Forgets those that no loop has taken since.
-    func forget(_ numbers: Set<Int32>) {
+    /// Forgets those of them that no loop has taken since.
+    func forget(_ numbers: [Int32]) {
         if numbers.isEmpty { return }
         state.withLock { state in
-            for number in numbers where state.unused.remove(number) != nil {
-                if let name = state.names[Int(number)] { state.numbers[name] = nil }
+            for number in numbers where state.uses[Int(number)] == 0 && !state.unused.contains(number) {
+                guard let name = state.names[Int(number)] else { continue }
+                state.numbers[name] = nil
                 state.names[Int(number)] = nil
                 state.free.append(number)
             }

@@ -12,10 +12,10 @@ extension Renderer {
     /// - Parameters:
     ///   - block: The block to fill; its samples are overwritten.
     ///   - first: The first frame of the block to write.
-    ///   - frames: The number of frames; by default up to the end of the block.
+    ///   - frames: The number of frames; by default up to the end of the block. Frames outside of the block are not
+    ///     rendered, which is a ``Fault``.
     ///   - hostTime: The time at which the first frame is due, within seventy years of 0; by default now.
     ///   - isOffline: `true` to render as fast as the machine can, with no listener waiting.
-    /// - Precondition: The frames lie inside the block.
     public func render(
         into block: inout AudioBlock, from first: Int = 0, frames: Int? = nil, hostTime: Int64? = nil,
         isOffline: Bool = false
@@ -31,10 +31,10 @@ extension Renderer {
     func render(
         into block: inout AudioBlock, from first: Int, frames: Int?, hostTime: Int64?, isOffline: Bool, driver: UInt
     ) {
-        let frames = frames ?? block.frameCount - max(0, min(first, block.frameCount))
-        demand(
-            first >= 0 && first <= block.frameCount && frames >= 0 && frames <= block.frameCount - first,
-            "Renderer.render: \(frames) frames from frame \(first) on, of a block of \(block.frameCount)")
+        let (wanted, start) = (frames, first)
+        let first = max(0, min(first, block.frameCount))
+        let frames = max(0, min(wanted ?? .max, block.frameCount - first))
+        if first != start || frames != wanted ?? frames { state.log.addShort(wanted: wanted ?? 0, found: frames) }
         unsafe withUnsafeTemporaryAllocation(
             of: UnsafeMutablePointer<Float>.self, capacity: block.channelCount
         ) { channels in
@@ -85,9 +85,11 @@ extension Renderer {
     /// Gives the renderer back.
     package func endDriving(_ driver: UInt) { state.drivers.end(driver) }
 
-    /// A sentence about a cycle that does not end: in which module it is.
-    package var endlessCycle: String? {
-        guard let endless = reporter.endlessCycle else { return nil }
+    /// Returns a sentence about a cycle that does not end: in which module it is.
+    ///
+    /// - Parameter patience: The nanoseconds that a cycle may take; by default what the renderer gives it.
+    package func endlessCycle(after patience: Int64? = nil) -> String? {
+        guard let endless = reporter.endlessCycle(after: patience) else { return nil }
         return RenderEvent.endless(module: endless.module, nanoseconds: endless.nanoseconds).description
     }
 }

@@ -48,20 +48,25 @@ public final class Renderer: EventSource, CustomStringConvertible {
     /// Creates a renderer with a render loop.
     ///
     /// - Parameters:
-    ///   - sampleRate: Frames per second, 1…1,000,000. An output sets it to its own.
+    ///   - sampleRate: Frames per second, 1…1,000,000; a rate outside becomes the nearest one, with a notice. An output
+    ///     sets it to its own.
     ///   - channels: Channels of the output, 1…64.
     ///   - auxiliaryOutputs: Channels of each further output.
     ///   - layout: The size of the stack.
     ///   - loop: The render loop, called once per slice.
     /// - Throws: An error that says what is wrong with the render loop's stack.
-    /// - Precondition: The numbers are in range.
+    /// - Precondition: The outputs have 1…64 channels.
     public init(
         sampleRate: Double = 48_000, channels: Int = 2, auxiliaryOutputs: [Int] = [],
         layout: StackLayout = StackLayout(), _ loop: @escaping RenderLoop
     ) throws(RenderLoopError) {
+        for count in [channels] + auxiliaryOutputs {
+            demand((1...64).contains(count), "Renderer: an output of \(count) channels; it must have 1…64")
+        }
+        var notices: [String] = []
         let settings = LoopImage.Settings(
-            layout: layout, sampleRate: sampleRate, outputs: [channels] + auxiliaryOutputs)
-        settings.check()
+            layout: layout, sampleRate: nearestSampleRate(to: sampleRate, for: "Renderer") { notices.append($0) },
+            outputs: [channels] + auxiliaryOutputs)
         let findings = try LoopImage.inspect(loop, settings)
         guard let token = Tokens.shared.make() else {
             fatalError("Renderer: more than a million renderers and modules exist at once")
@@ -82,10 +87,10 @@ public final class Renderer: EventSource, CustomStringConvertible {
                 loopID: image.loopID, settings: settings), .renderer)
         reporter = RendererReporter(state, names)
         attachComposites(image.modules)
-        Renderer.align(image.modules, along: [findings.paths], at: sampleRate)
+        Renderer.align(image.modules, along: [findings.paths], at: settings.sampleRate)
         reporter.aligns.store(Renderer.isAligning(image.modules), ordering: .relaxed)
         reporter.begin(for: self)
-        for notice in findings.notices { reporter.tell(.notice(notice)) }
+        for notice in notices + findings.notices { reporter.tell(.notice(notice)) }
     }
 
     /// Creates a renderer that is silent until it gets a render loop.
@@ -103,6 +108,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
     }
 
     deinit {
+        reporter.tellNow(isEnd: true)
         let image = unsafe CycleState.image(state.image.load(ordering: .acquiring)).takeRetainedValue()
         state.close()
         Leases.shared.withdraw(image.modules, from: image.id)
@@ -175,21 +181,23 @@ public final class Renderer: EventSource, CustomStringConvertible {
     public var layout: StackLayout { settings.layout }
 
     /// Changes the sample rate, the channels or the layout, from the next cycle on. The modules are prepared anew; an
-    /// output does this when it starts.
+    /// output does this when it starts. A number outside its range becomes the nearest one, with a notice.
     ///
     /// - Parameters:
     ///   - sampleRate: Frames per second, 1…1,000,000.
     ///   - channels: Channels of the first output, 1…64.
     ///   - layout: Another size of the stack.
-    /// - Precondition: The numbers are in range.
     public func configure(sampleRate: Double? = nil, channels: Int? = nil, layout: StackLayout? = nil) {
+        let sampleRate = sampleRate.map { nearestSampleRate(to: $0, for: "Renderer", tell: tell) }
+        let channels = channels.map {
+            nearest(to: $0, in: 1...64, "Renderer: an output of \($0) channels; it must have 1…64", tell: tell)
+        }
         var configured = settings
         let isNew = change { control in
             var settings = control.settings
             if let sampleRate { settings.sampleRate = sampleRate }
             if let channels { settings.outputs[0] = channels }
             if let layout { settings.layout = layout }
-            settings.check()
             guard settings != control.settings else { return false }
             control.settings = settings
             configured = settings
@@ -253,6 +261,14 @@ public final class Renderer: EventSource, CustomStringConvertible {
 
     // MARK: Events
 
+    /// Sends a notice.
+    package func tell(_ notice: String) { reporter.tell(.notice(notice)) }
+
+    /// Sends the faults so far, for an output that has stopped.
+    ///
+    /// - Parameter isEnd: `true` to send also those that would wait for their like.
+    package func tellFaults(isEnd: Bool = false) { reporter.tellNow(isEnd: isEnd) }
+
     /// Faults and late events, from now on.
     public var events: AsyncStream<RenderEvent> {
         let stream = reporter.hub.subscribe()
@@ -270,17 +286,6 @@ public final class Renderer: EventSource, CustomStringConvertible {
         let image = control.withLock { $0.image }
         return image.modules.enumerated().map { index, module in
             (module.name, unsafe image.core.pointee.details[index].longest.load(ordering: .relaxed))
-        }
-    }
-}
-
-extension LoopImage.Settings {
-    func check() {
-        demand(
-            sampleRate >= 1 && sampleRate <= 1_000_000,
-            "Renderer: a sample rate of \(sampleRate); it must be 1…1,000,000")
-        for count in outputs {
-            demand((1...64).contains(count), "Renderer: an output of \(count) channels; it must have 1…64")
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import CRender
+internal import Glibc
 internal import Synchronization
 
 /// Passes on the work that the render thread of a renderer leaves for the control side: events, finished jobs, modules
@@ -7,7 +8,10 @@ final class RendererReporter: Collectable, Sendable {
     let hub = EventHub<RenderEvent>()
     let names: ModuleNames
     private let state: CycleState
-    private let told = Lock(FaultTeller())
+    private let told = Lock(FaultTeller(), .delivery)
+    /// The number of threads that have taken faults out of the log and have not told them all. They hold no lock then: an
+    /// executor of a user's may run.
+    private let tellers = Atomic<Int>(0)
     private let renderer = Lock(Weak())
     private let mustLook = Atomic<Bool>(false)
     /// Indicates whether modules are to be notified when latencies have changed, and the host time of the last notice.
@@ -60,19 +64,37 @@ final class RendererReporter: Collectable, Sendable {
             }
         }
         if aligns.load(ordering: .relaxed) { alignSoon() }
-        let unused = names.unused
-        let faults = state.log.take(at: state.clock.load(ordering: .relaxed), name: { names[$0] })
-        names.forget(unused)
-        for fault in told.withLock({ $0.merge(faults, at: HostClock.now) }) {
-            wasBusy = true
-            tell(.fault(fault))
-        }
-        if let late = state.late.take() {
-            wasBusy = true
-            tell(.late(count: late.count, frames: late.frames, sampleTime: late.sampleTime))
-        }
+        if tellFaults() { wasBusy = true }
         watchCycle()
         return wasBusy || state.isRendering() || told.withLock { $0.isWaiting }
+    }
+
+    /// Tells the faults that the render thread has left, and the jobs that were late. Returns whether there were some.
+    ///
+    /// - Parameter isEnd: `true` to tell also what would wait for its like.
+    @discardableResult
+    private func tellFaults(isEnd: Bool = false) -> Bool {
+        let (faults, late) = told.withLock { teller in
+            tellers.wrappingAdd(1, ordering: .relaxed)
+            let unused = names.takeUnused()
+            let faults = state.log.take(at: state.clock.load(ordering: .relaxed), name: { names[$0] })
+            names.forget(unused)
+            return (teller.merge(faults, at: HostClock.now, isEnd: isEnd), state.late.take())
+        }
+        for fault in faults { tell(.fault(fault)) }
+        if let late { tell(.late(count: late.count, frames: late.frames, sampleTime: late.sampleTime)) }
+        tellers.wrappingSubtract(1, ordering: .releasing)
+        return !faults.isEmpty || late != nil
+    }
+
+    /// Tells what the render thread has left, before it returns: who has rendered offline may cancel the subscription, or end
+    /// the program, before the collector comes by.
+    ///
+    /// - Parameter isEnd: `true` to tell also faults that would wait for their like.
+    func tellNow(isEnd: Bool = false) {
+        tellFaults(isEnd: isEnd)
+        // The collector may be telling others at this moment. It never takes long.
+        for _ in 0..<100 where tellers.load(ordering: .acquiring) > 0 { usleep(1_000) }
     }
 
     /// Looks now and then whether latencies have changed, which is code of a user.
@@ -109,8 +131,9 @@ final class RendererReporter: Collectable, Sendable {
     /// The time in nanoseconds that a cycle may take before it is reported. A cycle that is rendered offline gets more.
     private var patience: Int64 { state.isOffline ? 30_000_000_000 : 1_000_000_000 }
 
-    /// The module in which a cycle is at this moment, and for how long it has been under way, if that is too long.
-    var endlessCycle: (module: String?, nanoseconds: Int64)? {
+    /// Returns the module in which a cycle is at this moment, and for how long it has been under way, if that is too long.
+    func endlessCycle(after patience: Int64? = nil) -> (module: String?, nanoseconds: Int64)? {
+        let patience = patience ?? self.patience
         let now = HostClock.now
         let count = state.counter.count.load(ordering: .acquiring)
         let since: Int64? = cycle.withLock { cycle in
@@ -122,7 +145,7 @@ final class RendererReporter: Collectable, Sendable {
 
     /// Tells a cycle that does not end, once.
     private func watchCycle() {
-        guard let endless = endlessCycle else { return }
+        guard let endless = endlessCycle() else { return }
         let isNew = cycle.withLock { cycle in
             defer { cycle.isTold = true }
             return !cycle.isTold

@@ -43,11 +43,12 @@ public struct OnsetDetector: ~Copyable, Sendable {
     /// Creates a detector.
     ///
     /// - Parameters:
-    ///   - sampleRate: Frames per second, 1…1,000,000.
+    ///   - sampleRate: Frames per second, 1…1,000,000; a rate outside becomes the nearest one, with a notice on standard
+    ///     error.
     ///   - threshold: The least rise of an attack above the mean of the last 300 ms, in dB, 0.1…40; by default 2.5.
-    /// - Precondition: The numbers are in range.
+    /// - Precondition: The other numbers are in range.
     public init(sampleRate: Double, threshold: Double = 2.5) {
-        demand(sampleRate >= 1 && sampleRate <= 1e6, "OnsetDetector: a rate of \(sampleRate); it must be 1…1,000,000")
+        let sampleRate = nearestSampleRate(to: sampleRate, for: "OnsetDetector")
         demand(threshold >= 0.1 && threshold <= 40, "OnsetDetector: a threshold of \(threshold) dB; it must be 0.1…40")
         self.sampleRate = sampleRate
         self.threshold = threshold

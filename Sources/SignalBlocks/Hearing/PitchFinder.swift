@@ -48,12 +48,13 @@ public struct PitchFinder: ~Copyable, Sendable {
     /// Creates a finder.
     ///
     /// - Parameters:
-    ///   - sampleRate: Frames per second, 1…1,000,000.
+    ///   - sampleRate: Frames per second, 1…1,000,000; a rate outside becomes the nearest one, with a notice on standard
+    ///     error.
     ///   - range: The frequencies to look for, in hertz, 10…20,000; by default 40…1,500. Frequencies above a quarter of
     ///     the rate are never found, and none at all at rates below eight times the lowest.
-    /// - Precondition: The numbers are in range.
+    /// - Precondition: The other numbers are in range.
     public init(sampleRate: Double, range: ClosedRange<Double> = 40...1_500) {
-        demand(sampleRate >= 1 && sampleRate <= 1e6, "PitchFinder: a rate of \(sampleRate); it must be 1…1,000,000")
+        let sampleRate = nearestSampleRate(to: sampleRate, for: "PitchFinder")
         demand(
             range.lowerBound >= 10 && range.upperBound <= 20_000,
             "PitchFinder: frequencies of \(range) Hz; they must lie in 10…20,000")

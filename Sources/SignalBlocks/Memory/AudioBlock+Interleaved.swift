@@ -1,18 +1,24 @@
 extension AudioBlock {
     /// Creates a block from samples whose channels take turns, as files and devices have them.
     ///
-    /// - Precondition: The length is a multiple of `channels`.
+    /// A last frame that lacks channels is left out.
+    ///
+    /// - Precondition: There are 1…64 channels.
     public init(interleaved samples: [Float], channels: Int) {
         self.init(channels: channels, frames: AudioBlock.frames(in: samples.count, channels: channels))
-        for index in samples.indices { self[index % channels, index / channels] = samples[index] }
+        for index in 0..<frameCount * channels { self[index % channels, index / channels] = samples[index] }
     }
 
     /// Creates a block from 16-bit samples whose channels take turns: -32,768 becomes -1.
     ///
-    /// - Precondition: The length is a multiple of `channels`.
+    /// A last frame that lacks channels is left out.
+    ///
+    /// - Precondition: There are 1…64 channels.
     public init(interleaved samples: [Int16], channels: Int) {
         self.init(channels: channels, frames: AudioBlock.frames(in: samples.count, channels: channels))
-        for index in samples.indices { self[index % channels, index / channels] = Float(samples[index]) / 32_768 }
+        for index in 0..<frameCount * channels {
+            self[index % channels, index / channels] = Float(samples[index]) / 32_768
+        }
     }
 
     /// Returns the samples with channels taking turns.
@@ -77,7 +83,6 @@ extension AudioBlock {
 
     private static func frames(in count: Int, channels: Int) -> Int {
         demand(channels >= 1 && channels <= 64, "AudioBlock has 1 to 64 channels, not \(channels)")
-        demand(count % channels == 0, "AudioBlock: \(count) samples do not divide into \(channels) channels")
         return count / channels
     }
 }

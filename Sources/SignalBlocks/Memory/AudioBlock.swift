@@ -29,13 +29,13 @@ public struct AudioBlock: ~Copyable, Sendable {
         frameCount = frames
     }
 
-    /// Creates a block with these samples: one array per channel, all of one length.
+    /// Creates a block with these samples: one array per channel. Behind the end of a shorter one there is silence.
+    ///
+    /// - Precondition: There are 1…64 channels.
     public init(_ channels: [[Float]]) {
-        let frames = channels.first?.count ?? 0
-        demand(channels.allSatisfy { $0.count == frames }, "AudioBlock needs channels of one length")
-        self.init(channels: channels.count, frames: frames)
+        self.init(channels: channels.count, frames: channels.map(\.count).max() ?? 0)
         for (channel, samples) in channels.enumerated() {
-            for frame in 0..<frames { self[channel, frame] = samples[frame] }
+            for frame in samples.indices { self[channel, frame] = samples[frame] }
         }
     }
 

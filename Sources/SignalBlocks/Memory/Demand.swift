@@ -1,9 +1,8 @@
-/// Ends the program with a sentence where a caller has made a mistake that no run can mend: a module of 1,000 channels, a
-/// rate of 0.
+/// Ends the program with a sentence where a programmer has made a mistake that no run can mend: a module of 1,000 channels.
 ///
 /// `precondition` says its sentence in debug builds alone; in a release build its program ends in a bare trap. This one says
-/// it in both. It is for initialisers and the control side. Whatever data or a running program can bring is not demanded: it is
-/// clamped, thrown or a fault.
+/// it in both. It is for the constants of initialisers, and for indices. Whatever data or a running program can bring is not
+/// demanded: a number becomes the nearest one (``nearest(to:in:insteadOfNaN:_:tell:)``), or there is a thrown error or a fault.
 ///
 /// - Parameters:
 ///   - condition: The condition that must hold.

@@ -71,7 +71,7 @@ public struct HalfBandResampler: ~Copyable, Sendable {
 
     /// Returns the delay of the way up and the way down together, in frames of the higher rate.
     public static func latency(times: Int) -> Int {
-        (0..<times.trailingZeroBitCount).reduce(0) { sum, octave in
+        (0..<([2, 4, 8, 16].contains(times) ? times.trailingZeroBitCount : 0)).reduce(0) { sum, octave in
             sum + (4 * half(octave) - 2) * times >> (octave + 1)
         }
     }

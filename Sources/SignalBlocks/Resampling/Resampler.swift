@@ -69,7 +69,7 @@ public struct Resampler: ~Copyable, Sendable {
 
     /// Returns the ``lookAhead`` of a resampler for these steps.
     public static func lookAhead(for steps: ClosedRange<Double>) -> Int {
-        ResamplerTables.designs(for: steps).map(ResamplerTable.halfLength).max() ?? 0
+        ResamplerTables.designs(for: steps.clamped(to: 0...256)).map(ResamplerTable.halfLength).max() ?? 0
     }
 
     /// Returns the number of output frames that cover the look-ahead at a step: with this latency it needs no input early.
@@ -79,7 +79,11 @@ public struct Resampler: ~Copyable, Sendable {
     }
 
     /// Returns the latency of a resampler for one step.
-    public static func latency(at step: Double) -> Int { frames(covering: lookAhead(for: step...step), at: step) }
+    public static func latency(at step: Double) -> Int {
+        guard step > 0 else { return 0 }
+        let step = min(step, 256)
+        return frames(covering: lookAhead(for: step...step), at: step)
+    }
 
     @_noLocks @_noAllocation
     private static func frames(covering lookAhead: Int, at step: Double) -> Int {

@@ -37,18 +37,17 @@ public struct PeriodShifter: ~Copyable, Sendable {
     private static var parts: Int { @_noLocks @_noAllocation get { 256 } }
 
     /// Returns the latency in frames.
-    public static func latency(sampleRate: Double) -> Int { Int(0.02 * sampleRate) }
+    public static func latency(sampleRate: Double) -> Int { sampleRate > 0 ? Int(0.02 * min(sampleRate, 1e6)) : 0 }
 
     /// Allocates.
     ///
     /// - Parameters:
-    ///   - sampleRate: 1,000…1,000,000 frames per second.
+    ///   - sampleRate: 1,000…1,000,000 frames per second; a rate outside becomes the nearest one, with a notice on standard
+    ///     error.
     ///   - channels: 1…64.
-    /// - Precondition: The numbers are in range.
+    /// - Precondition: There are 1…64 channels.
     public init(sampleRate: Double, channels: Int) {
-        demand(
-            sampleRate >= 1_000 && sampleRate <= 1_000_000,
-            "PeriodShifter: a sample rate of \(sampleRate) Hz; it must be 1,000…1,000,000")
+        let sampleRate = nearestSampleRate(to: sampleRate, from: 1_000, for: "PeriodShifter")
         demand(channels >= 1 && channels <= 64, "PeriodShifter: \(channels) channels; there must be 1…64")
         channelCount = channels
         middle = PeriodShifter.latency(sampleRate: sampleRate)

@@ -61,15 +61,14 @@ public struct TimeStretch: ~Copyable, Sendable {
     /// Allocates.
     ///
     /// - Parameters:
-    ///   - sampleRate: 1,000…1,000,000 frames per second.
+    ///   - sampleRate: 1,000…1,000,000 frames per second; a rate outside becomes the nearest one, with a notice on standard
+    ///     error.
     ///   - channels: 1…64.
     ///   - block: The length of a block in seconds, 0.01…0.5: long ones are better for tones, short ones for attacks.
     ///   - spreads: `true` for the render thread: see ``spreads``.
-    /// - Precondition: The numbers are in range.
+    /// - Precondition: The other numbers are in range.
     public init(sampleRate: Double, channels: Int, block: Double = 0.12, spreads: Bool = false) {
-        demand(
-            sampleRate >= 1_000 && sampleRate <= 1_000_000,
-            "TimeStretch: a sample rate of \(sampleRate) Hz; it must be 1,000…1,000,000")
+        let sampleRate = nearestSampleRate(to: sampleRate, from: 1_000, for: "TimeStretch")
         demand(channels >= 1 && channels <= 64, "TimeStretch: \(channels) channels; there must be 1…64")
         demand(block >= 0.01 && block <= 0.5, "TimeStretch: a block of \(block) s; it must be 0.01…0.5")
         channelCount = channels
@@ -109,7 +108,8 @@ public struct TimeStretch: ~Copyable, Sendable {
 
     /// Returns the largest number of input frames beyond *n* × rate that output frame *n* needs.
     public func lookAhead(rate: Double, cents: Double) -> Int {
-        let step = RenderMath.exp2(cents / 1_200)
+        let settings = Settings(rate: rate, cents: cents)
+        let (step, rate) = (settings.step(0), settings.rate(0))
         let blocks = Double(blockFrames / 2 + 4) * step + Double(blockFrames / 2) * rate
         return Int(blocks) + resampler.lookAhead + 2 * Int(Double(TimeStretch.chunk) * rate) + 8
     }
@@ -118,7 +118,7 @@ public struct TimeStretch: ~Copyable, Sendable {
     /// lower ones, at a rate of 1.
     @_noLocks @_noAllocation
     public func inputDelay(cents: Double = 0) -> Int {
-        Int(Double(blockFrames / 2 &+ 4) * RenderMath.exp2(cents / 1_200)) &+ resampler.lookAhead &+ TimeStretch.chunk
+        Int(Double(blockFrames / 2 &+ 4) * Settings(cents: cents).step(0)) &+ resampler.lookAhead &+ TimeStretch.chunk
     }
 
     /// Returns the frames by which a sound is late after a reset with the ``inputDelay(cents:)`` of a pitch, at a rate of 1.
@@ -127,7 +127,7 @@ public struct TimeStretch: ~Copyable, Sendable {
     ) -> Int {
         let frames = blockFrames(for: sampleRate * block)
         return frames / 2 + (spreads ? frames / 4 : 0)
-            + Int(Double(frames / 2 + 4) * RenderMath.exp2(cents / 1_200)) + Resampler.lookAhead(for: 0.25...4) + chunk
+            + Int(Double(frames / 2 + 4) * Settings(cents: cents).step(0)) + Resampler.lookAhead(for: 0.25...4) + chunk
     }
 
     /// The place in the input of the output frame that is ``outputLatency`` behind the next chunk of frames.

@@ -9,7 +9,6 @@ private struct Mistake {
     static let all = [
         Mistake(sentence: "StackLayout: 0 channels; it must be 1…64") { _ = StackLayout(channels: 0) },
         Mistake(sentence: "StackLayout: 1000 channels; it must be 1…64") { _ = StackLayout(channels: 1_000) },
-        Mistake(sentence: "Renderer: a sample rate of 0.0; it must be 1…1,000,000") { _ = Renderer(sampleRate: 0) },
         Mistake(sentence: "Renderer: an output of 65 channels; it must have 1…64") { _ = Renderer(channels: 65) },
         Mistake(sentence: "Processors/LowPass.swift:") { _ = LowPass(cutoff: .nan) },
         Mistake(sentence: "Parameter: a value of nan in 10.0…192000.0; all three must be finite") {
@@ -36,8 +35,8 @@ private struct Mistake {
         },
         Mistake(sentence: "BufferTap: buffers of 0 frames; they must have 1…16,777,216") { _ = BufferTap(frames: 0) },
         Mistake(sentence: "SpectrumTap: a size of -1 frames") { _ = SpectrumTap(size: -1) },
-        Mistake(sentence: "LoudnessMeasurement: a sample rate of 15.0; it must be 16…2,822,400") {
-            _ = LoudnessMeasurement(sampleRate: 15, channels: 1).momentary
+        Mistake(sentence: "LoudnessMeasurement: 65 channels; it must be 1…64") {
+            _ = LoudnessMeasurement(sampleRate: 48_000, channels: 65).momentary
         },
         Mistake(sentence: "Balance: channels [64] on the left and [] on the right; they must be 0…63") {
             _ = Balance(left: [64])
