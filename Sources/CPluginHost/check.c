@@ -5,6 +5,7 @@
 #ifdef CLV2_HAS_LILV
 
 #include "statements.h"
+#include <ctype.h>
 
 /// lilv follows a list by recursion.
 enum { LONGEST = 10000 };
@@ -16,6 +17,16 @@ static bool fails(struct clv2_statements *statements, const char *problem) {
 
 static bool is_literal(const struct clv2_statements *statements, uint32_t node) {
     return node != CLV2_NO_NODE && statements->nodes[node].kind == CLV2_LITERAL;
+}
+
+bool clv2_is_uri(const char *word) {
+    if (!isalpha((unsigned char)*word)) return false;
+    const char *c = word;
+    while (isalnum((unsigned char)*c) || *c == '+' || *c == '-' || *c == '.') c++;
+    if (*c != ':') return false;
+    for (; *c; c++)
+        if ((unsigned char)*c <= ' ' || strchr("<>\"{}|^`\\", *c)) return false;
+    return true;
 }
 
 static bool has_text(const struct clv2_statements *statements, uint32_t node, uint8_t kind, const char *text) {

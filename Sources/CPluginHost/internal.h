@@ -51,6 +51,9 @@
 LilvWorld *clv2_world_lock(void);
 void clv2_world_unlock(void);
 
+/// Returns whether a word is a URI. lilv prints a complaint on standard error about one that is none.
+bool clv2_is_uri(const char *word);
+
 const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri);
 
 /// The most ports that a plug-in may have.
