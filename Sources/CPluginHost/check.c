@@ -6,6 +6,7 @@
 
 #include "statements.h"
 #include <ctype.h>
+#include <unistd.h>
 
 /// lilv follows a list by recursion.
 enum { LONGEST = 10000 };
@@ -183,7 +184,8 @@ static void say(const struct clv2_statements *statements, const char *what, char
 
 bool clv2_check_text(const char *text, const char *subject, char *error) {
     struct clv2_statements statements = {0};
-    bool is_good = clv2_read_text(&statements, text);
+    // The reader looks behind the end of a text that is empty.
+    bool is_good = *text ? clv2_read_text(&statements, text) : fails(&statements, "has no state in it");
     clv2_sort_statements(&statements);
     is_good = is_good && check_subject(&statements, subject);
     if (!is_good) say(&statements, "the text is not the whole state of a plug-in", error);
@@ -220,6 +222,34 @@ bool clv2_check_file(const char *path, const char *subject, char *error) {
         say(&statements, what, error);
     }
     clv2_statements_free(&statements);
+    return is_good;
+}
+
+static bool check_node_files(const LilvNodes *files, const char *subject, bool needs_all, char *error) {
+    bool is_good = true;
+    LILV_FOREACH (nodes, i, files) {
+        const LilvNode *file = lilv_nodes_get(files, i);
+        char *path = is_good && lilv_node_is_uri(file) ? lilv_node_get_path(file, NULL) : NULL;
+        bool is_there = path && access(path, R_OK) == 0;
+        if (is_there) is_good = clv2_check_file(path, subject, error);
+        if (path && !is_there && needs_all) {
+            clv2_say(error, "the file %.200s cannot be read", path);
+            is_good = false;
+        }
+        lilv_free(path);
+    }
+    return is_good;
+}
+
+bool clv2_check_files(
+    LilvWorld *world, const LilvPlugin *plugin, const LilvNode *subject, bool needs_all, char *error) {
+    const char *uri = lilv_node_as_uri(subject);
+    LilvNode *also = lilv_new_uri(world, LILV_NS_RDFS "seeAlso");
+    LilvNodes *files = lilv_world_find_nodes(world, subject, also, NULL);
+    bool is_good = check_node_files(files, uri, needs_all, error) &&
+                   check_node_files(lilv_plugin_get_data_uris(plugin), uri, false, error);
+    lilv_nodes_free(files);
+    lilv_node_free(also);
     return is_good;
 }
 

@@ -174,6 +174,9 @@ struct clv2_instance {
 /// sentence says what is wrong.
 bool clv2_check_text(const char *text, const char *subject, char *error);
 bool clv2_check_file(const char *path, const char *subject, char *error);
+/// Checks what the files of a plug-in say of `subject`, and those to which `subject` leads: these must be there if `needs_all`.
+bool clv2_check_files(
+    LilvWorld *world, const LilvPlugin *plugin, const LilvNode *subject, bool needs_all, char *error);
 /// Whether lilv can load a bundle with this manifest.
 bool clv2_check_manifest(const char *path);
 /// Loads all bundles of LV2_PATH, or of the usual folders, that lilv can load (bundles.c).

@@ -18,7 +18,10 @@ struct clv2_preset *clv2_presets(const char *uri, int *count) {
     *count = 0;
     LILV_FOREACH (nodes, i, found) {
         const LilvNode *preset = lilv_nodes_get(found, i);
-        lilv_world_load_resource(world, preset);
+        // What is damaged is on the list, and refused when it is loaded.
+        char unused[CLV2_ERROR];
+        if (lilv_node_is_uri(preset) && clv2_check_files(world, plugin, preset, true, unused))
+            lilv_world_load_resource(world, preset);
         LilvNode *label = lilv_world_get(world, preset, label_key, NULL);
         if (list && lilv_node_is_uri(preset))
             list[(*count)++] = (struct clv2_preset){

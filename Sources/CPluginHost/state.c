@@ -1,7 +1,6 @@
 // The state of an instance as text, and back; presets are such states that the plug-in brings.
 
 #include "internal.h"
-#include <unistd.h>
 
 #ifdef CLV2_HAS_LILV
 
@@ -108,35 +107,10 @@ bool clv2_restore(struct clv2_instance *instance, const char *text, float *value
     return fits;
 }
 
-/// Checks the file of one of lilv's nodes.
-static bool check_node_file(const LilvNode *file, const char *subject, char *error) {
-    char *path = lilv_node_is_uri(file) ? lilv_node_get_path(file, NULL) : NULL;
-    bool is_good = !path || access(path, R_OK) != 0 || clv2_check_file(path, subject, error);
-    lilv_free(path);
-    return is_good;
-}
-
-static bool check_nodes(const LilvNodes *files, const char *subject, char *error) {
-    LILV_FOREACH (nodes, i, files)
-        if (!check_node_file(lilv_nodes_get(files, i), subject, error)) return false;
-    return true;
-}
-
-/// What the plug-in's own files say of `subject`, and those to which `subject` leads.
-static bool check_files(const struct clv2_instance *instance, LilvWorld *world, const LilvNode *subject, char *error) {
-    const char *uri = lilv_node_as_uri(subject);
-    LilvNode *also = lilv_new_uri(world, LILV_NS_RDFS "seeAlso");
-    LilvNodes *files = lilv_world_find_nodes(world, subject, also, NULL);
-    bool is_good = check_nodes(files, uri, error) && check_nodes(lilv_plugin_get_data_uris(instance->plugin), uri, error);
-    lilv_nodes_free(files);
-    lilv_node_free(also);
-    return is_good;
-}
-
 bool clv2_restore_preset(struct clv2_instance *instance, const char *uri, float *values, bool *found, char *error) {
     LilvWorld *world = clv2_world_lock();
     LilvNode *node = lilv_new_uri(world, uri);
-    bool is_good = !node || check_files(instance, world, node, error);
+    bool is_good = !node || clv2_check_files(world, instance->plugin, node, true, error);
     if (node && is_good) lilv_world_load_resource(world, node);
     LilvState *state = node && is_good ? lilv_state_new_from_world(world, &clv2_map, node) : NULL;
     bool fits = state && is_for(instance, state);
@@ -157,7 +131,7 @@ bool clv2_restore_default(struct clv2_instance *instance) {
     const LilvNode *uri = lilv_plugin_get_uri(instance->plugin);
     char unused[CLV2_ERROR];
     bool has_default =
-        lilv_plugin_has_feature(instance->plugin, feature) && check_files(instance, world, uri, unused);
+        lilv_plugin_has_feature(instance->plugin, feature) && clv2_check_files(world, instance->plugin, uri, false, unused);
     lilv_node_free(feature);
     if (has_default) {
         LilvState *state = lilv_state_new_from_world(world, &clv2_map, uri);
