@@ -220,6 +220,7 @@ import Testing
 
     @Test(arguments: [Int.min, -1])
     func aNegativeLatencyIsASentence(frames: Int) {
-        expect(ModuleContract { Patient(frames) }.judged(), "declares a latency of \(frames) frames, and a sample is not")
+        expect(
+            ModuleContract { Patient(frames) }.judged(), "declares a latency of \(frames) frames, and a sample is not")
     }
 }

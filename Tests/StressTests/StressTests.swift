@@ -241,7 +241,7 @@ import Testing
         subscriptions.withLock { $0 = [] }
     }
 
-    @Test("A renderer that is configured as fast as can be, on a busy machine: each slice has its loop's memory, no fault")
+    @Test("A renderer that is configured as fast as can be: each slice has its loop's memory, no fault")
     func configured() async throws {
         let lives = Lives()
         let configurations = Atomic<Int>(0)
