@@ -98,7 +98,9 @@ import Testing
                 var list: ModuleList? = areChains ? ModuleList(chaining: [Gain(0.5)]) : ModuleList(mixing: 1, [Noise()])
                 for _ in 0..<20_000 {
                     guard let inner = list else { return }
-                    list = areChains ? ModuleList(chaining: [inner]) : ModuleList(mixing: 1, [inner])
+                    let next = areChains ? ModuleList(chaining: [inner]) : ModuleList(mixing: 1)
+                    if !areChains { next.append(inner) }
+                    list = next
                 }
                 guard let outer = list else { return }
                 #expect(outer.latency(at: 48_000) == 0)

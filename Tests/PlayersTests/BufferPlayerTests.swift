@@ -385,7 +385,8 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
             if number % each == each - 1 { heard += render(renderer, frames: 3 * each)[0] }
         }
         heard += render(renderer, frames: 60_000 - heard.count)[0]
-        #expect(heard == (0..<20_000).flatMap { values(Float($0 % 10 + 1), 3) })
+        func played(_ count: Int) -> [Float] { (0..<count).flatMap { number in values(Float(number % 10 + 1), 3) } }
+        #expect(heard == played(20_000))
         #expect(render(renderer, frames: 3)[0] == silence(3))
         #expect(await becomesTrue { player.scheduledCount == 0 })
         // With other settings all are made anew, and none is lost.
@@ -393,7 +394,7 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         renderer.configure(sampleRate: 24_000)
         #expect(player.scheduledCount == 4_000)
         renderer.configure(sampleRate: 48_000)
-        #expect(render(renderer, frames: 12_000)[0] == (0..<4_000).flatMap { values(Float($0 % 10 + 1), 3) })
+        #expect(render(renderer, frames: 12_000)[0] == played(4_000))
         #expect(renderer.faultCount == 0)
     }
 }

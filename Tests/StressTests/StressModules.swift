@@ -124,7 +124,7 @@ final class Sized: Generator {
 
     func prepare(_ preparation: Preparation) { memory.replace(with: Memory(preparation.maximumFrameCount, lives)) }
 
-    @_noLocks @_noAllocation
+    // The lives of the memory are counted, which the compiler does not let an annotated function touch.
     func process(_ context: inout RenderContext) {
         context.push(channels: 1)
         memory.with(&context) { memory, context in

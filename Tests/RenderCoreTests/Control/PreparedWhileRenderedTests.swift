@@ -34,7 +34,7 @@ import Testing
             if last.exchange(frames, ordering: .relaxed) != frames { memory.replace(with: Memory(frames, lives)) }
         }
 
-        @_noLocks @_noAllocation
+        // The lives of the memory are counted, which the compiler does not let an annotated function touch.
         func process(_ context: inout RenderContext) {
             memory.with(&context) { memory, context in
                 if memory.samples.count != context.frameCount { wrong.wrappingAdd(1, ordering: .relaxed) }
