@@ -5,7 +5,7 @@ Usage: peer.py listen PORT SECONDS [freewheel]   the pitch and level of a port
        peer.py midi-echo TO FROM           sends messages in freewheel, and compares what comes back
        peer.py connect-at-random NAME SECONDS
        peer.py properties PORT             its metadata
-       peer.py frames FILE SECONDS         writes what its host time and frame are, again and again
+       peer.py frames FILE SECONDS         writes its host time before and after a frame, and the frame, again and again
        peer.py transport start|stop|where|locate [FRAME]
 """
 
@@ -152,9 +152,9 @@ def frames(path, seconds):
             before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
             frame = client.frame_time
             after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-            if after - before < 20_000:
+            if after - before < 100_000:
                 with open(path + ".new", "w") as file:
-                    file.write(f"{(before + after) // 2} {frame}")
+                    file.write(f"{before} {after} {frame}")
                 os.replace(path + ".new", path)
             time.sleep(0.005)
 
