@@ -34,7 +34,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
             let version = changes
             (entries, self.version) = (new, version)
             return {
-                control.withLock { control in
+                control.change { control in
                     // A change since has built on this one.
                     if control.version == version { (control.entries, control.version) = (old, oldVersion) }
                 }
@@ -148,7 +148,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         let lock = self.control
         // Only a transaction can be called off; the way back holds the old states.
         let isStaged = Transaction.isOpen
-        let place: (version: UInt64, undo: (@Sendable () -> Void)?)? = lock.withLock { control in
+        let place: (version: UInt64, undo: (@Sendable () -> Void)?)? = lock.change { control in
             guard control.version == version else { return nil }
             let undo = control.exchange(entries, in: lock)
             return (list.makeVersion(), isStaged ? undo : nil)
