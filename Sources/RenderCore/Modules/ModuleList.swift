@@ -13,7 +13,8 @@ internal import Glibc
 /// A new member is prepared before it is heard, which may be a cycle later. A removed member is released when no render
 /// thread can be in it. Members that stay go on as they are. Inside ``Renderer/transaction(whenApplied:_:)`` the change
 /// is heard together with the others. Members of a mixing list are generators (those that are not
-/// ``Module/isActive(_:)`` are skipped), of a chaining list effects and taps. A module can be in a list once.
+/// ``Module/isActive(_:)`` are skipped), of a chaining list effects and taps. A module can be in a list once: of equal ones the
+/// first counts.
 public final class ModuleList: CompositeModule {
     /// Pushes one buffer (a mixing list) or edits the top (a chaining one).
     public let stackEffect: StackEffect
@@ -73,8 +74,9 @@ public final class ModuleList: CompositeModule {
         stackEffect = .generates
         self.name = name
         self.channels = channels
-        slots = ManagedValue(Slots(generators))
-        control = Lock(Control(modules: generators), .module)
+        let modules = Self.distinct(generators)
+        slots = ManagedValue(Slots(modules))
+        control = Lock(Control(modules: modules), .module)
     }
 
     /// Creates a list of effects and taps that run one after the other.
@@ -88,6 +90,7 @@ public final class ModuleList: CompositeModule {
         stackEffect = .edits
         self.name = name
         channels = 0
+        let modules = Self.distinct(modules)
         slots = ManagedValue(Slots(modules))
         control = Lock(Control(modules: modules), .module)
     }
@@ -119,9 +122,7 @@ public final class ModuleList: CompositeModule {
     public func contains(_ module: any Module) -> Bool { index(of: module) != nil }
 
     /// Adds a module at the end, unless it is a member already.
-    public func append(_ module: any Module) {
-        update { modules in if !modules.contains(where: { $0 === module }) { modules.append(module) } }
-    }
+    public func append(_ module: any Module) { update { $0.append(module) } }
 
     /// Removes a member.
     public func remove(_ module: any Module) { update { $0.removeAll { $0 === module } } }
@@ -150,6 +151,7 @@ public final class ModuleList: CompositeModule {
             let (old, oldVersion) = control.withLock { ($0.modules, $0.version) }
             var modules = old
             change(&modules)
+            modules = Self.distinct(modules)
             if channels == 0 { Self.checkChain(modules) }
             // The list has its version from here on: of two lists the one that was changed last is heard.
             typealias Place = (
@@ -178,7 +180,7 @@ public final class ModuleList: CompositeModule {
                     released?()
                 },
                 undo: { [weak self] in
-                    self?.control.withLock { control in
+                    self?.control.change { control in
                         // A change since has built on this one.
                         guard control.version == place.number else { return }
                         (control.modules, control.version) = (place.before, place.beforeVersion)
@@ -197,6 +199,11 @@ public final class ModuleList: CompositeModule {
         for renderer in renderers { renderer.refreshModulesSoon() }
         // Here they may go, with no lock held.
         withExtendedLifetime(left) {}
+    }
+
+    private static func distinct(_ modules: [any Module]) -> [any Module] {
+        var known: Set<ObjectIdentifier> = []
+        return modules.filter { known.insert(ObjectIdentifier($0)).inserted }
     }
 
     private static func checkChain(_ modules: [any Module]) {
