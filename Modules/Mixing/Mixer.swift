@@ -41,7 +41,8 @@ public final class Mixer: Generator {
     private struct Owner { weak var module: (any Module)? }
     /// The settings for which the mixer was prepared last.
     private let prepared = Lock(Preparation?.none, .part)
-    private let number = Mixer.numbers.wrappingAdd(1, ordering: .relaxed).newValue
+    /// The number that no other mixer has.
+    let number = Mixer.numbers.wrappingAdd(1, ordering: .relaxed).newValue
     private static let numbers = Atomic<UInt64>(0)
 
     private struct Control {
@@ -186,7 +187,7 @@ public final class Mixer: Generator {
     }
 
     private func change(undo undone: (@Sendable () -> Void)? = nil, _ edit: (inout Control) -> Void) {
-        changing.withLock { _ in
+        let left = changing.withLock { _ in
             let (old, new, number) = control.withLock { control in
                 let old = control
                 edit(&control)
@@ -202,7 +203,7 @@ public final class Mixer: Generator {
             strips.exchange(
                 all.map(ObjectIdentifier.init), whenOldIsReleased: { [weak self] in self?.release(number) },
                 undo: { [weak self] in
-                    self?.control.withLock { control in
+                    self?.control.change { control in
                         // A change since has built on this one.
                         if control.version == number {
                             (control.sources, control.leaving) = (old.sources, old.leaving)
@@ -213,7 +214,10 @@ public final class Mixer: Generator {
                     self?.release(number)
                 },
                 make: { _, index in MixerStrip(all[index], isAligned: alignsLatencies) })
+            return (old, all)
         }
+        // Here sources may go, with no lock held: the old list may be released already.
+        withExtendedLifetime(left) {}
     }
 
     /// Releases the sources of an older list that is no longer in use.

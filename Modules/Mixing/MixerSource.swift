@@ -39,6 +39,8 @@ public final class MixerSource: Sendable {
 
     private struct Home {
         weak var mixer: Mixer?
+        /// The number of that mixer: whoever compares mixers under the lock must not hold one, since it might be the last to do so.
+        var number: UInt64 = 0
         var hasMoved = false
     }
 
@@ -107,7 +109,7 @@ public final class MixerSource: Sendable {
         home.withLock { home in
             let old = home.mixer
             if old !== mixer { home.hasMoved = old != nil }
-            home.mixer = mixer
+            (home.mixer, home.number) = (mixer, mixer?.number ?? 0)
             return old
         }
     }
@@ -116,11 +118,11 @@ public final class MixerSource: Sendable {
     var hasMoved: Bool { home.withLock { $0.hasMoved } }
 
     /// Returns whether the source is in this mixer, or is leaving it.
-    package func isIn(_ mixer: Mixer) -> Bool { home.withLock { $0.mixer === mixer } }
+    package func isIn(_ mixer: Mixer) -> Bool { home.withLock { $0.number == mixer.number } }
 
     /// Leaves its mixer, if that is this one.
     func leaveHome(_ mixer: Mixer) {
-        home.withLock { home in if home.mixer === mixer { home.mixer = nil } }
+        home.withLock { home in if home.number == mixer.number { (home.mixer, home.number) = (nil, 0) } }
     }
 
     func setPresent(_ isPresent: Bool) { presence.isOn = isPresent }

@@ -46,7 +46,7 @@ public final class RateConverter: Generator {
         get { newest.withLock { $0 } }
         set {
             newValue.configure(sampleRate: sampleRate, channels: channelCount)
-            newest.withLock { $0 = newValue }
+            newest.change { $0 = newValue }
             inner.set(InnerRenderer(newValue))
         }
     }

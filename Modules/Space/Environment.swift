@@ -138,6 +138,8 @@ public final class Environment: Generator {
                 control.known[strip] = nil
             }
         }
+        // Here they may go, with no lock held.
+        withExtendedLifetime(gone) {}
     }
 
     /// The responses of the head; without any, sources are rendered by a spherical head. The thread that sets new ones brings
@@ -146,7 +148,7 @@ public final class Environment: Generator {
     public var hrtf: HRTF? {
         get { control.withLock { $0.hrtf } }
         set {
-            control.withLock { control in
+            control.change { control in
                 control.hrtf = newValue
                 control.wantedHead += 1
             }

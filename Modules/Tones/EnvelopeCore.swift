@@ -38,7 +38,7 @@ public struct EnvelopeCore: Sendable, BitwiseCopyable {
         public var attack: Double
         /// Frames from there to the sustain level.
         public var decay: Double
-        /// The level that is held, 0 to 1.
+        /// The level that is held, 0 to 1: another one is held to that, and one that is no number is 0.
         public var sustain: Double
         /// Frames from the closing of the gate to 0.
         public var release: Double
@@ -105,6 +105,7 @@ public struct EnvelopeCore: Sendable, BitwiseCopyable {
     public mutating func multiply(
         _ samples: inout MutableSpan<Float>, from first: Int, to end: Int, with settings: Settings
     ) {
+        let sustain = settings.sustain > 0 ? (settings.sustain < 1 ? settings.sustain : 1) : 0
         var i = first
         while i < end {
             switch stage {
@@ -116,12 +117,12 @@ public struct EnvelopeCore: Sendable, BitwiseCopyable {
             case .sustain:
                 while i < end {
                     samples[i] *= Float(level)
-                    follow(settings)
+                    follow(sustain, settings.following)
                     i &+= 1
                 }
             case .attack:
                 i = runSegment(&samples, i, end, settings.attack, 1.5, settings.curve)
-                if elapsed >= length { begin(.decay, settings.sustain) }
+                if elapsed >= length { begin(.decay, sustain) }
             case .decay:
                 i = runSegment(&samples, i, end, settings.decay, 5, settings.curve)
                 if elapsed >= length { stage = .sustain }
@@ -181,8 +182,8 @@ public struct EnvelopeCore: Sendable, BitwiseCopyable {
 
     /// Follows the sustain level where it changes.
     @_noLocks @_noAllocation
-    private mutating func follow(_ settings: Settings) {
-        let distance = settings.sustain - level
-        level = distance < 1e-6 && distance > -1e-6 ? settings.sustain : level + distance * settings.following
+    private mutating func follow(_ sustain: Double, _ following: Double) {
+        let distance = sustain - level
+        level = distance < 1e-6 && distance > -1e-6 ? sustain : level + distance * following
     }
 }

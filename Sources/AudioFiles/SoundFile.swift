@@ -287,7 +287,10 @@ extension SoundFile {
             unsafe sf_command(
                 handle, Int32(SFC_SET_VBR_ENCODING_QUALITY), &quality, Int32(MemoryLayout<Double>.size))
         }
-        for (tag, text) in tags.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where !text.isEmpty {
+        // The library (1.2.0) writes longer ones, and then refuses to read the file.
+        let longest = format.container == .aiff ? 8_000 : Int.max
+        for (tag, text) in tags.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where !text.isEmpty && text.utf8.count <= longest {
             // A format that cannot keep it refuses it; the samples are what matters.
             _ =
                 format.encoding == .mp3

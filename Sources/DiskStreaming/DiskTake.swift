@@ -14,7 +14,7 @@ internal import Synchronization
     /// The take that goes on with the sound of this one, if there is one.
     package var sequel: DiskTake? {
         get { next.withLock { $0 } }
-        set { next.withLock { $0 = newValue } }
+        set { next.change { $0 = newValue } }
     }
     /// The path of the file, as the program gave it.
     package let path: String

@@ -240,7 +240,7 @@ public final class LV2Plugin: Module {
             made.append(try LV2Instance(description.uri, rate: rate, frames: frames, latency: latency))
         }
         if let saved { for instance in made { _ = try? restore(saved.text, to: instance) } }
-        current.withLock { current in
+        current.change { current in
             current.instances = made
             (current.rate, current.frames) = (rate, frames)
             current.isHandedOver = false

@@ -17,10 +17,9 @@ extension MIDIFile {
         result.append(6, bytes: 4)
         result.append(tracks.count == 1 ? 0 : 1, bytes: 2)
         result.append(min(tracks.count, 65_535), bytes: 2)
-        switch division {
-        case .quarter(let ticks): result.append(min(max(ticks, 1), 0x7FFF), bytes: 2)
-        case .film(let frames, let ticks):
-            result.append((256 - min(max(frames, 1), 127)) << 8 | min(max(ticks, 1), 255), bytes: 2)
+        switch division.held {
+        case .quarter(let ticks): result.append(ticks, bytes: 2)
+        case .film(let frames, let ticks): result.append((256 - frames) << 8 | ticks, bytes: 2)
         }
         for track in tracks.prefix(65_535) {
             let body = track.bytes

@@ -19,6 +19,18 @@ public struct MIDIFile: Sendable, Hashable {
         case quarter(Int)
         /// Ticks for each frame of a film, 1…255, and frames per second: 24, 25, 29 (which stands for 29.97) or 30.
         case film(framesPerSecond: Int, ticks: Int)
+
+        /// The division that a file can have: numbers out of their range are held to it, and a film gets the nearest of the four
+        /// rates.
+        var held: Division {
+            switch self {
+            case .quarter(let ticks): .quarter(min(max(ticks, 1), 0x7FFF))
+            case .film(let frames, let ticks):
+                .film(
+                    framesPerSecond: frames < 25 ? 24 : frames < 28 ? 25 : frames < 30 ? 29 : 30,
+                    ticks: min(max(ticks, 1), 255))
+            }
+        }
     }
 
     /// A list of events with their ticks.
@@ -163,12 +175,12 @@ private struct TempoMap {
     private var changes: [Change]
 
     init(_ file: MIDIFile) {
-        switch file.division {
+        switch file.division.held {
         case .film(let frames, let ticks):
-            let rate = (frames == 29 ? 30_000 / 1_001 : Double(max(1, frames))) * Double(max(1, ticks))
+            let rate = (frames == 29 ? 30_000 / 1_001 : Double(frames)) * Double(ticks)
             changes = [Change(tick: 0, seconds: 0, perTick: 1 / rate)]
         case .quarter(let ticks):
-            let perQuarter = Double(max(1, ticks))
+            let perQuarter = Double(ticks)
             var tempos: [(tick: Int, microseconds: Int)] = []
             for event in file.tracks.lazy.flatMap(\.events) {
                 if case .tempo(let microseconds) = event.content { tempos.append((max(0, event.tick), microseconds)) }

@@ -40,13 +40,15 @@ public struct MIDIScore: ~Copyable, Sendable {
         reading = RenderState(Reading(sorted.map(\.element)))
     }
 
-    /// Returns the next message of this slice, in the frame that is nearest to its time; `nil` if there is none.
+    /// Returns the next message of this slice, in the frame that is nearest to its time; `nil` if there is none, and in a dry
+    /// run, which plays nothing and keeps no place in the score.
     ///
     /// - Parameters:
     ///   - context: That of the slice.
     ///   - last: The last frame that counts, from the first of the slice, which is 0. Without it, the whole slice counts.
     @_noLocks @_noAllocation
     public func next(_ context: inout RenderContext, upTo last: Int = .max) -> MIDIEvent? {
+        if context.isDryRun { return nil }
         var event: MIDIEvent?
         reading.with(&context) { reading, context in
             // A clock that went back begins anew.

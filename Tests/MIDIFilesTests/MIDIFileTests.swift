@@ -1,6 +1,7 @@
 import Foundation
 import MIDIFiles
 import RenderStack
+import Synchronization
 import TestSupport
 import Testing
 
@@ -169,6 +170,43 @@ import Testing
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 3)
     }
+
+    @Test("A render loop that reads a score until there is no message more: its dry run ends")
+    func scoreInLoop() throws {
+        let loop = ScoreInLoop()
+        let renderer = try Renderer(channels: 1) { context in
+            // The bound keeps a dry run that does not end from stopping the test.
+            while loop.turns < 1_000, loop.score.next(&context) != nil { loop.count.wrappingAdd(1, ordering: .relaxed) }
+            context.push()
+            context.output()
+        }
+        #expect(loop.turns == 0)
+        _ = renderer.renderOffline(frames: 100)
+        #expect(loop.turns == 2)
+    }
+
+    @Test("A division out of its range is held to it: what is written is read again, with the same times")
+    func oddDivisions() throws {
+        for frames in [Int.min, -1, 0, 23, 24, 26, 28, 29, 30, 60, 300, .max] {
+            for ticks in [Int.min, 0, 1, 40, 255, 256, .max] {
+                for division in [MIDIFile.Division.film(framesPerSecond: frames, ticks: ticks), .quarter(ticks)] {
+                    var track = MIDIFile.Track()
+                    track.add(.noteOn(channel: 0, note: 1, velocity: 1), at: 100)
+                    let file = MIDIFile(tracks: [track], division: division)
+                    let again = try MIDIFile(bytes: file.bytes)
+                    #expect(again.messages == file.messages, "\(division)")
+                    #expect(again.duration == file.duration && file.duration.isFinite, "\(division)")
+                }
+            }
+        }
+    }
+}
+
+/// A score of two messages that a render loop reads, and the number of those that it got.
+private final class ScoreInLoop: Sendable {
+    let score = MIDIScore([.init(seconds: 0, .clock), .init(seconds: 0.001, .clock)])
+    let count = Atomic<Int>(0)
+    var turns: Int { @_noLocks @_noAllocation get { count.load(ordering: .relaxed) } }
 }
 
 /// Pushes a 1 in each frame that has a message.

@@ -15,19 +15,22 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
 ///
 /// Any number of threads send, one after the other (a lock that the render thread never takes). The render thread takes
 /// jobs from a ring, and hands them back on a list.
+///
+/// A job that is called off gives its place back at once, and stays where it is: a renderer may stand still. So the ring has twice as
+/// many places as jobs may wait. Where more of them are taken than that, a sender copies those that were not called off behind the
+/// others, and moves the ring's beginning there, unless the render thread has moved it meanwhile.
 @safe final class Inbox: @unchecked Sendable {
-    // Unchecked because a place of the ring belongs to the senders until `written` passes it, then to the render
-    // thread.
+    // Unchecked because the ring is memory of this object's own, in which each place is atomic.
     static var capacity: Int { 1024 }
-    private let mask = Inbox.capacity - 1
-    private let ring: UnsafeMutablePointer<Unmanaged<Job>>
+    private let mask = 2 * Inbox.capacity - 1
+    private let ring: UnsafeMutablePointer<Atomic<UInt>>
     private let written = Atomic<Int>(0)
     private let taken = Atomic<Int>(0)
     private let done = Atomic<UInt>(0)
     /// Values of transactions that wait to be shown, all in one job.
     private let pending = Atomic<UInt>(0)
     private struct Senders {
-        /// Jobs that were sent and are not handed back, and places that were promised.
+        /// Jobs that were sent and are neither handed back nor called off, and places that were promised.
         var used = 0
         /// Closes the inbox of a renderer that is gone: jobs that wait are settled, and so are those that come from now
         /// on.
@@ -35,7 +38,10 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
     }
     private let senders = Lock(Senders(), .inbox)
 
-    init() { unsafe ring = .allocate(capacity: Self.capacity) }
+    init() {
+        unsafe ring = .allocate(capacity: mask + 1)
+        for place in 0...mask { unsafe (ring + place).initialize(to: Atomic(0)) }
+    }
 
     deinit {
         Inbox.settle(takeRemaining())
@@ -77,7 +83,8 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
 
     private func tryReserve() -> Bool {
         senders.withLock { senders in
-            guard senders.used < Self.capacity else { return false }
+            // A renderer that is gone keeps nothing waiting.
+            guard senders.isClosed || senders.used < Self.capacity else { return false }
             senders.used += 1
             return true
         }
@@ -91,17 +98,54 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
 
     /// Takes a promised place.
     func send(_ job: Job) {
-        let isSent = senders.withLock { senders in
+        let (isSent, left) = senders.withLock { senders -> (Bool, [Job]) in
             if senders.isClosed {
                 senders.used -= 1
-                return false
+                return (false, [])
             }
-            let place = written.load(ordering: .relaxed)
-            unsafe (ring + place % Self.capacity).initialize(to: Unmanaged.passRetained(job))
+            var place = written.load(ordering: .relaxed)
+            var left: [Job] = []
+            if place - taken.load(ordering: .acquiring) >= Self.capacity { (place, left) = leaveOutCancelled() }
+            unsafe ring[place & mask].store(
+                UInt(bitPattern: Unmanaged.passRetained(job).toOpaque()), ordering: .relaxed)
             written.store(place + 1, ordering: .releasing)
-            return true
+            return (true, left)
         }
+        if !left.isEmpty { Reclaimer.shared.runErrand { withExtendedLifetime(left) {} } }
         if isSent { Collector.shared.wake() } else { Inbox.settle([job]) }
+    }
+
+    /// Calls a job off, unless it has been taken. Its place is free at once, and what it holds is released soon.
+    func cancel(_ job: Job) -> Bool {
+        guard job.cancel() else { return false }
+        if job.takesPlace { cancelReservation() }
+        return true
+    }
+
+    /// Takes the jobs that were called off out of the ring. Called with the lock held: so no job is freed meanwhile, for which the
+    /// render thread hands it back first, and ``collect()`` takes the lock.
+    ///
+    /// - Returns: The place behind the last job, and the jobs that were called off.
+    private func leaveOutCancelled() -> (Int, [Job]) {
+        while true {
+            let (first, end) = (taken.load(ordering: .acquiring), written.load(ordering: .relaxed))
+            var next = end
+            var cancelled: [UInt] = []
+            for place in first..<end {
+                let address = unsafe ring[place & mask].load(ordering: .relaxed)
+                guard let job = unsafe Self.job(address) else { continue }
+                if unsafe job._withUnsafeGuaranteedRef({ $0.isCancelled }) {
+                    cancelled.append(address)
+                } else {
+                    unsafe ring[next & mask].store(address, ordering: .relaxed)
+                    next += 1
+                }
+            }
+            if taken.compareExchange(expected: first, desired: end, ordering: .acquiringAndReleasing).exchanged {
+                written.store(next, ordering: .releasing)
+                return (next, cancelled.compactMap { unsafe Self.job($0)?.takeRetainedValue() })
+            }
+        }
     }
 
     /// Adds values to those that wait to be shown. Never full: a cell's newer value takes the older one's place.
@@ -131,7 +175,7 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
                 jobs.append(job)
                 next = job.next
             }
-            senders.used -= jobs.count { $0.takesPlace }
+            senders.used -= jobs.count { $0.takesPlace && !$0.isCancelled }
             return jobs
         }
         guard !jobs.isEmpty else { return 0 }
@@ -169,11 +213,17 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
     /// Takes the next job in order.
     @_noLocks @_noAllocation
     func takeNext() -> Unmanaged<Job>? {
-        let place = taken.load(ordering: .relaxed)
-        if place == written.load(ordering: .acquiring) { return nil }
-        let job = unsafe ring[place & mask]
-        taken.store(place &+ 1, ordering: .releasing)
-        return unsafe job
+        while true {
+            let place = taken.load(ordering: .acquiring)
+            if place == written.load(ordering: .acquiring) { return nil }
+            let address = unsafe ring[place & mask].load(ordering: .relaxed)
+            let isMine = taken.compareExchange(
+                expected: place, desired: place &+ 1, ordering: .acquiringAndReleasing
+            ).exchanged
+            // Otherwise a sender has just moved the beginning.
+            guard isMine, let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { continue }
+            return unsafe Unmanaged<Job>.fromOpaque(pointer)
+        }
     }
 
     /// Hands a job back.

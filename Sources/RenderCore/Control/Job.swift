@@ -34,6 +34,9 @@ internal import Synchronization
         return exchanged
     }
 
+    /// Indicates whether it was called off.
+    var isCancelled: Bool { @_noLocks @_noAllocation get { state.load(ordering: .acquiring) == State.cancelled } }
+
     enum State {
         static var waiting: UInt8 { @_noLocks @_noAllocation get { 0 } }
         static var taken: UInt8 { @_noLocks @_noAllocation get { 1 } }
@@ -90,7 +93,7 @@ internal import Synchronization
     ///   - wasDone: `true` if its values are shown.
     ///   - end: The fate of its messages.
     func finish(wasDone: Bool, end: Change.End = .hasRun) {
-        if state.load(ordering: .acquiring) != State.cancelled { letGo(wasDone: wasDone, end: end) }
+        if !isCancelled { letGo(wasDone: wasDone, end: end) }
     }
 
     private func letGo(wasDone: Bool, end: Change.End) {

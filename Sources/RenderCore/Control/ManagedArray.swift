@@ -36,7 +36,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
             let version = changes
             (entries, self.version, areShown) = (new, version, false)
             return {
-                control.withLock { control in
+                control.change { control in
                     // A change since has built on this one.
                     if control.version == version { (control.entries, control.version) = (old, oldVersion) }
                 }
@@ -167,7 +167,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         // Only a transaction can be called off; the way back holds the old states.
         let isStaged = Transaction.isOpen
         typealias Place = (version: UInt64, number: Int, undo: (@Sendable () -> Void)?)
-        let place: Place? = lock.withLock { control in
+        let place: Place? = lock.change { control in
             guard control.version == version else { return nil }
             let undo = control.exchange(entries, in: lock)
             return (list.makeVersion(), control.version, isStaged ? undo : nil)

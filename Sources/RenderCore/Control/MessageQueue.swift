@@ -47,7 +47,7 @@ public struct MessageQueue: Sendable {
     /// - Throws: ``MessageQueueFull``, ``RendererGone``, or `CancellationError` if the task is cancelled: then the message
     ///   does not run, unless it is running already.
     public func perform(_ message: @escaping RenderLoop) async throws {
-        let wait = Wait()
+        let wait = Wait(inbox)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 wait.begin(continuation)
@@ -78,6 +78,9 @@ public struct MessageQueue: Sendable {
             var isCancelled = false
         }
         private let state = Lock(State())
+        private let inbox: Inbox
+
+        init(_ inbox: Inbox) { self.inbox = inbox }
 
         func begin(_ continuation: CheckedContinuation<Void, any Error>) {
             state.withLock { $0.continuation = continuation }
@@ -105,7 +108,7 @@ public struct MessageQueue: Sendable {
                 return state.job
             }
             if let job {
-                _ = ScheduledEvent(job: job).cancel()
+                _ = inbox.cancel(job)
                 end(.failure(CancellationError()))
             }
         }

@@ -14,7 +14,7 @@ internal import Glibc
 /// thread can be in it. Members that stay go on as they are. Inside ``Renderer/transaction(whenApplied:_:)`` the change
 /// is heard together with the others. Members of a mixing list are generators (those that are not
 /// ``Module/isActive(_:)`` are skipped), of a chaining list effects and taps; another module is a ``Fault``, and
-/// silence. A module can be in a list once.
+/// silence. A module can be in a list once: of equal ones the first counts.
 public final class ModuleList: CompositeModule {
     /// Pushes one buffer (a mixing list) or edits the top (a chaining one).
     public let stackEffect: StackEffect
@@ -74,8 +74,9 @@ public final class ModuleList: CompositeModule {
         stackEffect = .generates
         self.name = name
         self.channels = channels
-        slots = ManagedValue(Slots(generators, as: stackEffect))
-        control = Lock(Control(modules: generators), .module)
+        let modules = Self.distinct(generators)
+        slots = ManagedValue(Slots(modules, as: stackEffect))
+        control = Lock(Control(modules: modules), .module)
     }
 
     /// Creates a list of effects and taps that run one after the other.
@@ -87,6 +88,7 @@ public final class ModuleList: CompositeModule {
         stackEffect = .edits
         self.name = name
         channels = 0
+        let modules = Self.distinct(modules)
         slots = ManagedValue(Slots(modules, as: stackEffect))
         control = Lock(Control(modules: modules), .module)
     }
@@ -118,9 +120,7 @@ public final class ModuleList: CompositeModule {
     public func contains(_ module: any Module) -> Bool { index(of: module) != nil }
 
     /// Adds a module at the end, unless it is a member already.
-    public func append(_ module: any Module) {
-        update { modules in if !modules.contains(where: { $0 === module }) { modules.append(module) } }
-    }
+    public func append(_ module: any Module) { update { $0.append(module) } }
 
     /// Removes a member.
     public func remove(_ module: any Module) { update { $0.removeAll { $0 === module } } }
@@ -149,6 +149,7 @@ public final class ModuleList: CompositeModule {
             let (old, oldVersion) = control.withLock { ($0.modules, $0.version) }
             var modules = old
             change(&modules)
+            modules = Self.distinct(modules)
             // The list has its version from here on: of two lists the one that was changed last is heard.
             typealias Place = (
                 number: Int, version: UInt64, renderers: [Renderer], before: [any Module], beforeVersion: Int
@@ -176,7 +177,7 @@ public final class ModuleList: CompositeModule {
                     released?()
                 },
                 undo: { [weak self] in
-                    self?.control.withLock { control in
+                    self?.control.change { control in
                         // A change since has built on this one.
                         guard control.version == place.number else { return }
                         (control.modules, control.version) = (place.before, place.beforeVersion)
@@ -195,6 +196,11 @@ public final class ModuleList: CompositeModule {
         for renderer in renderers { renderer.refreshModulesSoon() }
         // Here they may go, with no lock held.
         withExtendedLifetime(left) {}
+    }
+
+    private static func distinct(_ modules: [any Module]) -> [any Module] {
+        var known: Set<ObjectIdentifier> = []
+        return modules.filter { known.insert(ObjectIdentifier($0)).inserted }
     }
 
     // MARK: Render thread

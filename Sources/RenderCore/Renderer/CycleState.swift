@@ -276,9 +276,9 @@ internal import Synchronization
             if time.isImmediate {
                 unsafe perform(job, image, 0, carried.pointee.sampleTime, hostTime, isOffline, late: nil)
             } else if let sample = time.sampleKey(image.settings.sampleRate) {
-                unsafe carried.pointee.bySample.insert(job, at: sample)
+                unsafe carried.pointee.bySample.insert(job, at: sample, inbox)
             } else {
-                unsafe carried.pointee.byHost.insert(job, at: time.hostKey)
+                unsafe carried.pointee.byHost.insert(job, at: time.hostKey, inbox)
             }
         }
         if let job = unsafe carried.pointee.bySample.takeCancelled() { unsafe inbox.handBack(job) }

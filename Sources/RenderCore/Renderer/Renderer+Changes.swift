@@ -70,7 +70,7 @@ extension Renderer {
     }
 
     private func send(_ job: Job) -> ScheduledEvent {
-        let event = ScheduledEvent(job: job)
+        let event = ScheduledEvent(job: job, inbox: state.inbox)
         state.inbox.send(job)
         Transaction.current?.ifThrown { event.cancel() }
         return event

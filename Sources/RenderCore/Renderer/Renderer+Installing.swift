@@ -11,7 +11,8 @@ internal import Synchronization
 // they would wait for one another.
 
 extension Renderer {
-    /// Makes a change, and sees to it that it is in place. `false`: there was nothing to change.
+    /// Makes a change, and sees to it that it is in place. `false`: there was nothing to change. A loop that leaves, and the
+    /// modules that it holds, go after the lock is released.
     @discardableResult
     func change(_ edit: (inout Control) -> Bool) -> Bool {
         guard let number = ask(edit) else { return false }
@@ -21,7 +22,7 @@ extension Renderer {
 
     /// Notes a change. Returns its number; `nil` if there is nothing to change.
     private func ask(_ edit: (inout Control) -> Bool) -> Int? {
-        control.withLock { control in
+        control.change { control in
             guard edit(&control) else { return nil }
             control.asked += 1
             return control.asked

@@ -134,11 +134,8 @@ public final class Renderer: EventSource, CustomStringConvertible {
             let new = Loop(renderLoop: loop, modules: findings.modules, paths: findings.paths)
             let transaction = Transaction.current.flatMap { $0.takesLoops ? $0 : nil }
             var staged: StagedLoop?
-            // Modules that the old loop holds may go with it: it is freed after the lock is released.
-            var old: (Loop, [StagedLoop])?
             let isCurrent = change { control in
                 guard control.settings == settings else { return false }
-                old = (control.loop, control.staged)
                 if transaction == nil {
                     control.loop = new
                     // Loops whose turn has come are older than this one.
@@ -152,7 +149,6 @@ public final class Renderer: EventSource, CustomStringConvertible {
                 return true
             }
             guard isCurrent else { continue }
-            withExtendedLifetime(old) {}
             if let transaction, let staged { stage(staged, in: transaction) }
             for notice in findings.notices { reporter.tell(.notice(notice)) }
             return

@@ -86,16 +86,13 @@ extension Renderer {
 
     /// Makes a staged loop the only one, or forgets it.
     private func settle(_ staged: StagedLoop, isChosen: Bool) {
-        var old: (Loop, [StagedLoop])?
         change { control in
             // Another loop was put in its place meanwhile.
             guard let index = control.staged.firstIndex(where: { $0 === staged }) else { return false }
-            old = (control.loop, control.staged)
             control.staged.remove(at: index)
             if isChosen { control.loop = staged.loop }
             control.loopID = nil
             return true
         }
-        withExtendedLifetime(old) {}
     }
 }

@@ -13,8 +13,12 @@ internal import Synchronization
     private var order: Int64 = 0
     private var probe = 0
 
-    /// Creates a schedule with as many places as the inbox has, so that it is never full.
-    init() { unsafe items = .allocate(capacity: Inbox.capacity) }
+    /// Jobs that were called off give their places in the inbox back at once, and stay here: so there are twice as many places as in
+    /// the inbox, and half of a full schedule at least has been called off.
+    private let capacity = 2 * Inbox.capacity
+
+    /// Creates an empty schedule.
+    init() { unsafe items = .allocate(capacity: capacity) }
 
     deinit {
         let jobs = (0..<count).map { unsafe items[$0].job.takeRetainedValue() }
@@ -28,8 +32,9 @@ internal import Synchronization
     /// The time at which the earliest job is due.
     var firstTime: Int64? { @_noLocks @_noAllocation get { count > 0 ? unsafe items[0].time : nil } }
 
-    @_noLocks @_noAllocation
-    mutating func insert(_ job: Unmanaged<Job>, at time: Int64) {
+    /// Adds a job. Those that were called off go back to the inbox where there is no place for it.
+    mutating func insert(_ job: Unmanaged<Job>, at time: Int64, _ inbox: Inbox) {
+        if count == capacity { handBackCancelled(inbox) }
         order &+= 1
         count &+= 1
         unsafe place(Item(time: time, order: order, job: job), at: count &- 1)
@@ -39,14 +44,32 @@ internal import Synchronization
     mutating func takeFirst() -> Unmanaged<Job> { unsafe remove(at: 0) }
 
     /// Looks at one of them, another one each time, and takes it out if it was called off. So jobs that are called off
-    /// long before their time make room for others.
+    /// long before their time are freed soon.
     mutating func takeCancelled() -> Unmanaged<Job>? {
         guard count > 0 else { return nil }
         probe = probe &+ 1 < count ? probe &+ 1 : 0
-        let isCancelled = unsafe items[probe].job._withUnsafeGuaranteedRef {
-            $0.state.load(ordering: .relaxed) == Job.State.cancelled
+        return unsafe isCancelled(items[probe].job) ? remove(at: probe) : nil
+    }
+
+    private func isCancelled(_ job: Unmanaged<Job>) -> Bool {
+        unsafe job._withUnsafeGuaranteedRef { $0.isCancelled }
+    }
+
+    private mutating func handBackCancelled(_ inbox: Inbox) {
+        let all = count
+        var index = 0
+        count = 0
+        // Each that stays enters the heap anew, which is never longer than the part that has been looked at.
+        while index < all {
+            let item = unsafe items[index]
+            if unsafe isCancelled(item.job) {
+                unsafe inbox.handBack(item.job)
+            } else {
+                count &+= 1
+                place(item, at: count &- 1)
+            }
+            index &+= 1
         }
-        return isCancelled ? unsafe remove(at: probe) : nil
     }
 
     @_noLocks @_noAllocation
@@ -85,6 +108,7 @@ internal import Synchronization
 /// An event that was scheduled: it can be called off as long as it has not happened.
 public struct ScheduledEvent: Sendable, CustomStringConvertible {
     let job: Job
+    let inbox: Inbox
 
     /// The time of the event, and whether it has happened.
     public var description: String {
@@ -97,7 +121,7 @@ public struct ScheduledEvent: Sendable, CustomStringConvertible {
     /// Calls the event off. Returns `false` if it has happened or is happening, or was called off before.
     ///
     /// The closure and the values that it captures are released soon, on a thread of RenderStack's own, also if the
-    /// renderer stands still.
+    /// renderer stands still. Its place in the queue is free at once.
     @discardableResult
-    public func cancel() -> Bool { job.cancel() }
+    public func cancel() -> Bool { inbox.cancel(job) }
 }

@@ -31,7 +31,7 @@ public enum FilterShape: Sendable, Hashable, BitwiseCopyable {
 /// 2013), whose transfer function is the same. The formulas and the measurements are in <doc:Filters>.
 ///
 /// Making them takes a tangent and two divisions, about 40 ns; copies are free. A frequency outside of 0…0.49 of the
-/// rate and a quality outside of 1e-5…1e5 are held to that.
+/// rate, a quality outside of 1e-5…1e5 and a gain outside of -300…300 dB are held to that; a gain that is no number is 0 dB.
 public struct FilterCoefficients: Sendable, BitwiseCopyable {
     // With g = tan(πf₀ / rate), k = 1/Q and the two integrators u and w, one frame is
     //     u' = u - damping u + drive (x - w)        where drive = 2g / (1 + g(g + k)), damping = drive (g + k)
@@ -62,7 +62,8 @@ public struct FilterCoefficients: Sendable, BitwiseCopyable {
         sampleRate: Double
     ) {
         var g = RenderMath.tan(.pi * FilterCoefficients.turns(frequency, sampleRate))
-        // The comparisons are such that a value that is no number becomes the bound.
+        // The comparisons are such that a value that is no number becomes the bound, or 0 dB.
+        let decibels = decibels > -300 ? (decibels < 300 ? decibels : 300) : (decibels <= -300 ? -300 : 0)
         var k = 1 / (q > 1e-5 ? (q < 1e5 ? q : 1e5) : 1e-5)
         // m0 x + m1 v1 + m2 v2: v1 is the band, v2 the low output of the state-variable filter.
         var (m0, m1, m2) = (0.0, 0.0, 0.0)

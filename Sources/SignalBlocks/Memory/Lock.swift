@@ -63,13 +63,29 @@ package enum LockRank: UInt8 {
         unsafe mutex.deallocate()
     }
 
-    /// Runs a closure that has the state to itself. It must be short, and must not run code of a user.
+    /// Runs a closure that has the state to itself. It must be short, and must not run code of a user: what may be the last
+    /// reference to an object leaves the state by ``change(_:)``, or is returned from here.
     @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let held = take()
         defer { giveBack(held) }
         return try body(&state)
+    }
+
+    /// Runs a closure that has the state to itself, and keeps what the state held before until the mutex is free.
+    ///
+    /// For changes by which objects leave: the last reference to an object may be the one that leaves, and its `deinit` may be
+    /// code of a user.
+    @inlinable package func change<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var before: State?
+        defer { withExtendedLifetime(before) {} }
+        return try withLock { state throws(Failure) in
+            before = state
+            return try body(&state)
+        }
     }
 
     /// Takes the mutex. Returns which locks this thread held before.
