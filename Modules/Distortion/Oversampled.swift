@@ -48,7 +48,8 @@ public final class Oversampled: Effect {
                 sampleRate: 48_000 * Double(times), layout: StackLayout(slots: 32, channels: 8, frames: 512)
             ) { context in
                 context.run(input)
-                context.run(module)
+                // The dry run refuses a module of another kind.
+                if context.isDryRun { context.show(module, as: .edits) } else { context.run(module) }
                 context.output()
             }
         } catch {

@@ -101,11 +101,9 @@ actor FileSession {
 
     /// - Returns: The channels that its first output is to have.
     func use(_ renderer: Renderer) -> Int {
-        rendered.withLock { rendered in
-            let channels = rendered.channelCount
-            rendered = renderer
-            return channels
-        }
+        let old = self.renderer
+        rendered.withLock { $0 = renderer }
+        return old.channelCount
     }
 
     func run(

@@ -4,14 +4,14 @@ import Testing
 
 /// Numbers that a file, a slider or a peer can bring: they end no program, and become the nearest that are allowed.
 @Suite struct NearestTests {
-    private static let rates: [(given: Double, taken: Double)] = [
+    private static let odd: [(given: Double, taken: Double)] = [
         (0, 1), (-44_100, 1), (0.5, 1), (1e9, 1_000_000), (.infinity, 1_000_000), (-.infinity, 1), (.nan, 48_000),
         (.greatestFiniteMagnitude, 1_000_000), (.leastNonzeroMagnitude, 1),
     ]
 
-    @Test("A renderer's rate and channels become the nearest, with a notice each", arguments: rates.indices)
+    @Test("A renderer's rate and channels become the nearest, with a notice each", arguments: odd.indices)
     func renderer(index: Int) async throws {
-        let (given, taken) = Self.rates[index]
+        let (given, taken) = Self.odd[index]
         let renderer = Renderer(sampleRate: 44_100)
         let events = Notes<RenderEvent>()
         let subscription = renderer.by({ $0() }) { events.add($0) }
@@ -25,9 +25,9 @@ import Testing
         #expect(renderer.renderOffline(frames: 10).frameCount == 10)
     }
 
-    @Test("An output does not start at a rate or a priority that cannot be", arguments: rates.indices)
+    @Test("An output does not start at a rate or a priority that cannot be", arguments: odd.indices)
     func start(index: Int) throws {
-        let output = ClockOutput(Renderer(), sampleRate: Self.rates[index].given, priority: 0)
+        let output = ClockOutput(Renderer(), sampleRate: Self.odd[index].given, priority: 0)
         let error = #expect(throws: OutputError.self) { try output.start() }
         #expect(error?.description.contains("it must be 1…1,000,000") == true && output.state == .stopped)
         let core = OutputCore(Renderer(), called: "a core")
@@ -37,9 +37,9 @@ import Testing
         core.stop()
     }
 
-    @Test("Sounds, rings, converters, detectors and stretches of any rate", arguments: rates.indices)
+    @Test("Sounds, rings, converters, detectors and stretches of any rate", arguments: odd.indices)
     func rates(index: Int) async throws {
-        let (given, taken) = Self.rates[index]
+        let (given, taken) = Self.odd[index]
         let sound = Sound(AudioBlock(channels: 1, frames: 100), sampleRate: given)
         #expect(sound.sampleRate == taken)
         let sentence = "Sound: a sample rate of \(given) Hz; it must be 1…1,000,000. \(taken) is taken"
@@ -116,7 +116,7 @@ import Testing
                 _ = try FileOutput(renderer, path: "\(folder.path)/x.wav", channels: channels)
             }
         }
-        for (rate, _) in Self.rates where rate < 1 || rate.isNaN || rate > 1e9 {
+        for (rate, _) in Self.odd where rate < 1 || rate.isNaN || rate > 1e9 {
             #expect(throws: AudioFileError.self) {
                 _ = try FileOutput(renderer, path: "\(folder.path)/x.wav", sampleRate: rate)
             }

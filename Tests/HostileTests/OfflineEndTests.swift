@@ -130,7 +130,7 @@ import Testing
         await #expect(throws: OutputError.self) { try await output.finish() }
         await #expect(throws: OutputError.self) { try await output.preroll(for: .seconds(1)) }
         isReleased.flag.store(true, ordering: .relaxed)
-        for _ in 0..<2_000 where (try? await output.preroll(for: .zero)) == nil { usleep(10_000) }
+        while (try? await output.preroll(for: .zero)) == nil { try await Task.sleep(for: .milliseconds(10)) }
         try await output.finish()
         #expect(try AudioFileReader(path: "\(folder.path)/x.wav").info.frameCount > 0)
     }
