@@ -173,7 +173,7 @@ extension BufferPlayer {
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
             control.streams = [:]
-            return control.tickets
+            return control.tickets.apart
         }
         let byNumber = Dictionary(uniqueKeysWithValues: tickets.map { ($0.number, $0) })
         entries.replaceEach { number in

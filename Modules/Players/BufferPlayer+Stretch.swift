@@ -223,7 +223,7 @@ extension BufferPlayer: DiskClient {
         return control.withLock { control in
             control.streams = control.streams.filter { $0.key > done }
             control.allStreams.removeAll { !$0.isInUse }
-            return control.allStreams
+            return control.allStreams.apart
         }
     }
 }
