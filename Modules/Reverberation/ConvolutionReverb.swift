@@ -167,7 +167,7 @@ public final class ConvolutionReverb: Effect, EventSource {
     public func process(_ context: inout RenderContext) {
         let mix = mix.glide(context)
         let frames = mix.lastFrame(of: context.frameCount)
-        if frames == 0 { return rest(&context) }
+        if frames == 0 { return close(&context) }
         var voices = voices.read(context)
         slots.first.with(&context) { engine, _ in voices.first.take(engine) }
         slots.second.with(&context) { engine, _ in voices.second.take(engine) }
@@ -204,12 +204,12 @@ public final class ConvolutionReverb: Effect, EventSource {
         voices.second.advance(frames, parts.1)
         voices.third.advance(frames, parts.2)
         self.voices.write(voices, context)
-        if frames < context.frameCount { rest(&context) }
+        if frames < context.frameCount { close(&context) }
     }
 
     /// Forgets the sound, once, while nothing of it is heard.
     @_noLocks @_noAllocation
-    private func rest(_ context: inout RenderContext) {
+    private func close(_ context: inout RenderContext) {
         var voices = voices.read(context)
         if voices.rests { return }
         voices.rest()

@@ -47,6 +47,8 @@ void clv2_world_unlock(void);
 
 const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri);
 
+bool clv2_is_uri(const char *word);
+
 /// The most ports that a plug-in may have.
 #define CLV2_MOST_PORTS 16384
 

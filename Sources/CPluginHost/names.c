@@ -2,6 +2,8 @@
 
 #include "internal.h"
 
+#include <ctype.h>
+
 #ifdef CLV2_HAS_LILV
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -109,6 +111,17 @@ void clv2_names_prepare(void) {
         .sequence_size = clv2_urid(LV2_BUF_SIZE__sequenceSize),
         .sample_rate = clv2_urid(LV2_PARAMETERS__sampleRate),
     };
+}
+
+// A word that is no URI must not reach lilv as one: it would print a complaint on standard error.
+bool clv2_is_uri(const char *word) {
+    if (!isalpha((unsigned char)*word)) return false;
+    const char *c = word;
+    while (isalnum((unsigned char)*c) || *c == '+' || *c == '-' || *c == '.') c++;
+    if (*c != ':') return false;
+    for (; *c; c++)
+        if ((unsigned char)*c <= ' ' || strchr("<>\"{}|^`\\", *c)) return false;
+    return true;
 }
 
 #endif

@@ -2,8 +2,6 @@
 
 #include "internal.h"
 
-#include <ctype.h>
-
 #ifdef CLV2_HAS_LILV
 
 static pthread_mutex_t lock;
@@ -149,19 +147,8 @@ void clv2_free_list(char **list, int count) {
     free(list);
 }
 
-// A word that is no URI must not reach lilv as one: it would print a complaint on standard error.
-static bool is_uri(const char *word) {
-    if (!isalpha((unsigned char)*word)) return false;
-    const char *c = word;
-    while (isalnum((unsigned char)*c) || *c == '+' || *c == '-' || *c == '.') c++;
-    if (*c != ':') return false;
-    for (; *c; c++)
-        if ((unsigned char)*c <= ' ' || strchr("<>\"{}|^`\\", *c)) return false;
-    return true;
-}
-
 const LilvPlugin *clv2_plugin_by_uri(LilvWorld *world, const char *uri) {
-    LilvNode *node = is_uri(uri) ? lilv_new_uri(world, uri) : NULL;
+    LilvNode *node = clv2_is_uri(uri) ? lilv_new_uri(world, uri) : NULL;
     if (!node) return NULL;
     const LilvPlugin *plugin = lilv_plugins_get_by_uri(lilv_world_get_all_plugins(world), node);
     lilv_node_free(node);

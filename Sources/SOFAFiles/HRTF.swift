@@ -37,10 +37,13 @@ public struct HRTF: Sendable {
         if let known = tables.withLock({ known($0) }) { return known }
         guard let table = makeTable(sampleRate: rate) else { return nil }
         let made = HeadTableBox(table)
+        // It is freed behind the lock, because memory has a lock of its own.
+        var oldest: Table?
+        defer { withExtendedLifetime(oldest) {} }
         return tables.withLock { tables in
             // Another thread may have made it meanwhile.
             if let known = known(tables) { return known }
-            if tables.count == 4 { tables.removeFirst() }
+            if tables.count == 4 { oldest = tables.removeFirst() }
             tables.append(Table(sampleRate: rate, box: made))
             return made
         }

@@ -41,7 +41,8 @@ struct DepartureTests {
         Candidate { Mixer(channels: 2, [MixerSource(Oscillator(frequency: 150, level: 0.5))]) },
         // Its own noise lies higher.
         Candidate("Distortion", leavingOut: ["bits", "holdRate"]) { Distortion(.none) },
-        Candidate("Distortion with an echo", leavingOut: ["bits", "holdRate"]) {
+        // The longest time of the echo leads to before the tone began.
+        Candidate("Distortion with an echo", leavingOut: ["bits", "holdRate", "echoTime"]) {
             let distortion = Distortion(.none, times: 1)
             (distortion.echoLevel.value, distortion.echoTime.value) = (0.5, 0.05)
             return distortion

@@ -3,13 +3,13 @@
 /// heard.
 ///
 /// It is over at first, so that a memory that is new takes its first sound as it is.
-package struct FadeIn: Sendable, BitwiseCopyable {
-    private var length = 0
-    private var passed = 0
+@usableFromInline package struct FadeIn: Sendable, BitwiseCopyable {
+    @usableFromInline var length = 0
+    @usableFromInline var passed = 0
 
     /// Creates one that is over.
     @_noLocks @_noAllocation
-    package init() {}
+    @inlinable package init() {}
 
     /// Begins anew: 10 ms, with the next frame.
     @_noLocks @_noAllocation
@@ -19,7 +19,7 @@ package struct FadeIn: Sendable, BitwiseCopyable {
     }
 
     /// Indicates whether the sound goes in as it is.
-    package var isOver: Bool { @_noLocks @_noAllocation get { passed >= length } }
+    @inlinable package var isOver: Bool { @_noLocks @_noAllocation get { passed >= length } }
 
     /// Returns the gain with which a frame goes in, counted from the frames that have passed: a smooth step.
     @_noLocks @_noAllocation
@@ -32,5 +32,5 @@ package struct FadeIn: Sendable, BitwiseCopyable {
 
     /// Goes on by some frames.
     @_noLocks @_noAllocation
-    package mutating func advance(by frames: Int) { passed = min(passed &+ frames, length) }
+    @inlinable package mutating func advance(by frames: Int) { passed = min(passed &+ frames, length) }
 }
