@@ -221,7 +221,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
     ) -> ClosedRange<Int>? {
         let (paths, modules, rate) = control.withLock { ($0.loop.paths, $0.image.modules, $0.settings.sampleRate) }
         let question = LatencyQuestion(
-            renderer: ObjectIdentifier(self), source: source.map { ObjectIdentifier($0) }, output: output,
+            subject: ObjectIdentifier(self), source: source.map { ObjectIdentifier($0) }, output: output,
             sampleRate: (sampleRate ?? rate).asSampleRate)
         return LatencyAnswers.answer(question) {
             paths.latencies(from: source, to: output, among: modules, at: question.sampleRate)
