@@ -231,7 +231,7 @@ public final class Mixer: Generator {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.push(channels: channels)
-        guard strips.belongs(to: context) else { return }
+        guard strips.belongs(to: context), context.goInside() else { return }
         let (channels, number) = (channels, number)
         var someHaveSolo = false
         strips.forEach(&context) { strip, context in
@@ -240,6 +240,7 @@ public final class Mixer: Generator {
         strips.forEach(&context) { strip, context in
             strip.mix(&context, into: channels, othersHaveSolo: someHaveSolo, mixer: number)
         }
+        context.comeOut()
     }
 }
 

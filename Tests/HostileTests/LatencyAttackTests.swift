@@ -52,72 +52,72 @@ import Testing
     @Test("Renderers that hold one another and themselves tell their latency, render and can be set up anew")
     func knots() async throws {
         for count in [1, 2, 4, 12] {
-            #expect(
-                await ends {
-                    let renderers = try Self.knot(count)
-                    for renderer in renderers {
-                        #expect(renderer.latency == 0)
-                        renderer.configure(sampleRate: 44_100)
-                        // Of many each is rendered on all ways.
-                        if count <= 4 { _ = renderer.renderOffline(frames: 64) }
-                    }
-                    // They hold one another, and are gone when they let go.
-                    for renderer in renderers { renderer.removeLoop() }
-                })
+            let isOver = await ends {
+                let renderers = try Self.knot(count)
+                for renderer in renderers {
+                    #expect(renderer.latency == 0)
+                    renderer.configure(sampleRate: 44_100)
+                    // Of many each is rendered on all ways.
+                    if count <= 4 { _ = renderer.renderOffline(frames: 64) }
+                }
+                // They hold one another, and are gone when they let go.
+                for renderer in renderers { renderer.removeLoop() }
+            }
+            #expect(isOver)
         }
     }
 
     @Test("A renderer that many ways lead to is asked once, and counts in each of them")
     func ladder() async throws {
-        #expect(
-            await ends {
-                var renderer = try Renderer { [limiter = Limiter(lookAhead: 0.001)] context in
-                    context.push()
-                    context.run(limiter)
+        let isOver = await ends {
+            var renderer = try Renderer { [limiter = Limiter(lookAhead: 0.001)] context in
+                context.push()
+                context.run(limiter)
+                context.output()
+            }
+            let late = renderer.latency
+            #expect(late > 0)
+            for _ in 0..<30 {
+                let (left, right) = (SubRenderer(renderer), SubRenderer(renderer))
+                renderer = try Renderer { context in
+                    context.run(left)
+                    context.run(right)
+                    context.mix(2)
                     context.output()
                 }
-                let late = renderer.latency
-                #expect(late > 0)
-                for _ in 0..<30 {
-                    let (left, right) = (SubRenderer(renderer), SubRenderer(renderer))
-                    renderer = try Renderer { context in
-                        context.run(left)
-                        context.run(right)
-                        context.mix(2)
-                        context.output()
-                    }
-                }
-                #expect(renderer.latency == late)
-            })
+            }
+            #expect(renderer.latency == late)
+        }
+        #expect(isOver)
     }
 
     @Test("Lists in lists, 20,000 deep: they are set up, rendered, asked and freed", arguments: [false, true])
     func lists(areChains: Bool) async throws {
-        #expect(
-            await ends {
-                var list: ModuleList? = areChains ? ModuleList(chaining: [Gain(0.5)]) : ModuleList(mixing: 1, [Noise()])
-                for _ in 0..<20_000 {
-                    guard let inner = list else { return }
-                    let next = areChains ? ModuleList(chaining: [inner]) : ModuleList(mixing: 1)
-                    if !areChains { next.append(inner) }
-                    list = next
-                }
-                guard let outer = list else { return }
-                #expect(outer.latency(at: 48_000) == 0)
-                let renderer = Renderer(channels: 1)
-                // The dry run may refuse it, or the render thread may call it a fault.
-                try? renderer.replaceLoop { context in
-                    context.push()
-                    context.run(outer)
-                    context.mixAll()
-                    context.output()
-                }
-                _ = renderer.renderOffline(frames: 64)
-                _ = renderer.latency
-                renderer.configure(sampleRate: 44_100)
-                renderer.removeLoop()
-                list = nil
-            })
+        let isOver = await ends {
+            var list: ModuleList? = areChains ? ModuleList(chaining: [Gain(0.5)]) : ModuleList(mixing: 1, [Noise()])
+            for _ in 0..<20_000 {
+                guard let inner = list else { return }
+                let next = areChains ? ModuleList(chaining: [inner]) : ModuleList(mixing: 1)
+                if !areChains { next.append(inner) }
+                list = next
+            }
+            guard let outer = list else { return }
+            #expect(outer.latency(at: 48_000) == 0)
+            let renderer = Renderer(channels: 1)
+            // The dry run may refuse it, or the render thread may call it a fault.
+            try? renderer.replaceLoop { context in
+                context.push()
+                context.run(outer)
+                context.mixAll()
+                context.output()
+            }
+            _ = renderer.renderOffline(frames: 64)
+            _ = renderer.latency
+            renderer.configure(sampleRate: 44_100)
+            renderer.removeLoop()
+            list = nil
+        }
+        #expect(isOver)
         #expect(try await eventsStillCome())
     }
 

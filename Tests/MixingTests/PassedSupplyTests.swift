@@ -11,8 +11,8 @@ import Testing
         _ renderer: Renderer, _ input: AudioInput, _ keys: MIDIInput = MIDIInput(), cycles: [Int], frames: Int
     ) -> [[Float]] {
         var output = AudioBlock(channels: renderer.channelCount, frames: frames)
-        var done = 0
-        for turn in 0... where done < frames {
+        var (done, turn) = (0, 0)
+        while done < frames {
             let count = min(cycles[turn % cycles.count], frames - done)
             var captured = AudioBlock(channels: input.channelCount, frames: count)
             for channel in 0..<input.channelCount {
@@ -41,6 +41,7 @@ import Testing
                 }
             }
             done += count
+            turn += 1
         }
         return (0..<output.channelCount).map { output.array($0) }
     }

@@ -72,6 +72,23 @@ extension RenderContext {
         unsafe callIsActive(slot, self)
     }
 
+    /// Begins to run modules inside of the one at work, which has a number of them that changes. `false`, with a fault: it
+    /// is itself too far inside of others.
+    @_noLocks @_noAllocation
+    package mutating func goInside() -> Bool {
+        let level = unsafe core.pointee.nesting
+        if level >= RenderContext.nestingLimit {
+            fault(.nestedModule, .run, wanted: RenderContext.nestingLimit, found: 0)
+            return false
+        }
+        unsafe core.pointee.nesting = level &+ 1
+        return true
+    }
+
+    /// Ends what ``goInside()`` has begun.
+    @_noLocks @_noAllocation
+    package mutating func comeOut() { unsafe core.pointee.nesting &-= 1 }
+
     /// Leaves silence in the place of a module that is too far inside of others.
     mutating func refuseNesting(_ effect: StackEffect) {
         // The module around it has not failed.

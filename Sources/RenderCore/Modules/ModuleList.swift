@@ -215,16 +215,18 @@ public final class ModuleList: CompositeModule {
     }
 
     private func runMembers(_ context: inout RenderContext) {
+        if channels > 0 { context.push(channels: channels) }
+        guard context.goInside() else { return }
         slots.with(&context) { slots, context in
             if channels == 0 {
                 for index in 0..<slots.count { _ = slots.run(index, &context, ifActive: false) }
             } else {
-                context.push(channels: channels)
                 for index in 0..<slots.count where slots.run(index, &context, ifActive: true) {
                     context.addTopToNext()
                 }
             }
         }
+        context.comeOut()
     }
 
     // MARK: Composite
