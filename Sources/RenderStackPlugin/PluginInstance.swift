@@ -217,7 +217,7 @@ internal import SignalBlocks
     private func receive(_ frames: Int) {
         unsafe received.pointee.count = 0
         // The host was deactivated meanwhile, or has taken its events away.
-        if unsafe body.midiInput != nil, startsOver || letsGo || places[ports.eventsIn] == nil {
+        if body.midiInput != nil, unsafe startsOver || letsGo || places[ports.eventsIn] == nil {
             letsGo = unsafe !held.letGo(into: &received.pointee)
         }
         guard let sequence = unsafe places[ports.eventsIn] else { return }

@@ -10,7 +10,7 @@ import Testing
     private func drive(
         _ renderer: Renderer, _ input: AudioInput, _ keys: MIDIInput = MIDIInput(), cycles: [Int], frames: Int
     ) -> [[Float]] {
-        var output = AudioBlock(channels: renderer.channelCount, frames: frames)
+        let output = AudioBlock(channels: renderer.channelCount, frames: frames)
         var (done, turn) = (0, 0)
         while done < frames {
             let count = min(cycles[turn % cycles.count], frames - done)
