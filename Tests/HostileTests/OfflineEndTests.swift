@@ -101,9 +101,12 @@ import Testing
     }
 
     /// A renderer whose loop is stuck in a module from some frame on, until it is released.
-    private func stuck(after frames: Int64, _ isReleased: Released) throws -> Renderer {
+    private func stuck(after frames: Int64, _ hang: Hang) throws -> Renderer {
         let stuck = ClosureModule(.edits, name: "Stuck") { context in
-            while context.sampleTime >= frames && !isReleased.flag.load(ordering: .relaxed) { usleep(1_000) }
+            while context.sampleTime >= frames && !hang.isReleased.load(ordering: .relaxed) {
+                hang.hasBegun.store(true, ordering: .relaxed)
+                usleep(1_000)
+            }
         }
         return try Renderer(channels: 1) { context in
             context.push()
@@ -111,25 +114,27 @@ import Testing
             context.output()
         }
     }
-    private final class Released: Sendable { let flag = Atomic<Bool>(false) }
+    private final class Hang: Sendable {
+        let hasBegun = Atomic<Bool>(false)
+        let isReleased = Atomic<Bool>(false)
+    }
 
     @Test(
         "A rendering into a file whose loop does not end can be cancelled: an error says where it is, and the file can be finished later"
     )
     func cancelled() async throws {
-        let isReleased = Released()
-        defer { isReleased.flag.store(true, ordering: .relaxed) }
+        let hang = Hang()
+        defer { hang.isReleased.store(true, ordering: .relaxed) }
         let folder = try TemporaryFolder()
-        let output = try FileOutput(try stuck(after: 1_000, isReleased), path: "\(folder.path)/x.wav")
+        let output = try FileOutput(try stuck(after: 1_000, hang), path: "\(folder.path)/x.wav")
         let run = Task { try await output.run(for: .seconds(10)) }
-        #expect(await becomesTrue { output.frameCount >= 0 })
-        try await Task.sleep(for: .milliseconds(50))
+        #expect(await becomesTrue { hang.hasBegun.load(ordering: .relaxed) })
         run.cancel()
         let error = await #expect(throws: OutputError.self) { try await run.value }
         #expect(error?.description.contains("Stuck") == true, "\(error as Any)")
         await #expect(throws: OutputError.self) { try await output.finish() }
         await #expect(throws: OutputError.self) { try await output.preroll(for: .seconds(1)) }
-        isReleased.flag.store(true, ordering: .relaxed)
+        hang.isReleased.store(true, ordering: .relaxed)
         while (try? await output.preroll(for: .zero)) == nil { try await Task.sleep(for: .milliseconds(10)) }
         try await output.finish()
         #expect(try AudioFileReader(path: "\(folder.path)/x.wav").info.frameCount > 0)
@@ -153,12 +158,12 @@ import Testing
 
     @Test("An output whose loop does not end is no success when its run is asked to end")
     func live() async throws {
-        let isReleased = Released()
-        defer { isReleased.flag.store(true, ordering: .relaxed) }
-        let renderer = try stuck(after: 1_000, isReleased)
+        let hang = Hang()
+        defer { hang.isReleased.store(true, ordering: .relaxed) }
+        let renderer = try stuck(after: 1_000, hang)
         let output = ClockOutput(renderer, period: 64, priority: 0)
         let run = Task { try await output.run(for: nil) }
-        #expect(await becomesTrue { renderer.sampleTime > 900 })
+        #expect(await becomesTrue { hang.hasBegun.load(ordering: .relaxed) })
         run.cancel()
         let error = await #expect(throws: OutputError.self) { try await run.value }
         #expect(error?.description.isEmpty == false && output.state == .stopped)
