@@ -17,6 +17,10 @@ extension FileRecorder {
     }
 
     func makeNextTake(_ control: inout Control) throws(AudioFileError) -> DiskTake {
+        // A file that was made for another rate, and that no cycle has needed.
+        if let index = control.sequels.lastIndex(where: { !$0.take.hasBegun }), control.sequels[index].take.callOff() {
+            return try remake(control.sequels.remove(at: index).take, &control)
+        }
         // Nobody has named this file: it takes the place of none.
         repeat {
             control.takeCount += 1
@@ -106,7 +110,7 @@ extension FileRecorder {
     }
 
     private func prepareLatest(_ control: inout Control) throws(AudioFileError) {
-        if let latest = control.latest, !latest.hasBegun && !latest.isOver {
+        if let latest = control.latest, !latest.isOver && latest.callOff() {
             let wasStaged = control.isLatestStaged
             cue(try remake(latest, &control), at: control.latestTime, &control)
             control.isLatestStaged = wasStaged
@@ -117,12 +121,15 @@ extension FileRecorder {
     /// rate, and so ends the other one with the last of the old rate.
     private func prepareSequel(_ control: inout Control) throws(AudioFileError) {
         let (waiting, cut) = control.sequels.last { !$0.take.hasBegun && !$0.take.isOver } ?? (nil, nil)
+        // The render thread may begin it at this moment: then it is the one that is running.
+        if let waiting, !waiting.callOff() { return try prepareSequel(&control) }
         control.sequels.removeAll { !$0.take.hasBegun }
         let running = control.takes.last { $0.hasBegun && !$0.isOver } ?? cut.flatMap { $0.isCut ? $0 : nil }
-        guard let running, running.isOver || running.sampleRate != control.sampleRate else {
+        // Where the rate is again that of the running take, a cycle that is under way may still cut it by the rate between.
+        guard let running, waiting != nil || running.isOver || running.sampleRate != control.sampleRate else {
             // The rate is again that of the running take, or that has ended: the next take may have the file.
             running?.sequel = nil
-            if let waiting, control.armed == nil { control.armed = waiting } else { waiting?.close() }
+            if control.armed == nil { control.armed = waiting }
             return
         }
         let take: DiskTake

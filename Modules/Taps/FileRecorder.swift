@@ -186,13 +186,12 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         if isStopFirst { stop(&recording, at: stopAt, next: nil, context) }
         if beginAt < count, let next {
             recording.isBeginWaiting = false
-            if !next.hasBegun && !next.isClosed {
+            if !next.hasBegun, !next.isClosed, next.begin(at: time(of: beginAt, stamp, context)) {
                 close(&recording, at: beginAt, context)
                 recording.take = next
                 recording.isCut = false
                 recording.first = beginAt
                 recording.end = count
-                next.begin(at: time(of: beginAt, stamp, context))
             }
         }
         if !isStopFirst { stop(&recording, at: stopAt, next: next, context) }
@@ -212,9 +211,10 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         }
         guard let next, !next.hasBegun && !next.isClosed else { return }
         if isWanted {
+            // If it is called off at this moment, another one comes.
+            guard next.begin(at: time(of: 0, stamp, context)) else { return }
             recording.isCut = false
             recording.take = next
-            next.begin(at: time(of: 0, stamp, context))
         } else {
             next.end()
         }

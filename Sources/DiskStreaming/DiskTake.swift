@@ -87,7 +87,7 @@ internal import Synchronization
     /// Frames that were heard.
     package var frameCount: Int64 { unsafe core.pointee.frames.load(ordering: .acquiring) }
     /// Indicates whether the render thread has begun it.
-    package var hasBegun: Bool { unsafe core.pointee.hasBegun.load(ordering: .acquiring) }
+    package var hasBegun: Bool { unsafe core.pointee.hasBegun }
     /// Indicates whether nothing is added to it any more.
     package var isOver: Bool {
         unsafe core.pointee.isEnded.load(ordering: .acquiring) || core.pointee.isClosed.load(ordering: .acquiring)
@@ -106,6 +106,13 @@ internal import Synchronization
     }
 
     func countCue(_ change: Int) { unsafe core.pointee.cues.wrappingAdd(change, ordering: .acquiringAndReleasing) }
+
+    /// Closes a take that waits for its beginning. Returns whether it has done so: not if the render thread has begun it.
+    package func callOff() -> Bool {
+        guard unsafe core.pointee.callOff() else { return false }
+        close()
+        return true
+    }
 
     /// Ends the take from the control side, also if no render thread uses it. Frames that were heard are written.
     package func close() {
@@ -141,7 +148,7 @@ internal import Synchronization
     }
 
     private func move(_ writer: inout Writer, _ core: borrowing TakeCore, _ news: inout [News]) -> DiskNeed {
-        if !writer.hasToldBeginning && core.hasBegun.load(ordering: .acquiring) {
+        if !writer.hasToldBeginning && core.hasBegun {
             writer.hasToldBeginning = true
             news.append(
                 .began(
@@ -160,7 +167,7 @@ internal import Synchronization
                 try write(chunk.frameCount, &writer)
                 return .more
             }
-            guard isOver else { return core.hasBegun.load(ordering: .relaxed) ? .soon : .none }
+            guard isOver else { return core.hasBegun ? .soon : .none }
             try fill(until: core.frames.load(ordering: .acquiring), &writer, &news)
             let sink = writer.sink
             writer.sink = nil

@@ -15,7 +15,12 @@ internal import Synchronization
     let isEnded = Atomic<Bool>(false)
     /// The renderer has got another rate than the file.
     let isCut = Atomic<Bool>(false)
-    let hasBegun = Atomic<Bool>(false)
+    /// The render thread begins a take, or control code calls it off, whichever comes first.
+    private let start = Atomic<UInt8>(TakeCore.waits)
+    private static var waits: UInt8 { @_noLocks @_noAllocation get { 0 } }
+    private static var begun: UInt8 { @_noLocks @_noAllocation get { 1 } }
+    private static var calledOff: UInt8 { @_noLocks @_noAllocation get { 2 } }
+    var hasBegun: Bool { @_noLocks @_noAllocation get { start.load(ordering: .acquiring) == TakeCore.begun } }
     /// Frames that were heard, those that found no room in the ring included.
     let frames = Atomic<Int64>(0)
     let sampleTime = Atomic<Int64>(0)
@@ -75,6 +80,19 @@ internal import Synchronization
         TakeCore.free(larger.exchange(address, ordering: .acquiringAndReleasing))
     }
 
+    /// On the render thread. Returns whether it has begun the take: not if control code has called it off.
+    @_noLocks @_noAllocation
+    func begin() -> Bool {
+        start.compareExchange(expected: TakeCore.waits, desired: TakeCore.begun, ordering: .acquiringAndReleasing)
+            .exchanged
+    }
+
+    /// On the control side. Returns whether it has called the take off: not if the render thread has begun it.
+    func callOff() -> Bool {
+        start.compareExchange(expected: TakeCore.waits, desired: TakeCore.calledOff, ordering: .acquiringAndReleasing)
+            .original != TakeCore.begun
+    }
+
     /// Takes the larger room, when the frames of the old one are in the ring. On the thread that writes.
     @_noLocks @_noAllocation
     func takeLarger() {
@@ -115,13 +133,15 @@ internal import Synchronization
     @_noLocks @_noAllocation
     package func isSame(as other: TakeReference) -> Bool { unsafe core == other.core }
 
-    /// Begins the recording. On the render thread.
+    /// Begins the recording. On the render thread. Returns whether it has begun: control code may have called it off.
     @_noLocks @_noAllocation
-    package func begin(at time: RenderTime) {
+    package func begin(at time: RenderTime) -> Bool {
         unsafe core.pointee.isHeld.store(true, ordering: .relaxed)
         unsafe core.pointee.sampleTime.store(time.sampleTime ?? 0, ordering: .relaxed)
         unsafe core.pointee.hostTime.store(time.hostTime ?? 0, ordering: .relaxed)
-        unsafe core.pointee.hasBegun.store(true, ordering: .releasing)
+        if unsafe core.pointee.begin() { return true }
+        unsafe core.pointee.isHeld.store(false, ordering: .releasing)
+        return false
     }
 
     /// Frames per second of the file.
@@ -131,7 +151,7 @@ internal import Synchronization
 
     /// Indicates whether a render thread has recorded the take before.
     package var hasBegun: Bool {
-        @_noLocks @_noAllocation get { unsafe core.pointee.hasBegun.load(ordering: .relaxed) }
+        @_noLocks @_noAllocation get { unsafe core.pointee.hasBegun }
     }
 
     /// Ends the recording: the render thread has heard its last frame, and does not touch it any more.

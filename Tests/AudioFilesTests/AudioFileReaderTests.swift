@@ -72,7 +72,8 @@ import Testing
             let path = folder.file(name)
             let error = failure { () throws(AudioFileError) in _ = try AudioFileInfo(path: path) }
             #expect(error?.path == path && error?.reason == reason, "\(name): \(error as Any)")
-            #expect(error?.description.hasPrefix("Cannot read \"\(path)\": " + sentence) == true, "\(error as Any)")
+            let shown = path.replacingOccurrences(of: "\0", with: "\\u{0}")
+            #expect(error?.description.hasPrefix("Cannot read \"\(shown)\": " + sentence) == true, "\(error as Any)")
         }
         #expect(failure { () throws(AudioFileError) in _ = try AudioFileInfo(path: "/dev/zero") }?.reason == .notAFile)
     }
