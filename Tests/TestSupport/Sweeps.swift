@@ -53,9 +53,7 @@ public struct Sweep: Sendable, CustomStringConvertible {
                 for (frame, value) in values.dropFirst() {
                     try renderer.transaction(at: .sample(Int64(frame))) { parameter.value = value }
                 }
-                let sound = render(renderer, frames: values.count == 1 ? fixedFrames : 96_000)[channels - 1]
-                // At a fixed setting the beginning of the tone, which may come again later, does not count.
-                return highEnergy(sound, from: values.count == 1 ? fixedFrames / 2 : 4_800)
+                return highEnergy(render(renderer, frames: values.count == 1 ? fixedFrames : 96_000)[channels - 1])
             }
             let fixed = try (0...12).map { try measured([(0, value(Float($0) / 12))]) }.max() ?? 0
             var slow: [(frame: Int, value: Float)] = []
@@ -65,8 +63,7 @@ public struct Sweep: Sendable, CustomStringConvertible {
             }
             return Sweep(
                 name: "\(label).\(parameter.name)", fixed: fixed,
-                // At crests of the tone, where what begins at once begins with a step.
-                atOnce: try measured([(0, low), (30_012, high), (60_012, low)]), slowly: try measured([(0, low)] + slow)
+                atOnce: try measured([(0, low), (30_000, high), (60_000, low)]), slowly: try measured([(0, low)] + slow)
             )
         }
     }
