@@ -87,7 +87,10 @@ extension RenderContext {
 
     /// Ends what ``goInside()`` has begun.
     @_noLocks @_noAllocation
-    package mutating func comeOut() { unsafe core.pointee.nesting &-= 1 }
+    package mutating func comeOut() {
+        let level = unsafe core.pointee.nesting
+        unsafe core.pointee.nesting = level &- 1
+    }
 
     /// Leaves silence in the place of a module that is too far inside of others.
     mutating func refuseNesting(_ effect: StackEffect) {
