@@ -121,10 +121,10 @@ public enum Terminal {
         text.withUTF8 { _ = unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// 24 steps of 2.5 dB, from -60 dB to 0 dB.
+    /// 20 steps of 3 dB, from -60 dB to 0 dB: two bars and the note have room on a terminal of 80 columns.
     private static func bar(_ decibels: Float) -> String {
-        let filled = decibels.isFinite ? max(0, min(24, Int((decibels + 60) / 2.5))) : 0
+        let filled = decibels.isFinite ? max(0, min(20, Int((decibels + 60) / 3))) : 0
         let number = decibels.isFinite ? "\(Int(decibels.rounded())) dB" : "-inf"
-        return String(repeating: "█", count: filled) + String(repeating: "·", count: 24 - filled) + " " + number
+        return String(repeating: "█", count: filled) + String(repeating: "·", count: 20 - filled) + " " + number
     }
 }

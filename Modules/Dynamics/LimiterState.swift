@@ -37,6 +37,7 @@ struct LimiterState: ~Copyable, Sendable {
     /// The number of channels that have a past, for each buffer.
     private var used: RenderMemory<Int>
     private var finder: TruePeakFinder
+    private var unseen: UnseenPeaks
     /// The peaks of a slice, then the gains that they demand.
     private var peaks: RenderMemory<Float>
     private var gains: RenderMemory<Float>
@@ -76,6 +77,7 @@ struct LimiterState: ~Copyable, Sendable {
             channels: channels * (tracks + 1), past: past, maximumFrameCount: frames, slack: 64)
         used = RenderMemory(repeating: 0, count: tracks + 1)
         finder = TruePeakFinder(maximumFrameCount: isTruePeak ? frames : 0)
+        unseen = UnseenPeaks(channels: isTruePeak ? channels : 0, maximumFrameCount: isTruePeak ? frames : 0)
         peaks = RenderMemory(repeating: 0, count: frames)
         gains = RenderMemory(repeating: 1, count: frames)
         // Two boxes, together as long as the look-ahead: the gain has no corners.
@@ -96,6 +98,7 @@ struct LimiterState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         history.reset()
+        unseen.reset()
         for buffer in 0..<bufferCount { used[buffer] = 0 }
         floor.reset()
         first.reset()
@@ -203,8 +206,13 @@ struct LimiterState: ~Copyable, Sendable {
         // The peaks of samples need no more than the present ones.
         let first = history.position &- (isTruePeak ? TruePeakFinder.delay : 0)
         var isQuiet = true
+        let unseenLevel = isTruePeak ? unseen.listen(history, channels: used[0], frames: frames) : 0
         for channel in 0..<used[0] {
-            if isTruePeak && !finder.mayExceed(history, channel, from: first, count: frames, level: low) { continue }
+            if isTruePeak
+                && !finder.mayExceed(history, channel, from: first, count: frames, level: low - unseenLevel)
+            {
+                continue
+            }
             if isQuiet {
                 for i in 0..<frames { peaks[i] = 0 }
                 isQuiet = false
@@ -216,6 +224,7 @@ struct LimiterState: ~Copyable, Sendable {
             }
         }
         if isQuiet { return false }
+        if isTruePeak { unseen.add(to: &peaks, frames: frames) }
         var highest: Float = 0
         for i in 0..<frames { highest = peaks[i] > highest ? peaks[i] : highest }
         return highest > low

@@ -131,7 +131,20 @@ extension BufferPlayer {
     /// Stops, and drops the sounds that have been scheduled up to now.
     @discardableResult
     public func stop(at time: RenderTime = .immediately) -> Bool {
-        commands.send(Command(action: .stop, number: newest.load(ordering: .acquiring)), at: time)
+        let number = newest.load(ordering: .acquiring)
+        guard commands.send(Command(action: .stop, number: number), at: time) else { return false }
+        if time == .immediately && !OpenTransaction.exists { cutUnrendered(upTo: number) }
+        return true
+    }
+
+    /// Ends sounds that no renderer has seen yet, because none may ever come that would drop them.
+    private func cutUnrendered(upTo number: Int) {
+        let dropped: [ScheduledSound] = control.withLock { control in
+            guard control.sampleRate == nil else { return [] }
+            defer { control.tickets.removeAll { $0.number <= number } }
+            return control.tickets.filter { $0.number <= number }
+        }
+        for ticket in dropped { ticket.cut() }
     }
 
     /// Indicates whether the player was started, and neither paused nor stopped since. It may have nothing to play.

@@ -41,7 +41,7 @@ public final class OnsetTap: Tap, EventSource {
     /// Creates a tap.
     ///
     /// - Parameters:
-    ///   - threshold: The least rise of an attack, in dB above the mean of the last 300 ms, 0.1…40: less finds softer
+    ///   - threshold: The least rise of an attack, in dB above what was usual in the last 300 ms, 0.1…40: less finds softer
     ///     attacks, and more that are none.
     ///   - tempi: The tempi to look for, in beats per minute, within 20…400; by default 58…206.
     ///   - channels: The number of channels that are heard, 1…64.

@@ -64,7 +64,7 @@ final class FileTrack {
 actor FileSession {
     private let executor = BlockingExecutor()
     private let tracks: [FileTrack]
-    private nonisolated let rendered: Lock<Renderer>
+    nonisolated let rendered: Lock<Renderer>
     /// The renderer of the next run.
     nonisolated var renderer: Renderer { rendered.withLock { $0 } }
     /// The sentence about a render loop that does not end, while the session's thread is in it and nobody waits for it any more.

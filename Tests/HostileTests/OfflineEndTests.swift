@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import RenderStack
 import Synchronization
 import TestSupport
@@ -120,15 +120,20 @@ import Testing
     }
 
     @Test(
-        "A rendering into a file whose loop does not end can be cancelled: an error says where it is, and the file can be finished later"
+        "A rendering into a file whose loop does not end is told and can be cancelled: an error says where it is, and the file can be finished later"
     )
     func cancelled() async throws {
         let hang = Hang()
         defer { hang.isReleased.store(true, ordering: .relaxed) }
         let folder = try TemporaryFolder()
-        let output = try FileOutput(try stuck(after: 1_000, hang), path: "\(folder.path)/x.wav")
+        let renderer = try stuck(after: 1_000, hang)
+        let told = Notes<String?>()
+        let subscription = renderer.by({ $0() }) { if case .endless(let module, _) = $0 { told.add(module) } }
+        defer { subscription.cancel() }
+        let output = try FileOutput(renderer, path: "\(folder.path)/x.wav")
         let run = Task { try await output.run(for: .seconds(10)) }
-        #expect(await becomesTrue { hang.hasBegun.load(ordering: .relaxed) })
+        #expect(await becomesTrue { !told.all.isEmpty })
+        #expect(told.all == ["Stuck"])
         run.cancel()
         let error = await #expect(throws: OutputError.self) { try await run.value }
         #expect(error?.description.contains("Stuck") == true, "\(error as Any)")
@@ -138,6 +143,24 @@ import Testing
         while (try? await output.preroll(for: .zero)) == nil { try await Task.sleep(for: .milliseconds(10)) }
         try await output.finish()
         #expect(try AudioFileReader(path: "\(folder.path)/x.wav").info.frameCount > 0)
+    }
+
+    @Test(
+        "A file that was not finished leaves the disk with its output, before the program can end",
+        .timeLimit(.minutes(2)))
+    func leaves() async throws {
+        let folder = try TemporaryFolder()
+        for _ in 0..<100 {
+            await cancelRun(into: "\(folder.path)/x.wav")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+    private func cancelRun(into path: String) async {
+        guard let output = try? FileOutput(Renderer(channels: 1), path: path, replacesAtFinish: true) else { return }
+        let run = Task { [output] in try await output.run(for: .seconds(1_000_000)) }
+        #expect(await becomesTrue { output.frameCount > 0 })
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
     }
 
     @Test("A slow loop that goes on is waited for when its rendering into a file is cancelled")

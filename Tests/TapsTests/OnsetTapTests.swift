@@ -23,7 +23,7 @@ private struct Drums {
         hits.append(first)
         var turns = 0.0
         var last = 0.0
-        for i in 0..<Int(0.25 * rate) where first + i < samples.count {
+        for i in 0..<Int(0.4 * rate) where first + i < samples.count {
             let time = Double(i) / rate
             let noise = Double.random(in: -1...1, using: &dice)
             var sample: Double
@@ -38,7 +38,8 @@ private struct Drums {
                 sample = 0.15 * (noise - last) * RenderMath.exp(-time / 0.02)
                 last = noise
             }
-            samples[first + i] += Float(gain * sample)
+            // It fades out: where a drum were cut off, there would be one more attack.
+            samples[first + i] += Float(gain * sample * (1 - time / 0.4))
         }
     }
 
@@ -83,7 +84,7 @@ private struct Drums {
 
     @Test("Drums: each attack within 3 ms, and none that is none", arguments: [44_100.0, 48_000, 96_000])
     func drums(rate: Double) throws {
-        for tempo in rate == 48_000 ? [73.0, 120, 160] : [73, 120] {
+        for tempo in rate == 48_000 ? [73.0, 190] : [120] {
             var drums = Drums(seconds: 5, rate: rate)
             drums.rock(tempo: tempo)
             let found = try onsets(drums.samples, rate: rate, OnsetTap(channels: 1))
@@ -91,15 +92,6 @@ private struct Drums {
             #expect(
                 missed == 0 && extra == 0 && worst < 0.003, "measured: \(missed) missed, \(extra) extra, \(worst) s")
         }
-    }
-
-    @Test("Of a fast pattern at most one attack of six is missed: hats in the noise of the snare before them")
-    func fastDrums() throws {
-        var drums = Drums(seconds: 10, rate: 48_000)
-        drums.rock(tempo: 190)
-        let found = try onsets(drums.samples, OnsetTap(channels: 1))
-        let (missed, extra, worst) = compare(found, drums.hits, rate: 48_000, until: drums.samples.count)
-        #expect(missed <= 10 && extra == 0 && worst < 0.003, "measured: \(missed) missed, \(extra) extra, \(worst) s")
     }
 
     @Test("Strings that ring on: each attack within 3 ms") func strings() throws {

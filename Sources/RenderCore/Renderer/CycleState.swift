@@ -50,9 +50,16 @@ internal import Synchronization
 
     /// The loop's memory in the cycle that is under way, for diagnosis; its address.
     private let coreInUse = Atomic<UInt>(0)
-    /// Indicates whether that cycle is an offline one, which may take its time.
-    private let isOfflineNow = Atomic<Bool>(false)
-    var isOffline: Bool { isOfflineNow.load(ordering: .relaxed) }
+    /// The frames of that cycle if it is an offline one, and 0 for one that somebody listens to.
+    private let offlineFrames = Atomic<Int>(0)
+
+    /// The nanoseconds that the cycle under way may take before it counts as one that does not end. An offline one may take
+    /// as long as it sounds, and two seconds more.
+    var patience: Int64 {
+        let frames = offlineFrames.load(ordering: .relaxed)
+        return frames == 0 ? 1_000_000_000 : 2_000_000_000 + Int64(saturating: Double(frames) / sampleRate * 1e9)
+    }
+
     /// Held while that memory is looked at from outside, and while it is freed.
     static let diagnosis = Lock(0)
 
@@ -173,7 +180,7 @@ internal import Synchronization
             unsafe image.core.pointee.beats = clock
             unsafe image.core.pointee.beatShift = shift
             coreInUse.store(unsafe UInt(bitPattern: image.core), ordering: .relaxed)
-            isOfflineNow.store(isOffline, ordering: .relaxed)
+            offlineFrames.store(isOffline ? frames : 0, ordering: .relaxed)
             if startsOver { startOver(image, hostTime) }
             if resets { unsafe reset(image, at: carried.pointee.sampleTime, hostTime) }
             unsafe run(image, frames, channels, hostTime, isOffline, outer)

@@ -7,8 +7,8 @@ public enum RenderEvent: Sendable, Hashable, CustomStringConvertible {
     case late(count: Int, frames: Int64, sampleTime: Int64)
     /// The render loop is used as it is, but probably not as it was meant: the sentence says what to do.
     case notice(String)
-    /// A cycle has not ended for a second: the module in which it is, `nil` for the render loop itself. It is reported
-    /// once for each such cycle.
+    /// A cycle has not ended for a second, or offline for two seconds longer than it sounds: the module in which it is, `nil`
+    /// for the render loop itself. It is reported once for each such cycle.
     case endless(module: String?, nanoseconds: Int64)
     /// The sample rate, channels or layout have changed by ``Renderer/configure(sampleRate:channels:layout:)``, which
     /// an output calls when it starts, for instance.

@@ -86,10 +86,8 @@ extension Renderer {
     package func endDriving(_ driver: UInt) { state.drivers.end(driver) }
 
     /// Returns a sentence about a cycle that does not end: in which module it is.
-    ///
-    /// - Parameter patience: The nanoseconds that a cycle may take; by default what the renderer gives it.
-    package func endlessCycle(after patience: Int64? = nil) -> String? {
-        guard let endless = reporter.endlessCycle(after: patience) else { return nil }
+    package func endlessCycle() -> String? {
+        guard let endless = reporter.endlessCycle() else { return nil }
         return RenderEvent.endless(module: endless.module, nanoseconds: endless.nanoseconds).description
     }
 }

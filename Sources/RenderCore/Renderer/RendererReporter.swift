@@ -128,12 +128,9 @@ final class RendererReporter: Collectable, Sendable {
 
     // MARK: A cycle that does not end
 
-    /// The time in nanoseconds that a cycle may take before it is reported. A cycle that is rendered offline gets more.
-    private var patience: Int64 { state.isOffline ? 30_000_000_000 : 1_000_000_000 }
-
     /// Returns the module in which a cycle is at this moment, and for how long it has been under way, if that is too long.
-    func endlessCycle(after patience: Int64? = nil) -> (module: String?, nanoseconds: Int64)? {
-        let patience = patience ?? self.patience
+    func endlessCycle() -> (module: String?, nanoseconds: Int64)? {
+        let patience = state.patience
         let now = HostClock.now
         let count = state.counter.count.load(ordering: .acquiring)
         let since: Int64? = cycle.withLock { cycle in

@@ -45,7 +45,7 @@ public struct OnsetDetector: ~Copyable, Sendable {
     /// - Parameters:
     ///   - sampleRate: Frames per second, 1…1,000,000; a rate outside becomes the nearest one, with a notice on standard
     ///     error.
-    ///   - threshold: The least rise of an attack above the mean of the last 300 ms, in dB, 0.1…40; by default 2.5.
+    ///   - threshold: The least rise of an attack above what was usual in the last 300 ms, in dB, 0.1…40; by default 2.5.
     /// - Precondition: The other numbers are in range.
     public init(sampleRate: Double, threshold: Double = 2.5) {
         let sampleRate = nearestSampleRate(to: sampleRate, for: "OnsetDetector")
@@ -84,10 +84,9 @@ public struct OnsetDetector: ~Copyable, Sendable {
         let peak = rises.count - 1 - Self.reach
         let first = max(0, peak - Self.reach)
         for i in first..<rises.count where i < peak ? rises[i] >= rises[peak] : rises[i] > rises[peak] { return nil }
-        // A loud attack counts as a soft one: else it would hide those behind it.
-        let before = rises[..<first].reduce(0) { $0 + min($1, 4 * threshold) }
-        let mean = before / Double(max(1, first))
-        guard rises[peak] > mean * 1.5 + threshold else { return nil }
+        // The median of what was before, not the mean: attacks would raise that, and hide soft ones between them.
+        let usual = first == 0 ? 0 : rises[..<first].sorted()[first / 2]
+        guard rises[peak] > usual * 1.5 + threshold else { return nil }
         // The steepest rise is where the attack passes the middle of the transform, between this look and two before.
         let middle = frameCount - size / 2 - (Self.reach + 1) * hop
         let found = steepest(samples, around: middle)

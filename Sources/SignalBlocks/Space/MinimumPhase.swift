@@ -2,6 +2,9 @@
 /// between the ears.
 package struct MinimumPhase: ~Copyable {
     private var fft: RealFFT
+    /// Of correlations, in which a response needs room once: the lags that are looked at are short.
+    private var lagFFT: RealFFT
+    private let lagLimit: Int
     private let sampleRate: Double
 
     /// Creates a workplace for responses of a length. On the control side: it allocates.
@@ -12,6 +15,8 @@ package struct MinimumPhase: ~Copyable {
     package init(length: Int, sampleRate: Double) {
         demand((1...65_536).contains(length), "MinimumPhase: a response of \(length) samples; it must have 1…65,536")
         fft = RealFFT(size: RealFFT.size(atLeast: max(4_096, 4 * length)) ?? 1 << 18)
+        lagLimit = min(Int(0.001_2 * sampleRate) + 1, fft.size / 4)
+        lagFFT = RealFFT(size: RealFFT.size(atLeast: max(4_096, length + lagLimit + 1)) ?? fft.size)
         self.sampleRate = sampleRate
     }
 
@@ -23,7 +28,7 @@ package struct MinimumPhase: ~Copyable {
     ///   - taps: The number of samples of the filter.
     ///   - levels: The correction of its levels, which comes first.
     package mutating func filter(_ response: [Float], taps: Int, levels: HeadLevels) -> [Float] {
-        var (re, im) = spectrum(response)
+        var (re, im) = MinimumPhase.spectrum(response, &fft)
         var largest: Float = 0
         for k in re.indices {
             re[k] = (re[k] * re[k] + im[k] * im[k]).squareRoot()
@@ -34,17 +39,17 @@ package struct MinimumPhase: ~Copyable {
             let own = RenderMath.log(max(re[k], largest * 1e-5)) + levels.factors[k]
             (re[k], im[k]) = (levels.sphere + (own - levels.sphere) * levels.shares[k], 0)
         }
-        var cepstrum = signal(re, im)
+        var cepstrum = MinimumPhase.signal(re, im, &fft)
         let half = fft.size / 2
         for n in 1..<half { cepstrum[n] *= 2 }
         for n in (half + 1)..<fft.size { cepstrum[n] = 0 }
-        (re, im) = spectrum(cepstrum)
+        (re, im) = MinimumPhase.spectrum(cepstrum, &fft)
         for k in re.indices {
             let size = RenderMath.exp(re[k])
             let (sine, cosine) = (RenderMath.sin(im[k]), RenderMath.cos(im[k]))
             (re[k], im[k]) = (size * cosine, size * sine)
         }
-        let result = signal(re, im)
+        let result = MinimumPhase.signal(re, im, &fft)
         return (0..<taps).map { $0 < result.count ? result[$0] : 0 }
     }
 
@@ -54,7 +59,7 @@ package struct MinimumPhase: ~Copyable {
         let share = 1 / Double(max(pairs.count, 1))
         for pair in pairs {
             for response in [pair.left, pair.right] {
-                let (re, im) = spectrum(response)
+                let (re, im) = MinimumPhase.spectrum(response, &fft)
                 for k in re.indices { powers[k] += share * Double(re[k] * re[k] + im[k] * im[k]) }
             }
         }
@@ -64,27 +69,27 @@ package struct MinimumPhase: ~Copyable {
     /// Returns how much later a sound is in the right ear than in the left, in frames: the place of the highest correlation of
     /// what is below 2 kHz, within 1.2 ms.
     package mutating func delay(left: [Float], right: [Float]) -> Double {
-        let (leftRe, leftIm) = spectrum(left)
-        let (rightRe, rightIm) = spectrum(right)
+        let size = lagFFT.size
+        let (leftRe, leftIm) = MinimumPhase.spectrum(left, &lagFFT)
+        let (rightRe, rightIm) = MinimumPhase.spectrum(right, &lagFFT)
         var (re, im) = (leftRe, leftIm)
         for k in re.indices {
-            let frequency = Double(k) * sampleRate / Double(fft.size) / 2_000
+            let frequency = Double(k) * sampleRate / Double(size) / 2_000
             let share = frequency < 1 ? Float(0.5 + 0.5 * RenderMath.cos(.pi * frequency)) : 0
             re[k] = share * (rightRe[k] * leftRe[k] + rightIm[k] * leftIm[k])
             im[k] = share * (rightIm[k] * leftRe[k] - rightRe[k] * leftIm[k])
         }
-        let correlation = signal(re, im)
-        func at(_ lag: Int) -> Double { Double(correlation[(lag + fft.size) % fft.size]) }
-        let limit = min(Int(0.001_2 * sampleRate) + 1, fft.size / 4)
+        let correlation = MinimumPhase.signal(re, im, &lagFFT)
+        func at(_ lag: Int) -> Double { Double(correlation[(lag + size) % size]) }
         var best = 0
-        for lag in -limit...limit where at(lag) > at(best) { best = lag }
+        for lag in -lagLimit...lagLimit where at(lag) > at(best) { best = lag }
         let (before, here, after) = (at(best - 1), at(best), at(best + 1))
         let bend = before - 2 * here + after
         let shift = bend < 0 ? min(max(0.5 * (before - after) / bend, -0.5), 0.5) : 0
         return Double(best) + shift
     }
 
-    private mutating func spectrum(_ signal: [Float]) -> ([Float], [Float]) {
+    private static func spectrum(_ signal: [Float], _ fft: inout RealFFT) -> ([Float], [Float]) {
         var re = [Float](repeating: 0, count: fft.bins)
         var im = [Float](repeating: 0, count: fft.bins)
         var reSpan = re.mutableSpan
@@ -93,7 +98,7 @@ package struct MinimumPhase: ~Copyable {
         return (re, im)
     }
 
-    private mutating func signal(_ re: [Float], _ im: [Float]) -> [Float] {
+    private static func signal(_ re: [Float], _ im: [Float], _ fft: inout RealFFT) -> [Float] {
         var result = [Float](repeating: 0, count: fft.size)
         var span = result.mutableSpan
         fft.inverse(real: Samples(re.span), imaginary: Samples(im.span), into: &span)

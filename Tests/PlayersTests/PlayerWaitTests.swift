@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Waits for a player that no renderer runs.
-@Suite struct FilePlayerWaitTests {
+@Suite struct PlayerWaitTests {
     @Test(
         "A start that is called off before a renderer has the player is over, and is not heard later",
         .timeLimit(.minutes(1)))
@@ -50,5 +50,28 @@ import Testing
         let wait = Task { await player.waitUntilStopped() }
         wait.cancel()
         await wait.value
+    }
+
+    @Test(
+        "Sounds that are called off before a renderer has the player are cut, and not heard later",
+        .timeLimit(.minutes(1)))
+    func sounds() async throws {
+        let player = BufferPlayer(channels: 1)
+        let sound = Sound(AudioBlock([ramp(100)]), sampleRate: 48_000)
+        player.play()
+        let first = player.schedule(sound, at: .sample(5_000))
+        let wait = Task { await first.wait() }
+        player.stop()
+        #expect(await wait.value == .cut)
+        #expect(await first.wait(for: .consumed) == .cut)
+        #expect(player.scheduledCount == 0)
+        let second = player.schedule(sound)
+        player.play()
+        let renderer = try Renderer(sampleRate: 48_000, channels: 1) { context in
+            context.run(player)
+            context.output()
+        }
+        #expect(renderer.renderOffline(frames: 200).array(0) == ramp(100) + Array(repeating: 0, count: 100))
+        #expect(await second.wait() == .finished)
     }
 }
