@@ -298,14 +298,15 @@ enum TruePeak {
 
     /// The true peak by an interpolation that is right up to half of the rate: 16 times as many samples have the same spectrum.
     static func idealDecibels(_ samples: [Float]) -> Double {
-        var (forward, inverse) = (RealFFT(size: 1 << 16), RealFFT(size: 1 << 20))
-        var re = [Float](repeating: 0, count: inverse.bins)
+        var forward = RealFFT(size: 1 << 16)
+        var inverse = RealFFT(size: 1 << 20)
+        var re = [Float](repeating: 0, count: forward.bins)
         var im = re
-        do {
-            var (reSpan, imSpan) = (re.mutableSpan, im.mutableSpan)
-            var (low, lowIm) = (reSpan.extracting(..<forward.bins), imSpan.extracting(..<forward.bins))
-            forward.forward(Samples(samples.span), real: &low, imaginary: &lowIm)
-        }
+        var reSpan = re.mutableSpan
+        var imSpan = im.mutableSpan
+        forward.forward(Samples(samples.span), real: &reSpan, imaginary: &imSpan)
+        let nothing = [Float](repeating: 0, count: inverse.bins - forward.bins)
+        (re, im) = (re + nothing, im + nothing)
         // Half of it is at the frequency with a minus.
         re[1 << 15] /= 2
         var finer = [Float](repeating: 0, count: 1 << 20)
