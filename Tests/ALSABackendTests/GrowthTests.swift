@@ -55,8 +55,11 @@ extension ALSATests {
             let player = try Player(Card("card15")) { $0.growsBuffers = true }
             try player.output.start()
             #expect(await becomesTrue { step(player, 384) })
+            // It proves long enough for more than a second.
+            player.passTime(frames: 50_000)
             #expect(await becomesTrue { notices(player.events, "now, in a buffer of 512").count == 1 })
             #expect(await becomesTrue { step(player, 768) })
+            player.passTime(frames: 50_000)
             #expect(await becomesTrue { notices(player.events, "now, in a buffer of 1024").count == 1 })
             #expect(notices(player.events, "moves by steps").count == 2)
             player.output.stop()
