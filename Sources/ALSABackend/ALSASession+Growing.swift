@@ -47,7 +47,7 @@ extension ALSASession {
             hasGrown = true
         }
         guard hasGrown else { return false }
-        control.growth.time = HostClock.now
+        control.growth.time = control.settings.now()
         // If they cannot be opened now, they are looked for.
         try? reopen(&control)
         return true
@@ -57,7 +57,9 @@ extension ALSASession {
     ///
     /// - Parameter isLast: `true` if there is no later time.
     func tellGrowth(_ control: inout Control, isLast: Bool = false) {
-        guard !control.growth.before.isEmpty, isLast || HostClock.now - control.growth.time > Self.trial else { return }
+        guard !control.growth.before.isEmpty,
+            isLast || control.settings.now() - control.growth.time > Self.trial
+        else { return }
         for stream in control.streams {
             let configuration = stream.configuration
             guard let before = control.growth.before.removeValue(forKey: configuration.device) else { continue }

@@ -15,7 +15,7 @@ extension ALSATests {
 
         /// Moves so many frames at once as soon as the buffer is full. Returns whether they were there.
         private func step(_ player: Player, _ frames: Int) -> Bool {
-            guard player.card.wait(player.output.configuration?.bufferSize ?? .max, seconds: 0.2) else { return false }
+            guard player.card.wait(player.output.configuration?.bufferSize ?? .max) else { return false }
             return player.card.move(frames) == frames
         }
 
@@ -55,8 +55,11 @@ extension ALSATests {
             let player = try Player(Card("card15")) { $0.growsBuffers = true }
             try player.output.start()
             #expect(await becomesTrue { step(player, 384) })
+            // It proves long enough for more than a second.
+            player.passTime(frames: 50_000)
             #expect(await becomesTrue { notices(player.events, "now, in a buffer of 512").count == 1 })
             #expect(await becomesTrue { step(player, 768) })
+            player.passTime(frames: 50_000)
             #expect(await becomesTrue { notices(player.events, "now, in a buffer of 1024").count == 1 })
             #expect(notices(player.events, "moves by steps").count == 2)
             player.output.stop()
@@ -126,16 +129,14 @@ extension ALSATests {
                 $0.inputDevice = "card18"
             }
             try player.output.start()
+            /// Moves both as the two directions of a device do: neither before both have been started.
             func both() -> Bool {
-                guard recorder.wait(0, seconds: 0.2) else { return false }
                 let frames = 768
+                guard card.wait(player.output.configuration?.bufferSize ?? .max), recorder.wait(0) else { return false }
                 return recorder.move(frames) == frames && card.move(frames) == frames
             }
             #expect(await becomesTrue { both() })
-            for _ in 0..<5 {
-                #expect(card.wait(1024) && recorder.wait(0))
-                #expect(both())
-            }
+            for _ in 0..<5 { #expect(both()) }
             #expect(player.output.configuration?.bufferSize == 1024)
             #expect(player.output.inputConfiguration?.bufferSize == 1024)
             player.output.stop()

@@ -3,6 +3,7 @@
 Usage: alsa_on_pipewire.py FOLDER    (of the built programs; XDG_RUNTIME_DIR has the server, whose only sink is "nowhere")
 """
 
+import atexit
 import json
 import os
 import pathlib
@@ -18,6 +19,8 @@ import numpy
 RATE = 48_000
 programs = pathlib.Path(sys.argv[1])
 folder = pathlib.Path(tempfile.mkdtemp(dir=os.environ["XDG_RUNTIME_DIR"]))
+# Under nohup, or in the background of a script, the programs would ignore this signal, as they should.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def set_quantum(frames):
@@ -28,9 +31,20 @@ def set_quantum(frames):
 
 
 def start(program, *arguments, to):
-    return subprocess.Popen(
+    process = subprocess.Popen(
         ["stdbuf", "-oL", programs / program, *arguments], stdin=subprocess.DEVNULL, stdout=open(to, "w"),
         stderr=subprocess.STDOUT)
+    # It does not outlive a check that fails.
+    atexit.register(process.kill)
+    return process
+
+
+def hasten():
+    """Has a recorder not wait for compilers: it fetches the sound in an ordinary thread, and may be late."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(20))
+    except PermissionError:
+        pass
 
 
 def record(seconds):
@@ -38,7 +52,7 @@ def record(seconds):
     path = folder / "heard.wav"
     process = subprocess.Popen(
         ["pw-record", "--target", "nowhere", "-P", "{ stream.capture.sink = true }", "--rate", str(RATE), "--channels", "2",
-         "--format", "f32", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+         "--format", "f32", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=hasten)
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=20)
