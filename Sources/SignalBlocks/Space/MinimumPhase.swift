@@ -39,18 +39,18 @@ package struct MinimumPhase: ~Copyable {
             let own = RenderMath.log(max(re[k], largest * 1e-5)) + levels.factors[k]
             (re[k], im[k]) = (levels.sphere + (own - levels.sphere) * levels.shares[k], 0)
         }
-        var cepstrum = MinimumPhase.signal(re, im, &fft)
-        let half = fft.size / 2
-        for n in 1..<half { cepstrum[n] *= 2 }
-        for n in (half + 1)..<fft.size { cepstrum[n] = 0 }
-        (re, im) = MinimumPhase.spectrum(cepstrum, &fft)
-        for k in re.indices {
-            let size = RenderMath.exp(re[k])
-            let (sine, cosine) = (RenderMath.sin(im[k]), RenderMath.cos(im[k]))
-            (re[k], im[k]) = (size * cosine, size * sine)
+        let cepstrum = MinimumPhase.signal(re, im, &fft)
+        // Folded onto the times from 0 on, the cepstrum c is that of the filter h: n h(n) is the sum of k c(k) h(n - k).
+        let count = min(taps, fft.size / 2)
+        var result = [Double](repeating: 0, count: taps)
+        result[0] = Double(RenderMath.exp(cepstrum[0]))
+        let weights = (0..<count).map { 2 * Double($0) * Double(cepstrum[$0]) }
+        for n in 1..<max(count, 1) {
+            var sum = 0.0
+            for k in 1...n { sum += weights[k] * result[n - k] }
+            result[n] = sum / Double(n)
         }
-        let result = MinimumPhase.signal(re, im, &fft)
-        return (0..<taps).map { $0 < result.count ? result[$0] : 0 }
+        return result.map { Float($0) }
     }
 
     /// Returns the levels for pairs of responses.
