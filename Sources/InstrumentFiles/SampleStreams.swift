@@ -10,7 +10,7 @@ internal import Synchronization
     private let count: Int
     private let table: InstrumentTable
     private let disk: SampleDisk
-    private let serving = Lock((), .stream)
+    private let serving = Lock(0, .stream)
 
     /// Frames of a ring.
     private static let capacity = 32_768
