@@ -14,8 +14,8 @@ package struct MinimumPhase: ~Copyable {
     ///   - sampleRate: In hertz.
     package init(length: Int, sampleRate: Double) {
         demand((1...65_536).contains(length), "MinimumPhase: a response of \(length) samples; it must have 1…65,536")
-        // Whole values, and then all at once: in a release build Swift 6.3.1 frees what an initialiser overwrites, if it has read a
-        // value that cannot be copied before all are there.
+        // Behind `??` stands a closure: with optimisation Swift 6.3.1 frees what is not there yet, if one reads a value of an
+        // initialiser that cannot be copied.
         let size = RealFFT.size(atLeast: max(4_096, 4 * length)) ?? 1 << 18
         let limit = min(Int(0.001_2 * sampleRate) + 1, size / 4)
         fft = RealFFT(size: size)
