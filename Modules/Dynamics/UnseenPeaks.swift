@@ -10,7 +10,7 @@ struct UnseenPeaks: ~Copyable, Sendable {
     /// The frames of a block, whose sums go into those of four.
     private static var blockLength: Int { @_noLocks @_noAllocation get { 32 } }
 
-    private struct Channel: BitwiseCopyable {
+    struct Channel: BitwiseCopyable, Sendable {
         /// The sums of the last four blocks.
         var sums = SIMD4<Float>(repeating: 0)
         /// The last 16 levels.
