@@ -90,9 +90,11 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
         }
     }
 
-    /// The renderer is gone: what waits is settled, and so is what comes from now on.
+    /// The renderer is gone: what was done is freed, what waits is settled, and so is what comes from now on. A task may keep the
+    /// inbox while it waits for one of these.
     func close() {
         senders.withLock { $0.isClosed = true }
+        collect()
         Inbox.settle(takeRemaining())
     }
 

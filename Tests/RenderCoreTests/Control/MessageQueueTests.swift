@@ -196,4 +196,22 @@ import Testing
         driver.stop()
         for thread in 0..<3 { #expect(ran.all.filter { $0[0] == thread }.map { $0[1] } == Array(0..<500)) }
     }
+
+    @Test("A message that has run comes back also if its renderer goes right behind it", .timeLimit(.minutes(1)))
+    func rendererGoesBehindIt() async throws {
+        for _ in 0..<500 { try await performAndGo().value }
+    }
+
+    private func performAndGo() async throws -> Task<Void, any Error> {
+        let hasRun = Atomic<Bool>(false)
+        let renderer = try Renderer(channels: 1) { _ in }
+        let wait = Task { [messages = renderer.messages] in
+            try await messages.perform { _ in hasRun.store(true, ordering: .relaxed) }
+        }
+        while !hasRun.load(ordering: .relaxed) {
+            _ = renderer.values(1)
+            await Task.yield()
+        }
+        return wait
+    }
 }
