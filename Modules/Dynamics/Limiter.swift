@@ -11,8 +11,8 @@ public import RenderCore
 ///
 /// A true peak, as meters and broadcasters mean it, exceeds the ceiling by 0.1 dB at most, measured at 16 times the rate. A sound that
 /// stays 0.3 dB below the ceiling comes out bit for bit. Between the two the limiter may turn the sound down by up to 0.3 dB. White
-/// noise, which is as loud just below half of the sample rate as anywhere, may be turned down by some 0.5 dB more, because peaks
-/// that are made there are seen late.
+/// noise, which is as loud just below half of the sample rate as anywhere, may be turned down by some 0.5 dB more, because the
+/// limiter sees too little of the peaks that are made there.
 ///
 /// With tracks it is the end of a mix that is also wanted in parts, as stems: it takes the tracks that are on top, and
 /// leaves them with their mix above them. Each is turned down as the mix is, so that together they still are the mix.

@@ -71,6 +71,7 @@ import Testing
                     path: place.file("take-2.wav"), from: 96_000, to: 44_100, next: place.file("take-3.wav")),
             ])
         #expect(first.description.hasSuffix("the recording goes on in \"\(place.file("take-2.wav"))\"."))
+        #expect(told.count { if case .finished = $0 { true } else { false } } == 3)
         #expect(told.contains(.finished(path: place.file("take-3.wav"), frames: 300)))
     }
 
