@@ -35,7 +35,10 @@ let package = Package(
         .library(name: "RenderStackTesting", targets: ["RenderStackTesting"]),
     ],
     traits: [
-        .default(enabledTraits: ["JACK", "ALSA", "LV2"]),
+        // One trait stands for all of them, because SwiftPM 6.3 orders the flags of several anew in each run, and then compiles
+        // everything again (its issue 10525).
+        .default(enabledTraits: ["Everything"]),
+        .trait(name: "Everything", description: "ALSA, JACK and LV2."),
         .trait(name: "ALSA", description: "Play and record straight on sound cards (needs libasound)."),
         .trait(name: "JACK", description: "Play and record through the JACK sound server (needs libjack)."),
         .trait(name: "LV2", description: "Play LV2 plug-ins (needs lilv)."),
@@ -120,9 +123,9 @@ let package = Package(
                 "RenderCore", "AudioFiles", "Distortion", "Dynamics", "InstrumentFiles", "Instruments", "Loudness",
                 "MIDIFiles", "Mixing", "Modulation", "Players", "Processors", "Reverberation", "SOFAFiles", "Space",
                 "Taps", "TempoAndPitch", "Tones",
-                .target(name: "ALSABackend", condition: .when(traits: ["ALSA"])),
-                .target(name: "JACKBackend", condition: .when(traits: ["JACK"])),
-                .target(name: "LV2Hosting", condition: .when(traits: ["LV2"])),
+                .target(name: "ALSABackend", condition: .when(traits: ["Everything", "ALSA"])),
+                .target(name: "JACKBackend", condition: .when(traits: ["Everything", "JACK"])),
+                .target(name: "LV2Hosting", condition: .when(traits: ["Everything", "LV2"])),
             ],
             swiftSettings: library),
         // A package that is to be a plug-in itself imports this one.

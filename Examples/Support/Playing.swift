@@ -90,13 +90,13 @@ extension Options {
         case .any: try await play(AudioOutput(renderer, name: name, midiInputs: midi, midiOutputs: sent), session)
         case .clock: try await play(ClockOutput(renderer), session)
         case .jack:
-            #if JACK
+            #if Everything || JACK
                 try await play(JACKOutput(renderer, name: name, midiInputs: midi, midiOutputs: sent), session)
             #else
                 throw Missing(trait: "JACK")
             #endif
         case .alsa(let device):
-            #if ALSA
+            #if Everything || ALSA
                 try await play(
                     ALSAOutput(renderer, device: device, midiInputs: midi, midiOutputs: sent, midiName: name), session)
             #else

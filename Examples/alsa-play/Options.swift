@@ -1,7 +1,7 @@
 import ExampleSupport
 import RenderStack
 
-#if ALSA
+#if Everything || ALSA
     /// The options of the command line.
     struct Options {
         var device: String? = "default"

@@ -2,7 +2,7 @@ import Glibc
 import RenderStack
 import Synchronization
 
-#if ALSA
+#if Everything || ALSA
     /// The state of the device and the sound.
     final class Presence: Sendable {
         private let isGone = Atomic<Bool>(false)

@@ -8,7 +8,7 @@ import ExampleSupport
 import Glibc
 import RenderStack
 
-#if ALSA
+#if Everything || ALSA
     let options = Options(CommandLine.arguments.dropFirst())
     let (channels, isDuplex) = (options.channels, options.input != nil)
     let (left, right) = (Oscillator(frequency: 440, level: 0.1), Oscillator(frequency: 660, level: 0.1))

@@ -1,7 +1,7 @@
 import Foundation
 import RenderStack
 
-#if ALSA
+#if Everything || ALSA
     /// The abilities of one direction of a device, or the reason why it cannot be asked.
     struct Answer: Encodable, CustomStringConvertible {
         let direction: String

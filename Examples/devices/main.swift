@@ -22,7 +22,7 @@ let usage = """
     cannot be opened; 2 a wrong option.
     """
 
-#if ALSA
+#if Everything || ALSA
     var (wantsList, wantsDoctor, wantsJSON) = (true, true, false)
     var device: String?
     var rest = CommandLine.arguments.dropFirst()

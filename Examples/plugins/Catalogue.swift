@@ -1,7 +1,7 @@
 import ExampleSupport
 import RenderStack
 
-#if LV2
+#if Everything || LV2
     /// The plug-ins of this machine, in words.
     enum Catalogue {
         static func list(matching word: String) throws {

@@ -1,7 +1,7 @@
 import ExampleSupport
 import RenderStack
 
-#if LV2
+#if Everything || LV2
     /// A request to the program: a verb, the plug-in or a word, options, and values of controls.
     struct Command {
         let verb: String

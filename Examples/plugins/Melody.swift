@@ -1,6 +1,6 @@
 import RenderStack
 
-#if LV2
+#if Everything || LV2
     /// Notes for an instrument to show itself.
     enum Melody {
         /// Sends a broken chord: a note in each second, which lasts for nine tenths of it. Twenty fit into the queue.

@@ -1,7 +1,7 @@
 import ExampleSupport
 import RenderStack
 
-#if LV2
+#if Everything || LV2
     /// The response of an effect to each frequency: the spectrum of its answer to one sample.
     enum ResponsePicture {
         private static let size = 65_536

@@ -4,7 +4,7 @@
 import ExampleSupport
 import RenderStack
 
-#if LV2
+#if Everything || LV2
     let command = Command(CommandLine.arguments.dropFirst())
 
     do {

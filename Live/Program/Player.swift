@@ -295,10 +295,10 @@ final class Player {
         let output: any RenderOutput
         switch options.output {
         case .clock: output = ClockOutput(renderer)
-        #if JACK
+        #if Everything || JACK
             case .jack: output = JACKOutput(renderer, name: "live")
         #endif
-        #if ALSA
+        #if Everything || ALSA
             case .alsa(let device): output = ALSAOutput(renderer, device: device)
         #endif
         default: output = try AudioOutput(renderer, name: "live")

@@ -41,7 +41,7 @@ public final class AudioOutput: RenderOutput {
 
         /// The reason why JACK is not taken.
         static var noServer: String {
-            #if JACK
+            #if Everything || JACK
                 "no JACK server is running"
             #else
                 "JACK is not built in (it is the trait `JACK` of the package)"
@@ -51,16 +51,16 @@ public final class AudioOutput: RenderOutput {
         /// This machine.
         static var asItIs: Machine {
             var machine = Machine(wanted: unsafe getenv("RENDERSTACK_OUTPUT").map { unsafe String(cString: $0) })
-            #if JACK
+            #if Everything || JACK
                 machine.hasServer = { JACKOutput.isServerRunning() }
             #endif
-            #if ALSA
+            #if Everything || ALSA
                 machine.card = { card(among: ALSADevice.all) }
             #endif
             return machine
         }
 
-        #if ALSA
+        #if Everything || ALSA
             /// Returns the default device if that can be opened, with a card or without, else the first card that can.
             static func card(among devices: [ALSADevice]) -> (name: String?, why: String) {
                 let cards = devices.filter { $0.isHardware && $0.canPlay }.map(\.name)
@@ -88,7 +88,7 @@ public final class AudioOutput: RenderOutput {
     ) throws {
         let asked = "as RENDERSTACK_OUTPUT says."
         let wanted = machine.wanted ?? ""
-        #if JACK
+        #if Everything || JACK
             let hasServer = wanted.isEmpty && machine.hasServer()
             if wanted.lowercased() == "jack" || hasServer {
                 output = JACKOutput(renderer, name: name, midiInputs: midiInputs, midiOutputs: midiOutputs)
@@ -97,7 +97,7 @@ public final class AudioOutput: RenderOutput {
             }
         #endif
         var why = "\(Machine.noServer)."
-        #if ALSA
+        #if Everything || ALSA
             func card(_ device: String) -> ALSAOutput {
                 ALSAOutput(
                     renderer, device: device, midiInputs: midiInputs, midiOutputs: midiOutputs, midiName: name)
@@ -129,10 +129,10 @@ public final class AudioOutput: RenderOutput {
     /// The values that the environment variable may have.
     private static var known: [String] {
         var names: [String] = []
-        #if JACK
+        #if Everything || JACK
             names.append("`jack`")
         #endif
-        #if ALSA
+        #if Everything || ALSA
             names += ["`alsa`", "`alsa:DEVICE`"]
         #endif
         return names + ["`clock`"]

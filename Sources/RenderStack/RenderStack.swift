@@ -18,12 +18,12 @@
 @_exported public import TempoAndPitch
 @_exported public import Tones
 
-#if ALSA
+#if Everything || ALSA
     @_exported public import ALSABackend
 #endif
-#if JACK
+#if Everything || JACK
     @_exported public import JACKBackend
 #endif
-#if LV2
+#if Everything || LV2
     @_exported public import LV2Hosting
 #endif
