@@ -71,6 +71,17 @@ package final class MissedDeadlineTeller: Sendable {
     private let hub: EventHub<OutputEvent>
     private let load: LoadHistogram
     private let state = Lock(MissedDeadlines())
+    /// What the first report of a cycle of the program's own says besides.
+    private let hint = Lock(MissedDeadlineTeller.hint)
+
+    /// A debug build is what is late, and not the loop: somebody who does not know that looks for the reason in it.
+    static var hint: String {
+        #if DEBUG
+            " This is a debug build, which is many times slower: judge a release build, by `swift run -c release`."
+        #else
+            ""
+        #endif
+    }
 
     init(_ renderer: Renderer, _ hub: EventHub<OutputEvent>, _ load: LoadHistogram) {
         self.renderer = renderer
@@ -104,7 +115,11 @@ package final class MissedDeadlineTeller: Sendable {
         if let gap = report.gap { hub.send(.gap(frames: gap.frames, hostTime: gap.hostTime)) }
         guard let overrun = report.overrun else { return }
         let slowest = renderer.moduleTimes.max { $0.nanoseconds < $1.nanoseconds }
-        hub.send(.notice(overrun.sentence(slowest: slowest)))
+        let hint = hint.withLock { hint in
+            defer { hint = "" }
+            return hint
+        }
+        hub.send(.notice(overrun.sentence(slowest: slowest) + hint))
     }
 
     /// Notes and reports interruptions of the sound.

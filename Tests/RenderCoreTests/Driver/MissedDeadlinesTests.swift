@@ -98,4 +98,27 @@ import Testing
             overrun?.sentence(slowest: ("Reverb", 4_000_000))
                 == "Your own cycle took 3.0 of 1.33 ms; the slowest module so far is Reverb, with 4.0 ms.")
     }
+
+    @Test("The first late cycle of a debug build says what it is, and how to make a release build")
+    func debugBuild() async throws {
+        let (hub, load) = (EventHub<OutputEvent>(), LoadHistogram())
+        let teller = MissedDeadlineTeller(try Renderer { _ in }, hub, load)
+        let events = hub.subscribe()
+        for _ in 0..<2 {
+            teller.begin()
+            _ = load.add(nanoseconds: 3_000_000, frames: 64, rate: 48_000)
+            teller.tell(1, isLast: true) { .missedDeadlines(count: $0) }
+        }
+        hub.finish()
+        var notices: [String] = []
+        for await case .notice(let sentence) in events { notices.append(sentence) }
+        try #require(notices.count == 2)
+        #if DEBUG
+            #expect(notices[0].hasPrefix("Your own cycle took 3.0 of 1.33 ms. This is a debug build"))
+            #expect(notices[0].contains("swift run -c release"))
+        #else
+            #expect(notices[0] == "Your own cycle took 3.0 of 1.33 ms.")
+        #endif
+        #expect(notices[1] == "Your own cycle took 3.0 of 1.33 ms.")
+    }
 }
