@@ -40,23 +40,7 @@ public struct EdgeTable: ~Copyable, Sendable {
         to samples: inout MutableSpan<Float>
     ) {
         let (row, weights) = position(height, since, step)
-        var table = row &+ tap
-        var i = first
-        let end = first &+ count
-        while i &+ 8 <= end {
-            var sum = rows.vector8(at: table) * weights[0]
-            sum += rows.vector8(at: table &+ 112) * weights[1]
-            sum += rows.vector8(at: table &+ 224) * weights[2]
-            sum += rows.vector8(at: table &+ 336) * weights[3]
-            samples.store(samples.vector8(at: i) + sum, at: i)
-            table &+= 8
-            i &+= 8
-        }
-        while i < end {
-            samples[i] += value(table, weights)
-            table &+= 1
-            i &+= 1
-        }
+        Signal.addEdge(rows, row: row &+ tap, apart: 112, weights: weights, to: &samples, at: first, count: count)
     }
 
     /// Returns the value at one frame.

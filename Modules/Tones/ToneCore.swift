@@ -142,25 +142,19 @@ public struct ToneCore: Sendable, BitwiseCopyable {
 
     // MARK: The wave with its sharp edges
 
-    /// Fills eight frames at a time. A sum of integers does not depend on how it is cut.
+    /// A sum of integers does not depend on how it is cut.
     @_noLocks @_noAllocation
     private static func fill(
         _ wave: Waveform, _ start: UInt64, _ step: Int64, _ width: UInt64, _ samples: inout MutableSpan<Float>
     ) {
         let step = UInt64(bitPattern: step)
-        let ramp = SIMD8<UInt64>(0, 1, 2, 3, 4, 5, 6, 7) &* SIMD8(repeating: step)
-        var now = start
-        var i = 0
-        while i &+ 8 <= samples.count {
-            let phases = SIMD8<UInt32>(truncatingIfNeeded: (SIMD8(repeating: now) &+ ramp) &>> 32)
-            samples.store(sharp(wave, phases, width), at: i)
-            now &+= step &* 8
-            i &+= 8
-        }
-        while i < samples.count {
-            samples[i] = sharp(wave, UInt32(truncatingIfNeeded: now &>> 32), width)
-            now &+= step
-            i &+= 1
+        switch wave {
+        case .sine: Signal.sine(phase: start, step: step, into: &samples)
+        case .triangle: Signal.triangle(phase: start, step: step, into: &samples)
+        case .saw: Signal.saw(phase: start, step: step, into: &samples)
+        case .square:
+            let part = UInt32(truncatingIfNeeded: width &>> 32)
+            Signal.pulse(phase: start, step: step, width: part, low: Float(part) * -0x1p-31, into: &samples)
         }
     }
 
@@ -175,25 +169,6 @@ public struct ToneCore: Sendable, BitwiseCopyable {
         case .square:
             let low = Float(width &>> 32) * -0x1p-31
             return phase < UInt32(truncatingIfNeeded: width &>> 32) ? low + 2 : low
-        }
-    }
-
-    @_noLocks @_noAllocation
-    @inline(__always) private static func sharp(
-        _ wave: Waveform, _ phase: SIMD8<UInt32>, _ width: UInt64
-    ) -> SIMD8<Float> {
-        switch wave {
-        case .sine: return RenderMath.sin(phase: phase)
-        case .triangle:
-            let fromCrest = SIMD8<Float>(SIMD8<Int32>(truncatingIfNeeded: phase &- (1 << 30))) * 0x1p-30
-            return 1 - fromCrest.replacing(with: 0 - fromCrest, where: fromCrest .< 0)
-        case .saw: return SIMD8<Float>(SIMD8<Int32>(truncatingIfNeeded: phase)) * 0x1p-31
-        case .square:
-            let low = Float(width &>> 32) * -0x1p-31
-            // Its borrow says which is less: vectors of the oldest 64-bit processor do not compare without a sign.
-            let end = SIMD8(repeating: UInt32(truncatingIfNeeded: width &>> 32))
-            let borrow = ((~phase & end) | (~(phase ^ end) & (phase &- end))) &>> 31
-            return SIMD8<Float>(SIMD8<Int32>(truncatingIfNeeded: borrow)) * 2 + low
         }
     }
 

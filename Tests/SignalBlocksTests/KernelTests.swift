@@ -110,6 +110,26 @@ import Testing
         }
     }
 
+    @Test("Sharp waves and what rounds their edges off have the bits of plain Swift")
+    func tones() {
+        for step: UInt64 in [0, 1 << 40, 0x0123_4567_89AB_CDEF, 0 &- (1 << 57)] {
+            for phase: UInt64 in [0, 5, 1 << 62, 1 << 63, .max] {
+                compare({ Kernel.saw(phase, step, $0, $2) }, { SwiftKernel.saw(phase, step, $0, $2) })
+                compare({ Kernel.triangle(phase, step, $0, $2) }, { SwiftKernel.triangle(phase, step, $0, $2) })
+                for (width, low) in [(UInt32(1) << 31, Float(-1)), (0, -0.0), (.max, -2), (0x1234_5678, -0.142)] {
+                    compare(
+                        { Kernel.pulse(phase, step, width: width, low: low, $0, $2) },
+                        { SwiftKernel.pulse(phase, step, width: width, low: low, $0, $2) })
+                }
+            }
+        }
+        let rows = KernelTests.noise(4 * 600, seed: 9, odd: true)
+        let weights = SIMD4<Float>(-0.06, 0.9, 0.2, -0.04)
+        compare(
+            odd: true, { samples, _, count in Kernel.addEdge(rows, apart: 600, weights, to: samples, count) },
+            { samples, _, count in SwiftKernel.addEdge(rows, apart: 600, weights, to: samples, count) })
+    }
+
     @Test("W4: 16-bit integers come and go as in plain Swift, one channel and two, the clipped ones counted")
     func integers() {
         eachForm {

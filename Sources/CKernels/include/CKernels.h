@@ -85,6 +85,20 @@ REALTIME_SAFE size_t kernel_to_int16_pairs(
 /// A sine. Phase and step count 2^64 to the turn.
 REALTIME_SAFE void kernel_sine(uint64_t phase, uint64_t step, float level, float *_Nonnull samples, size_t count);
 
+/// A rising saw, which falls at the half turn.
+REALTIME_SAFE void kernel_saw(uint64_t phase, uint64_t step, float *_Nonnull samples, size_t count);
+
+/// A triangle, which rises at 0.
+REALTIME_SAFE void kernel_triangle(uint64_t phase, uint64_t step, float *_Nonnull samples, size_t count);
+
+/// A pulse that is 2 above its low for a width of 2^32 to the turn.
+REALTIME_SAFE void kernel_pulse(
+    uint64_t phase, uint64_t step, uint32_t width, float low, float *_Nonnull samples, size_t count);
+
+/// `samples += ((a * row 0 + b * row 1) + c * row 2) + d * row 3`, of rows that lie so many numbers apart.
+REALTIME_SAFE void kernel_edge(
+    const float *_Nonnull rows, size_t apart, float a, float b, float c, float d, float *_Nonnull samples, size_t count);
+
 /// Returns whether no sample is infinite, and none is no number.
 REALTIME_SAFE bool kernel_is_finite(const float *_Nonnull samples, size_t count);
 

@@ -45,6 +45,47 @@ extension Signal {
         if let samples = unsafe output.address() { unsafe Kernel.sine(phase, step, 1, samples + start, count) }
     }
 
+    /// Renders a rising saw between -1 and 1 that falls at the half turn, with its edges sharp.
+    @_noLocks @_noAllocation
+    package static func saw(phase: UInt64, step: UInt64, into output: inout MutableSpan<Float>) {
+        let count = output.count
+        if let samples = unsafe output.address() { unsafe Kernel.saw(phase, step, samples, count) }
+    }
+
+    /// Renders a triangle between -1 and 1 that rises at 0, with its corners sharp.
+    @_noLocks @_noAllocation
+    package static func triangle(phase: UInt64, step: UInt64, into output: inout MutableSpan<Float>) {
+        let count = output.count
+        if let samples = unsafe output.address() { unsafe Kernel.triangle(phase, step, samples, count) }
+    }
+
+    /// Renders a pulse, 2 above its low for a width of 2^32 to the turn, with its edges sharp.
+    @_noLocks @_noAllocation
+    package static func pulse(
+        phase: UInt64, step: UInt64, width: UInt32, low: Float, into output: inout MutableSpan<Float>
+    ) {
+        let count = output.count
+        if let samples = unsafe output.address() {
+            unsafe Kernel.pulse(phase, step, width: width, low: low, samples, count)
+        }
+    }
+
+    /// Adds four rows of a table, each with its weight, to `count` samples from `start` on. The first row begins at `row`, and
+    /// each of the others `apart` numbers later.
+    ///
+    /// - Precondition: The table has them, and there are that many samples.
+    @_noLocks @_noAllocation
+    package static func addEdge(
+        _ table: borrowing RenderMemory<Float>, row: Int, apart: Int, weights: SIMD4<Float>,
+        to output: inout MutableSpan<Float>, at start: Int, count: Int
+    ) {
+        precondition(count >= 0 && start >= 0 && start <= output.count &- count)
+        precondition(row >= 0 && apart >= 0 && row <= table.count &- 3 &* apart &- count)
+        if let samples = unsafe output.address() {
+            unsafe Kernel.addEdge(table.memory.base + row, apart: apart, weights, to: samples + start, count)
+        }
+    }
+
     /// Returns a number of cycles in units of 2^-64, whole cycles dropped.
     @_noLocks @_noAllocation
     static func turn(_ cycles: Double) -> UInt64 {
