@@ -44,17 +44,17 @@ package struct MinimumPhase: ~Copyable {
             (re[k], im[k]) = (levels.sphere + (own - levels.sphere) * levels.shares[k], 0)
         }
         let cepstrum = MinimumPhase.signal(re, im, &fft)
-        // Folded onto the times from 0 on, the cepstrum c is that of the filter h: n h(n) is the sum of k c(k) h(n - k).
+        // Folded onto the times from 0 on, the cepstrum c is that of the filter h: n h(n) is the sum of k c(k) h(n - k). The filter is
+        // made from its end towards its beginning in memory, so that both factors are read forwards.
         let count = min(taps, fft.size / 2)
-        var result = [Double](repeating: 0, count: taps)
-        result[0] = Double(RenderMath.exp(cepstrum[0]))
         let weights = (0..<count).map { 2 * Double($0) * Double(cepstrum[$0]) }
+        var reversed = [Double](repeating: 0, count: taps)
+        reversed[taps - 1] = Double(RenderMath.exp(cepstrum[0]))
         for n in 1..<max(count, 1) {
-            var sum = 0.0
-            for k in 1...n { sum += weights[k] * result[n - k] }
-            result[n] = sum / Double(n)
+            let place = taps - 1 - n
+            reversed[place] = MinimumPhase.product(weights[1...n], reversed[(place + 1)...(place + n)]) / Double(n)
         }
-        return result.map { Float($0) }
+        return reversed.reversed().map { Float($0) }
     }
 
     /// Returns the levels for pairs of responses.
@@ -91,6 +91,19 @@ package struct MinimumPhase: ~Copyable {
         let bend = before - 2 * here + after
         let shift = bend < 0 ? min(max(0.5 * (before - after) / bend, -0.5), 0.5) : 0
         return Double(best) + shift
+    }
+
+    /// Returns the sum of the products of as many numbers. Four sums run side by side, since each waits for itself.
+    private static func product(_ a: ArraySlice<Double>, _ b: ArraySlice<Double>) -> Double {
+        let (a, b) = (a.span, b.span)
+        var sums = SIMD4<Double>(repeating: 0)
+        let whole = a.count & ~3
+        for i in stride(from: 0, to: whole, by: 4) {
+            sums += SIMD4(a[i], a[i + 1], a[i + 2], a[i + 3]) * SIMD4(b[i], b[i + 1], b[i + 2], b[i + 3])
+        }
+        var sum = sums.sum()
+        for i in whole..<a.count { sum += a[i] * b[i] }
+        return sum
     }
 
     private static func spectrum(_ signal: [Float], _ fft: inout RealFFT) -> ([Float], [Float]) {
