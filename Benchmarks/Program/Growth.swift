@@ -9,12 +9,11 @@ enum Growth {
         let median, high, highest: Double
     }
 
-    static let kinds = ["voices", "modules", "cycles", "players"]
-
     static func sizes(_ kind: String) -> [Int] {
         switch kind {
         case "voices": [1, 4, 16, 64, 256, 1_024, 2_048, 4_096]
         case "modules": [1, 10, 100, 300, 1_000, 3_000, 10_000]
+        case "loops": [1, 4, 8, 16, 32, 64]
         case "cycles": [16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096]
         default: [1, 2, 4, 8, 16, 32, 64, 128, 256]
         }
@@ -25,10 +24,27 @@ enum Growth {
         switch kind {
         case "voices": renderer = try Voices.modules(size)
         case "modules": renderer = try Chains.gains(size)
+        case "loops": renderer = try loops(size)
         case "cycles": renderer = try Voices.modules(64)
         default: renderer = try players(size, files)
         }
         return time(renderer, cycle: kind == "cycles" ? size : Score.cycle, seconds: seconds)
+    }
+
+    /// Saws, each with a low-pass and a delay behind it: what a newcomer writes.
+    private static func loops(_ count: Int) throws -> Renderer {
+        let saws = (0..<count).map { Oscillator(.saw, frequency: 110 * Float($0 % 16 + 1), level: 0.01) }
+        let filters = saws.map { _ in LowPass(cutoff: 800, resonance: 6) }
+        let delays = saws.map { _ in Delay(time: 0.25, feedback: 0.4) }
+        return try Renderer { context in
+            for index in saws.indices {
+                context.run(saws[index])
+                context.run(filters[index])
+                context.run(delays[index])
+                context.output()
+                context.pop()
+            }
+        }
     }
 
     /// Players of the same few files, each with a ring and a place of its own.
