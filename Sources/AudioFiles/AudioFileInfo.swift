@@ -15,6 +15,8 @@ public struct AudioFileInfo: Sendable, Hashable {
     public internal(set) var frameCount: Int64
     /// The texts in the file: title, artist and others.
     public let tags: [AudioFileTag: String]
+    /// The named places in the file, one behind the other.
+    public let marks: [AudioFileMark]
     /// A sentence that says what is wrong with the file although it can be read: above all that it has fewer frames
     /// than it promises.
     public internal(set) var notice: String?
@@ -31,7 +33,7 @@ public struct AudioFileInfo: Sendable, Hashable {
 
     init(
         path: String, format: AudioFileFormat, sampleRate: Double, channelCount: Int, frameCount: Int64,
-        tags: [AudioFileTag: String], notice: String? = nil
+        tags: [AudioFileTag: String], marks: [AudioFileMark], notice: String? = nil
     ) {
         self.path = path
         self.format = format
@@ -39,6 +41,7 @@ public struct AudioFileInfo: Sendable, Hashable {
         self.channelCount = channelCount
         self.frameCount = frameCount
         self.tags = tags
+        self.marks = marks
         self.notice = notice
     }
 

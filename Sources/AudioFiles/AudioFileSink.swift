@@ -22,15 +22,17 @@ struct AudioFileSink: ~Copyable, Sendable {
 
     static func begin(
         _ file: consuming FileDescriptor, path: String, format: AudioFileFormat, sampleRate: Double, channels: Int,
-        tags: [AudioFileTag: String]
+        tags: [AudioFileTag: String], marks: [AudioFileMark]
     ) throws(AudioFileError) -> AudioFileSink {
         if format.container == .wav {
             return AudioFileSink(
                 try WAVFile.begin(
-                    file, path: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
+                    file, path: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags,
+                    marks: marks))
         }
         return AudioFileSink(
             try SoundFile(
-                writing: file, path: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags))
+                writing: file, path: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags,
+                marks: marks))
     }
 }

@@ -57,6 +57,7 @@ public struct AudioFileWriter: ~Copyable, Sendable {
     ///   - sampleRate: Frames per second, a whole number that the format can have.
     ///   - channels: The number of channels, 1 to 64, as far as the format can have them.
     ///   - tags: The texts to write into the file, as far as the format can keep them.
+    ///   - marks: Named places in the file, as far as the format can keep them.
     ///   - dither: `true` to make integers with triangular noise of one step, so that rounding becomes hiss and no
     ///     distortion. It is the same noise each time.
     ///   - replacesAtFinish: `true` to give the file its name in ``finish()``, when it is whole. Until then, and after any failure,
@@ -65,7 +66,8 @@ public struct AudioFileWriter: ~Copyable, Sendable {
     ///   a pipe or a folder, no file is made or emptied.
     public init(
         path: String, format: AudioFileFormat? = nil, sampleRate: Double, channels: Int,
-        tags: [AudioFileTag: String] = [:], dither: Bool = false, replacesAtFinish: Bool = false
+        tags: [AudioFileTag: String] = [:], marks: [AudioFileMark] = [], dither: Bool = false,
+        replacesAtFinish: Bool = false
     ) throws(AudioFileError) {
         guard let format = format ?? AudioFileFormat(path: path) else {
             if path.isEmpty { throw AudioFileError(path: path, systemError: ENOENT) }
@@ -87,7 +89,8 @@ public struct AudioFileWriter: ~Copyable, Sendable {
         let place = replacement?.temporaryPath ?? path
         let file = try onDisk { () throws(DiskFault) in try FileDescriptor(creating: place, named: path) }
         let sink = try AudioFileSink.begin(
-            file, path: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags)
+            file, path: path, format: format, sampleRate: sampleRate, channels: channels, tags: tags,
+            marks: marks)
         self.init(
             path: path, format: format, sampleRate: sampleRate, channels: channels, dither: dither, sink: sink,
             replacement: replacement)

@@ -44,17 +44,19 @@ public final class FileOutput: Sendable {
     ///   - sampleRate: Frames per second, to which the renderer is set; by default its own.
     ///   - channels: Channels, to which the renderer is set; by default its own.
     ///   - tags: The texts to write into the file.
+    ///   - marks: Named places in the file: chapters of a podcast, for example.
     ///   - dither: The dither, as in ``AudioFileWriter``.
     ///   - replacesAtFinish: `true` to let a file that has the name stay as it is until ``finish()``, as in ``AudioFileWriter``.
     /// - Throws: An error if the file cannot be made.
     public init(
         _ renderer: Renderer, path: String, format: AudioFileFormat? = nil, sampleRate: Double? = nil,
-        channels: Int? = nil, tags: [AudioFileTag: String] = [:], dither: Bool = false, replacesAtFinish: Bool = false
+        channels: Int? = nil, tags: [AudioFileTag: String] = [:], marks: [AudioFileMark] = [], dither: Bool = false,
+        replacesAtFinish: Bool = false
     ) throws(AudioFileError) {
         let rate = sampleRate ?? renderer.sampleRate, channels = channels ?? renderer.channelCount
         let writer = try AudioFileWriter(
-            path: path, format: format, sampleRate: rate, channels: channels, tags: tags, dither: dither,
-            replacesAtFinish: replacesAtFinish)
+            path: path, format: format, sampleRate: rate, channels: channels, tags: tags, marks: marks,
+            dither: dither, replacesAtFinish: replacesAtFinish)
         let track = FileTrack(channels: 0..<channels, writer)
         renderer.configure(sampleRate: rate, channels: channels)
         paths = [path]

@@ -211,7 +211,7 @@ extension SoundFile {
     func info(path: String) throws(AudioFileError) -> AudioFileInfo {
         AudioFileInfo(
             path: path, format: AudioFileFormat(libraryCode: code), sampleRate: sampleRate, channelCount: channelCount,
-            frameCount: frameCount, tags: tags, notice: notice)
+            frameCount: frameCount, tags: tags, marks: marks, notice: notice)
     }
 
     private var notice: String? {
@@ -248,7 +248,7 @@ extension SoundFile {
     /// Begins to write into an empty file.
     init(
         writing file: consuming FileDescriptor, path: String, format: AudioFileFormat, sampleRate: Double,
-        channels: Int, tags: [AudioFileTag: String]
+        channels: Int, tags: [AudioFileTag: String], marks: [AudioFileMark]
     ) throws(AudioFileError) {
         let stream = UnsafeMutablePointer<FileStream>.allocate(capacity: 1)
         unsafe stream.initialize(to: FileStream(file, isWriting: true))
@@ -297,6 +297,7 @@ extension SoundFile {
                 ? unsafe sf_set_string(handle, tag.libraryCode, SoundFile.latin1(text))
                 : unsafe sf_set_string(handle, tag.libraryCode, text)
         }
+        if format.container == .aiff { unsafe SoundFile.write(marks, handle) }
         if format.hasLivingHeader {
             // The header is shorter now than the one that was written when the file was opened.
             opened.updateHeader()

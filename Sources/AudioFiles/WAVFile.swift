@@ -11,28 +11,28 @@ struct WAVFile: ~Copyable, Sendable {
     private let channels: Int
     private let bits: Int
     private let isFloat: Bool
-    /// The `LIST` chunk.
-    private let tags: [UInt8]
+    /// The chunks for tags and marks.
+    private let texts: [UInt8]
     private(set) var frameCount: Int64 = 0
 
     private init(
         _ file: consuming FileDescriptor, format: AudioFileFormat, sampleRate: Double, channels: Int,
-        tags: [AudioFileTag: String]
+        tags: [AudioFileTag: String], marks: [AudioFileMark]
     ) {
         self.file = file
         rate = Int(sampleRate)
         self.channels = channels
         bits = format.integerBits ?? 32
         isFloat = format.integerBits == nil
-        self.tags = WAVFile.list(tags)
+        texts = WAVFile.list(tags) + WAVFile.chunks(of: marks)
     }
 
     private var frameSize: Int { bits / 8 * channels }
     /// Bytes that the file has.
     private var byteCount: Int64 { Int64(headerSize) + frameCount * Int64(frameSize) }
     private var formatSize: Int { isFloat ? 18 : 16 }
-    /// RIFF 12, JUNK or ds64 36, fmt, fact for floats, LIST, data 8.
-    var headerSize: Int { 12 + 36 + 8 + formatSize + (isFloat ? 12 : 0) + tags.count + 8 }
+    /// RIFF 12, JUNK or ds64 36, fmt, fact for floats, texts, data 8.
+    var headerSize: Int { 12 + 36 + 8 + formatSize + (isFloat ? 12 : 0) + texts.count + 8 }
     /// Indicates whether the file was removed.
     var isDeleted: Bool { file.isDeleted }
 
@@ -76,9 +76,9 @@ extension WAVFile {
     /// Writes the header into an empty file.
     static func begin(
         _ file: consuming FileDescriptor, path: String, format: AudioFileFormat, sampleRate: Double, channels: Int,
-        tags: [AudioFileTag: String]
+        tags: [AudioFileTag: String], marks: [AudioFileMark]
     ) throws(AudioFileError) -> WAVFile {
-        let made = WAVFile(file, format: format, sampleRate: sampleRate, channels: channels, tags: tags)
+        let made = WAVFile(file, format: format, sampleRate: sampleRate, channels: channels, tags: tags, marks: marks)
         let error = made.updateHeader()
         if error != 0 { throw AudioFileError(path: path, systemError: error) }
         return made
@@ -116,7 +116,7 @@ extension WAVFile {
             bytes.append(number: 4, bytes: 4)
             bytes.append(number: min(frameCount, Int64(UInt32.max)), bytes: 4)
         }
-        bytes += tags
+        bytes += texts
         bytes.append(text: "data")
         bytes.append(number: isLong ? -1 : data, bytes: 4)
         return bytes
@@ -145,40 +145,54 @@ extension WAVFile {
     /// Returns the texts in the `LIST` chunks of a file, however long: the library has room for two thousand bytes.
     static func tags(of file: borrowing FileDescriptor) -> [AudioFileTag: String] {
         var tags: [AudioFileTag: String] = [:]
+        eachChunk(of: file) { name, content in
+            guard name == "LIST", text(content.prefix(4)) == "INFO" else { return }
+            eachPart(of: content, from: 4) { name, part in
+                let tag = AudioFileTag.allCases.first { $0.riffName?.description == name }
+                let string = string(part)
+                if let tag, !string.isEmpty { tags[tag] = string }
+            }
+        }
+        return tags
+    }
+
+    /// Calls a closure with the chunks of a file that have texts or marks.
+    static func eachChunk(of file: borrowing FileDescriptor, _ body: (_ name: String, _ content: [UInt8]) -> Void) {
         let start = file.read(12, at: 0).bytes
-        guard start.count == 12, text(start[..<4]) == "RIFF" || text(start[..<4]) == "RF64" else { return [:] }
+        guard start.count == 12, text(start[..<4]) == "RIFF" || text(start[..<4]) == "RF64" else { return }
         var position: Int64 = 12
         for _ in 0..<1_000 {
             let header = file.read(8, at: position).bytes
             guard header.count == 8 else { break }
             let length = number(header[4...])
-            if text(header[..<4]) == "LIST" && length < 1 << 24 {
-                take(file.read(Int(length), at: position + 8).bytes, into: &tags)
+            let name = text(header[..<4])
+            if name == "LIST" || name == "cue ", length < 1 << 24 {
+                body(name, file.read(Int(length), at: position + 8).bytes)
             }
             position += 8 + length + length & 1
         }
-        return tags
     }
 
-    private static func take(_ list: [UInt8], into tags: inout [AudioFileTag: String]) {
-        guard list.count >= 4, text(list[..<4]) == "INFO" else { return }
-        var place = 4
+    /// Calls a closure with the parts of a list, which may be cut short.
+    static func eachPart(of list: [UInt8], from start: Int, _ body: (_ name: String, _ part: ArraySlice<UInt8>) -> Void)
+    {
+        var place = start
         while place + 8 <= list.count {
-            let name = text(list[place..<place + 4])
             let length = Int(number(list[place + 4..<place + 8]))
-            let content = list[(place + 8)..<min(list.count, place + 8 + length)].prefix { $0 != 0 }
-            if let tag = AudioFileTag.allCases.first(where: { $0.riffName?.description == name }), !content.isEmpty {
-                tags[tag] = unsafe content.withUnsafeBytes { unsafe SoundFile.string($0) }
-            }
+            body(text(list[place..<place + 4]), list[(place + 8)..<min(list.count, place + 8 + length)])
             place += 8 + length + length & 1
         }
     }
 
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
-
-    private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
-        bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
+    /// Returns the text up to the first zero.
+    static func string(_ bytes: ArraySlice<UInt8>) -> String {
+        let content = bytes.prefix { $0 != 0 }
+        return unsafe content.withUnsafeBytes { unsafe SoundFile.string($0) }
     }
+
+    static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    static func number(_ bytes: ArraySlice<UInt8>) -> Int64 { bytes.reversed().reduce(0) { $0 << 8 | Int64($1) } }
 }
 
 extension AudioFileTag {
@@ -200,11 +214,11 @@ extension AudioFileTag {
 }
 
 extension [UInt8] {
-    fileprivate mutating func append(text: StaticString) {
+    mutating func append(text: StaticString) {
         unsafe self += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    fileprivate mutating func append(number: Int64, bytes count: Int) {
+    mutating func append(number: Int64, bytes count: Int) {
         for index in 0..<count { append(UInt8(truncatingIfNeeded: number >> (8 * Int64(index)))) }
     }
 }
