@@ -99,7 +99,9 @@ package struct MinimumPhase: ~Copyable {
         var sums = SIMD4<Double>(repeating: 0)
         let whole = a.count & ~3
         for i in stride(from: 0, to: whole, by: 4) {
-            sums += SIMD4(a[i], a[i + 1], a[i + 2], a[i + 3]) * SIMD4(b[i], b[i + 1], b[i + 2], b[i + 3])
+            let one: SIMD4<Double> = SIMD4(a[i], a[i + 1], a[i + 2], a[i + 3])
+            let other: SIMD4<Double> = SIMD4(b[i], b[i + 1], b[i + 2], b[i + 3])
+            sums += one * other
         }
         var sum = sums.sum()
         for i in whole..<a.count { sum += a[i] * b[i] }
