@@ -5,9 +5,9 @@ BACKENDS = "JACKBackendTests|ALSABackendTests"
 
 # The debug build is that of AddressSanitizer. What is not in it runs in the release build alone: the filters, tones, dynamics,
 # distortion, modulation, tempo and pitch, which are safe code and whose figures take long; the figures of Reverb, of measured
-# responses, of loudness, of heard pitches and attacks and of stretched files, the contract of tones, and all parameters that leave 0,
-# which take minutes; the fuzzer's processes, which have so little memory that no sanitizer starts in them; the extreme rates, forged
-# headers and pitches, which take minutes too.
+# responses, of loudness, of heard pitches and attacks and of stretched files, the contract of tones, and all parameters that
+# leave 0, and the sounds of the modules' pages, which take minutes; the fuzzer's processes, which have so little memory that no
+# sanitizer starts in them; the extreme rates, forged headers and pitches, which take minutes too.
 # The quick build has the same targets, but for what follows a clock.
 QUICK_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
                  "ReverberationTests InstrumentsTests RenderStackTestingTests RealtimeWatchTests LiveTests")
@@ -17,7 +17,8 @@ NOT_ADDRESS = ("FuzzTests|DepartureTests|ExtremePlayerTests|ExtremeModuleTests|C
                "ImpulseResponseTests/(anEvenDecay|noiseBehind|aSweepFinds)|LoudnessMeterTests/(gates|range)|OurModulesTests/tone|"
                "FilePlayerStretchTests/(change|engine|knob)|RoomFigureTests/modulation|"
                "BufferPlayerStretchTests/(change|hostile|many|sequence|threads)|"
-               "PitchTrackerTests/(clarity|tones|voices)|OnsetTapTests/(change|drums|strings|tempo)")
+               "PitchTrackerTests/(clarity|tones|voices)|OnsetTapTests/(change|drums|strings|tempo)|"
+               "ModuleSoundsTests")
 
 # About half of the time of the tests under AddressSanitizer.
 CORE = "^(RenderCoreTests|HostileTests|StressTests|SignalBlocksTests)[.]"
