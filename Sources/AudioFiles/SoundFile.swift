@@ -6,8 +6,8 @@ internal import Glibc
 @safe struct SoundFile: ~Copyable, @unchecked Sendable {
     // Unchecked because the library's handle and the stream under it have one owner, this value, and the functions that
     // change them are `mutating`. The library keeps nothing that several files share but the text of the last error.
-    private let handle: OpaquePointer
-    private let stream: UnsafeMutablePointer<FileStream>
+    let handle: OpaquePointer
+    let stream: UnsafeMutablePointer<FileStream>
     /// The library's number for the format.
     let code: Int32
     let sampleRate: Double
