@@ -49,7 +49,7 @@ extension SoundFile {
             return (0..<Int(count)).map { index in
                 let place = MemoryLayout<UInt32>.size + index * MemoryLayout<SF_CUE_POINT>.stride
                 let point = unsafe room.loadUnaligned(fromByteOffset: place, as: SF_CUE_POINT.self)
-                let name = unsafe withUnsafeBytes(of: point.name) { Array(unsafe $0.prefix { $0 != 0 }) }
+                let name = unsafe withUnsafeBytes(of: point.name) { unsafe Array($0.prefix { $0 != 0 }) }
                 return AudioFileMark(at: Int64(point.sample_offset), name: WAVFile.string(name[...]))
             }.sorted { $0.frame < $1.frame }
         }
