@@ -11,22 +11,30 @@
 public struct AudioFileMark: Sendable, Hashable {
     /// The frame at which it stands, 0 or more.
     public let frame: Int64
-    /// Its name. An AIFF file keeps 255 bytes of it.
+    /// Its name. A file keeps 253 bytes of it.
     public let name: String
 
     /// Creates a mark.
     ///
     /// - Parameters:
-    ///   - frame: Its frame; a negative one becomes 0. Neither format can keep one beyond 4,294,967,295.
+    ///   - frame: Its frame; a negative one becomes 0. A file keeps none beyond 4,294,967,295.
     ///   - name: Its name, up to the first zero byte.
     public init(at frame: Int64, name: String = "") {
         self.frame = max(0, frame)
         self.name = String(name.prefix { $0 != "\0" })
     }
 
-    /// Returns the marks that a file can keep, one behind the other.
+    /// Returns the marks that a file can keep, one behind the other. The library, with which most programs read them, reads no
+    /// file whose header has more than 100,000 bytes, and no longer names.
     static func kept(_ marks: [AudioFileMark]) -> [AudioFileMark] {
-        // The numbers of an AIFF file's marks have 16 bits, and one of them is a sign.
-        Array(marks.filter { $0.frame <= Int64(UInt32.max) }.sorted { $0.frame < $1.frame }.prefix(32_767))
+        var room = 65_536
+        return marks.filter { $0.frame <= Int64(UInt32.max) }.sorted { $0.frame < $1.frame }.map { mark in
+            var name = Substring(mark.name)
+            while name.utf8.count > 253 { name.removeLast() }
+            return AudioFileMark(at: mark.frame, name: String(name))
+        }.prefix { mark in
+            room -= 38 + mark.name.utf8.count
+            return room >= 0
+        }
     }
 }

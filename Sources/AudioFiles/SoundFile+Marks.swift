@@ -4,24 +4,16 @@ internal import DiskFiles
 // The library's marks: those of AIFF files. It reads WAV files' marks without their names, and writes none of any other format.
 
 extension SoundFile {
-    /// The marks that the library writes: more would not fit into its header.
-    private static var mostMarks: Int { 100 }
-    /// The bytes of a name that it writes.
-    private static var longestName: Int { 253 }
-
     /// Hands marks over, before the first sample.
     @unsafe static func write(_ marks: [AudioFileMark], _ handle: OpaquePointer) {
-        let marks = AudioFileMark.kept(marks).prefix(mostMarks)
+        let marks = AudioFileMark.kept(marks)
         if marks.isEmpty { return }
         var points = [SF_CUE_POINT](repeating: SF_CUE_POINT(), count: marks.count)
         for (index, mark) in marks.enumerated() {
             points[index].indx = Int32(index + 1)
             points[index].position = UInt32(mark.frame)
             points[index].sample_offset = UInt32(mark.frame)
-            // Whole characters.
-            var name = Substring(mark.name)
-            while name.utf8.count > longestName { name.removeLast() }
-            unsafe withUnsafeMutableBytes(of: &points[index].name) { unsafe $0.copyBytes(from: name.utf8) }
+            unsafe withUnsafeMutableBytes(of: &points[index].name) { unsafe $0.copyBytes(from: mark.name.utf8) }
         }
         let size = MemoryLayout<UInt32>.size + points.count * MemoryLayout<SF_CUE_POINT>.stride
         unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { room in

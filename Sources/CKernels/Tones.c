@@ -43,10 +43,12 @@ KERNEL(void, triangle, (uint64_t phase, uint64_t step, float *samples, size_t co
 INLINE void pulse_body(uint64_t phase, uint64_t step, uint32_t width, float low, float *samples, size_t count) {
     size_t i = 0;
     float high = low + 2;
+    uint32_t low_bits, high_bits;
+    __builtin_memcpy(&low_bits, &low, sizeof low);
+    __builtin_memcpy(&high_bits, &high, sizeof high);
     for (; i + 8 <= count; i += 8, phase += 8 * step) {
         u8 is_high = (u8)(eight_phases(phase, step) < width);
-        u8 lows = (u8)((f8){} + low), highs = (u8)((f8){} + high);
-        store8(samples + i, (f8)((is_high & highs) | (~is_high & lows)));
+        store8(samples + i, (f8)((is_high & high_bits) | (~is_high & low_bits)));
     }
     for (; i < count; i++, phase += step) samples[i] = (uint32_t)(phase >> 32) < width ? high : low;
 }

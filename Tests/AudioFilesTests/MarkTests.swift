@@ -73,22 +73,21 @@ import Testing
         let long = String(repeating: "ä", count: 100_000)
         let marks = [
             AudioFileMark(at: -5, name: "begin\0ning"), AudioFileMark(at: .max, name: "never"),
-            AudioFileMark(at: Int64(UInt32.max), name: long),
-            AudioFileMark(at: Int64(UInt32.max) + 1, name: "too late"),
+            AudioFileMark(at: Int64(UInt32.max), name: long), AudioFileMark(at: Int64(UInt32.max) + 1, name: "too late"),
         ]
-        try write(path, .wav(), marks)
-        let wav = try AudioFileInfo(path: path).marks
-        #expect(wav == [AudioFileMark(at: 0, name: "begin"), AudioFileMark(at: Int64(UInt32.max), name: long)])
-        try write(path, .aiff(), marks)
-        let aiff = try AudioFileInfo(path: path).marks
-        #expect(aiff.map(\.frame) == [0, Int64(UInt32.max)])
-        #expect(aiff.last?.name == String(repeating: "ä", count: 126))
         let many = (0..<40_000).map { AudioFileMark(at: Int64($0), name: "\($0)") }
-        try write(path, .wav(), many)
-        #expect(try AudioFileInfo(path: path).marks == Array(many.prefix(32_767)))
-        try write(path, .aiff(), many)
-        #expect(try AudioFileInfo(path: path).marks == Array(many.prefix(100)))
-        #expect(try read(path)[0].count == 9_601)
+        for format: AudioFileFormat in [.wav(), .aiff()] {
+            try write(path, format, marks)
+            let kept = [
+                AudioFileMark(at: 0, name: "begin"),
+                AudioFileMark(at: Int64(UInt32.max), name: String(repeating: "ä", count: 126)),
+            ]
+            #expect(try AudioFileInfo(path: path).marks == kept, "\(format)")
+            try write(path, format, many)
+            let found = try AudioFileInfo(path: path).marks
+            #expect(found.count > 1_000 && found == Array(many.prefix(found.count)), "\(format)")
+            #expect(try read(path)[0].count == 9_601)
+        }
     }
 
     @Test("Of a file that is cut anywhere, or damaged at any byte of its marks, the reader takes what is whole")
