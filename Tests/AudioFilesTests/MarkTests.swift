@@ -73,7 +73,8 @@ import Testing
         let long = String(repeating: "ä", count: 100_000)
         let marks = [
             AudioFileMark(at: -5, name: "begin\0ning"), AudioFileMark(at: .max, name: "never"),
-            AudioFileMark(at: Int64(UInt32.max), name: long), AudioFileMark(at: Int64(UInt32.max) + 1, name: "too late"),
+            AudioFileMark(at: Int64(UInt32.max), name: long),
+            AudioFileMark(at: Int64(UInt32.max) + 1, name: "too late"),
         ]
         let many = (0..<40_000).map { AudioFileMark(at: Int64($0), name: "\($0)") }
         for format: AudioFileFormat in [.wav(), .aiff()] {
