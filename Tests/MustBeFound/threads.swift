@@ -105,6 +105,11 @@ public final class Echo: Effect {
     /// Threads: render.
     public func listen() {}  // found
 
+    /// Attributes of other kinds stand between.
+    public var samples: Cyclic {  // found
+        @_noLocks @_noAllocation @_lifetime(&self) mutating get { Cyclic() }
+    }
+
     /// Whoever calls it from a checked function shows the compiler its body.
     ///
     /// Threads: any.
@@ -124,6 +129,16 @@ public protocol Voice {
     /// Its name.
     var name: String { get }
 }
+
+/// Leaves the cycle.
+///
+/// Threads: render.
+public struct Escaped: Sendable {}  // found
+
+/// Its types may be anything.
+///
+/// Threads: any.
+public protocol Anything: Sendable {}  // found
 
 extension SIMD8 {
     /// Belongs to a type of another package.
