@@ -16,6 +16,8 @@
 ///     }
 ///
 /// It serves one call of that function: the loop itself cannot keep it.
+///
+/// Threads: control.
 public final class Live {
     private let keeper: Keeper
     var draft: Keeper.Draft

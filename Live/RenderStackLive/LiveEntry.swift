@@ -1,5 +1,7 @@
 /// The place where a loop's library and the program that plays it meet. The library's entry, which is written for it, calls
 /// ``load(_:_:)``.
+///
+/// Threads: control.
 public final class LiveEntry {
     package let live: Live
     package private(set) var loop: RenderLoop?

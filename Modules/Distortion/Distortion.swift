@@ -20,8 +20,12 @@ public import RenderCore
 ///
 /// Latency: 1 frame at 1 times; 150, 161, 165 and 166 at 2, 4, 8 and 16 times: ``latency(at:)``. The module delays
 /// the dry sound of the mix as much. With a mix of 0 the sound comes out later by the latency, bit for bit.
+///
+/// Threads: control.
 public final class Distortion: Effect {
     /// A curve, by which each sample becomes another.
+    ///
+    /// Threads: any.
     public enum Shape: Int, Sendable, CaseIterable {
         /// The sound as it is, bit for bit at 1 times.
         case none
@@ -175,6 +179,8 @@ public final class Distortion: Effect {
     }
 
     /// Distorts the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         // The count is read before the parameters: one that is set in between is another count for the next slice.
@@ -198,6 +204,8 @@ public final class Distortion: Effect {
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { core.with(&context) { core, _ in core.reset() } }
 }

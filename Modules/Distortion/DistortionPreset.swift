@@ -3,6 +3,8 @@ import RenderCore
 extension Distortion {
     /// Characters under the names of AVAudioUnitDistortion's presets. Apple's settings are not published: these are
     /// RenderStack's own, by name and character, and sound otherwise.
+    ///
+    /// Threads: any.
     public enum Preset: String, Sendable, CaseIterable {
         /// Few bits, and a brush of hiss around them.
         case drumsBitBrush

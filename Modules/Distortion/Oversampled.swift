@@ -18,6 +18,8 @@ public import RenderCore
 ///
 /// The buffer keeps its channels: if the module leaves another number of them, they are mixed into those. A sample that
 /// goes in and is not a number is a fault here; one that the module makes is a fault of ``renderer``.
+///
+/// Threads: control.
 public final class Oversampled: Effect {
     /// The factor of the sample rate.
     public let times: Int
@@ -111,6 +113,8 @@ public final class Oversampled: Effect {
     public var parameters: [ParameterReference] { module.parameters }
 
     /// Runs the module on the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         var inner = InnerRenderer.Reference()
@@ -133,6 +137,8 @@ public final class Oversampled: Effect {
     }
 
     /// Forgets the sound before, and resets the module before it runs again.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         line.with(&context) { line, _ in

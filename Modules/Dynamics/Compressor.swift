@@ -10,7 +10,7 @@ public import RenderCore
 ///     context.run(music)
 ///     context.run(ducking)                    // the voice, which stays below the music, makes the music softer
 ///     …
-///     compressor.gainReduction                // from any thread, in dB
+///     compressor.gainReduction                // in dB
 ///
 /// The level of the key in dB (``LevelDetector``) goes through a static curve with a soft knee, and the gain follows
 /// the curve in dB: in ``attack`` seconds, or in ``release`` seconds, it goes 1 - 1/e (63 %) of the way to where the
@@ -18,6 +18,8 @@ public import RenderCore
 ///
 /// At a ratio of 1 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the compressed one.
+///
+/// Threads: control.
 public final class Compressor: Module {
     /// The level from which on the sound is made softer, in dB of full scale: -80…12.
     public let threshold: Parameter
@@ -102,9 +104,8 @@ public final class Compressor: Module {
         ] + (key.isFiltered ? [keyHighPass.named("keyHighPass"), keyLowPass.named("keyLowPass")] : [])
     }
 
-    /// The decibels by which the sound is made softer at the moment, without the make-up and the mix, from any thread:
-    /// of channels that are not linked the largest. 0 where nothing is made softer, and within a second after the audio
-    /// stops.
+    /// The decibels by which the sound is made softer at the moment, without the make-up and the mix: of channels that
+    /// are not linked the largest. 0 where nothing is made softer, and within a second after the audio stops.
     public var gainReduction: Float { core.gainReduction }
 
     /// The reductions of the channels, each as ``gainReduction`` is; one for all where they are linked.
@@ -117,6 +118,8 @@ public final class Compressor: Module {
     public func prepare(_ preparation: Preparation) { core.prepare(preparation) }
 
     /// Compresses the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         if let threshold = threshold.atRest(context),
@@ -143,6 +146,8 @@ public final class Compressor: Module {
     }
 
     /// Forgets the sound before: the gain begins at no reduction.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { core.reset(&context) }
 }

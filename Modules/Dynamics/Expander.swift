@@ -13,6 +13,8 @@ public import RenderCore
 ///
 /// At a ratio of 1 or a range of 0, and a make-up of 0, the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the expanded one.
+///
+/// Threads: control.
 public final class Expander: Module {
     /// The level below which the sound is made softer, in dB of full scale: -80…12.
     public let threshold: Parameter
@@ -101,8 +103,8 @@ public final class Expander: Module {
         ] + (key.isFiltered ? [keyHighPass.named("keyHighPass"), keyLowPass.named("keyLowPass")] : [])
     }
 
-    /// The decibels by which the sound is made softer at the moment, without the make-up and the mix, from any thread: of
-    /// channels that are not linked the largest. 0 where nothing is made softer, and within a second after the audio stops.
+    /// The decibels by which the sound is made softer at the moment, without the make-up and the mix: of channels
+    /// that are not linked the largest. 0 where nothing is made softer, and within a second after the audio stops.
     public var gainReduction: Float { core.gainReduction }
 
     /// The reductions of the channels, each as ``gainReduction`` is; one for all where they are linked.
@@ -115,6 +117,8 @@ public final class Expander: Module {
     public func prepare(_ preparation: Preparation) { core.prepare(preparation) }
 
     /// Expands the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         if let threshold = threshold.atRest(context),
@@ -143,6 +147,8 @@ public final class Expander: Module {
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { core.reset(&context) }
 }

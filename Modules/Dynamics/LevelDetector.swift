@@ -1,4 +1,6 @@
 /// The ways to measure the level that a ``Compressor``, an ``Expander`` or a ``Gate`` goes by.
+///
+/// Threads: any.
 public enum LevelDetector: Sendable, Hashable {
     /// The magnitude of each sample: a sine of amplitude 1 has up to 0 dB.
     case peak
@@ -8,6 +10,8 @@ public enum LevelDetector: Sendable, Hashable {
 }
 
 /// The sounds that tell a ``Compressor``, an ``Expander`` or a ``Gate`` what to do: the key, or side-chain.
+///
+/// Threads: any.
 public enum KeySignal: Sendable, Hashable {
     /// The sound on top itself.
     case itself

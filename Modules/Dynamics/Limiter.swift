@@ -7,7 +7,7 @@ public import RenderCore
 ///     …
 ///     context.run(limiter)
 ///     …
-///     limiter.gainReduction                       // from any thread: dB
+///     limiter.gainReduction                       // dB
 ///
 /// A true peak, as meters and broadcasters mean it, exceeds the ceiling by 0.1 dB at most, measured at 16 times the rate. A sound that
 /// stays 0.3 dB below the ceiling comes out bit for bit. Between the two the limiter may turn the sound down by up to 0.3 dB. White
@@ -21,6 +21,8 @@ public import RenderCore
 ///
 /// Latency: the look-ahead and 137 frames, together 7.9 ms by default at 48 kHz; for peaks of samples the look-ahead
 /// less one frame.
+///
+/// Threads: control.
 public final class Limiter: Module {
     /// The highest peak, in dB of full scale: -60…20. It counts for the sound that comes in.
     public let ceiling: Parameter
@@ -65,8 +67,8 @@ public final class Limiter: Module {
         trackCount = tracks
     }
 
-    /// The decibels by which the sound is turned down at the moment, from any thread: 0 or more, and 0 within a second
-    /// after the audio stops.
+    /// The decibels by which the sound is turned down at the moment: 0 or more, and 0 within a second after the audio
+    /// stops.
     public var gainReduction: Float { reduction.largest }
 
     /// The top, or the tracks and above them their mix.
@@ -97,6 +99,8 @@ public final class Limiter: Module {
     }
 
     /// Limits the top, or mixes the tracks and limits all.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = LimiterState.Settings(
@@ -115,6 +119,8 @@ public final class Limiter: Module {
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         state.with(&context) { state, _ in state.reset() }

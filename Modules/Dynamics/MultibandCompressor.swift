@@ -8,13 +8,15 @@ public import RenderCore
 ///     …
 ///     context.run(master)
 ///     …
-///     master.gainReduction(ofBand: 0)             // from any thread, in dB
+///     master.gainReduction(ofBand: 0)             // in dB
 ///
 /// The bands are those of Linkwitz–Riley filters of fourth order (24 dB an octave). Where no band is compressed their sum has
 /// the level of the sound at every frequency, and another phase: it is an all-pass (<doc:DynamicsAndColour>). So a band's dry
 /// sound, too, is the band, and nothing combs at any mix. Each band is a ``Compressor`` whose key is the band itself.
 ///
 /// Latency: the look-ahead in whole frames; none without. Up to 64 channels.
+///
+/// Threads: control.
 public final class MultibandCompressor: Effect {
     /// The frequencies in hertz at which the bands meet, the lowest first: 20…0.49 of the sample rate. They should rise: a
     /// band between two that do not is all but silent.
@@ -74,8 +76,8 @@ public final class MultibandCompressor: Effect {
             + bands.indices.flatMap { bands[$0].parameters.inside("band \($0 + 1)") }
     }
 
-    /// Returns the decibels by which a band is made softer at the moment, without its make-up and mix, from any thread: of
-    /// channels that are not linked the largest. 0 where nothing is made softer, where there is no such band, and within a
+    /// Returns the decibels by which a band is made softer at the moment, without its make-up and mix: of channels
+    /// that are not linked the largest. 0 where nothing is made softer, where there is no such band, and within a
     /// second after the audio stops.
     public func gainReduction(ofBand band: Int) -> Float { reduction.one(band) }
 
@@ -93,6 +95,8 @@ public final class MultibandCompressor: Effect {
     }
 
     /// Compresses the bands of the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         guard processor.belongs(to: context) else { return }
@@ -118,6 +122,8 @@ public final class MultibandCompressor: Effect {
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         guard processor.belongs(to: context) else { return }
@@ -128,6 +134,8 @@ public final class MultibandCompressor: Effect {
 
 extension MultibandCompressor {
     /// The settings with which a band begins. Units and ranges are those of a ``Compressor``.
+    ///
+    /// Threads: control.
     public struct Setting: Sendable, Hashable {
         /// The level from which on the band is made softer, in dB.
         public var threshold: Float
@@ -163,6 +171,8 @@ extension MultibandCompressor {
     }
 
     /// One band. Its parameters mean what those of a ``Compressor`` mean.
+    ///
+    /// Threads: control.
     public struct Band: ~Copyable, Sendable {
         /// The level from which on the band is made softer, in dB: -80…12.
         public let threshold: Parameter

@@ -11,6 +11,8 @@ public import RenderCore
 ///
 /// The score begins with the first cycle of the renderer. An output takes a limited number of messages in a cycle: those
 /// beyond are counted. For one track alone give it a score of the messages of that track.
+///
+/// Threads: control.
 public final class ScoreSender: Module {
     private let score: MIDIScore
     private let sender: MIDISender
@@ -33,6 +35,8 @@ public final class ScoreSender: Module {
     public var stackEffect: StackEffect { StackEffect(pops: 0, pushes: 0) }
 
     /// Sends the messages of a slice.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         while let event = score.next(&context) {

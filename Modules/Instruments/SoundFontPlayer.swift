@@ -7,7 +7,7 @@ public import RenderCore
 ///     let font = try SoundFont(path: "/usr/share/sounds/sf2/TimGM6mb.sf2")
 ///     let player = SoundFontPlayer(font, keys: keys)              // keys: a MIDIInput
 ///     player.send(.program(channel: 0, number: 48))               // strings
-///     player.send(.noteOn(channel: 0, note: 60, velocity: 100))   // from any thread
+///     player.send(.noteOn(channel: 0, note: 60, velocity: 100))   // while it plays
 ///     …
 ///     context.run(player)                                         // pushes a stereo buffer
 ///
@@ -28,8 +28,12 @@ public import RenderCore
 /// voices, one that dies away makes room, else the oldest: it fades out in 5 ms.
 ///
 /// Latency: none. However the cycles are cut, the samples are the same, bit for bit.
+///
+/// Threads: control.
 public final class SoundFontPlayer: StreamingModule {
     /// The buffers besides the sound that a player pushes.
+    ///
+    /// Threads: any.
     public enum Sends: Sendable, Hashable {
         /// None.
         case none
@@ -38,6 +42,8 @@ public final class SoundFontPlayer: StreamingModule {
     }
 
     /// The ways in which a player reads between the frames of a sample.
+    ///
+    /// Threads: any.
     public enum Quality: Sendable, Hashable {
         /// Between four neighbours by a polynomial.
         case standard
@@ -130,7 +136,7 @@ public final class SoundFontPlayer: StreamingModule {
 
     // MARK: Control
 
-    /// Has a message act on its frame. From any thread.
+    /// Has a message act on its frame.
     ///
     /// - Parameters:
     ///   - message: The message.
@@ -170,6 +176,8 @@ public final class SoundFontPlayer: StreamingModule {
     }
 
     /// Waits until the disk has brought what the voices need next.
+    ///
+    /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) { streams?.fill() }
 
     /// Returns `true` if everything is in memory.
@@ -178,6 +186,8 @@ public final class SoundFontPlayer: StreamingModule {
     // MARK: Rendering
 
     /// Pushes the sound of a slice.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         var events = keys.events
@@ -200,6 +210,8 @@ public final class SoundFontPlayer: StreamingModule {
     }
 
     /// Silence, at once, and channels as at the start.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         engine.with(&context) { engine, _ in engine.reset() }

@@ -22,6 +22,8 @@ public import RenderCore
 /// Bus and sends may be in renderers inside of one another, with slices of up to 4096 frames, or as many as one of
 /// these renderers has. In a renderer on another thread a bus or a send is silent while the bus is in use, with a
 /// fault.
+///
+/// Threads: control.
 public final class Bus: Generator {
     /// Channels of the sum. Mono goes to every channel, a mono bus gets the sum of all channels, and otherwise channel
     /// 0 goes to channel 0 and so on.
@@ -67,6 +69,8 @@ public final class Bus: Generator {
     }
 
     /// Pushes the sound that was sent.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.push(channels: channels)
@@ -82,6 +86,8 @@ public final class Bus: Generator {
     }
 
     /// Forgets the sound that was sent.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         sum.with(&context) { sum, context in sum.begin(0) }
@@ -89,6 +95,8 @@ public final class Bus: Generator {
 }
 
 /// Sends a part of the sound that it hears to a ``Bus``. Reads the top, which goes on as it is.
+///
+/// Threads: control.
 public final class BusSend: Tap {
     /// The share of the sound that is sent: an amplitude factor.
     public let level: Parameter
@@ -117,6 +125,8 @@ public final class BusSend: Tap {
     public var parameters: [ParameterReference] { [level.named("level")] }
 
     /// Adds the top to the bus.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let level = level.glide(context)

@@ -12,8 +12,12 @@ public import RenderCore
 ///
 /// At both ends one sound is heard exactly as it is and the other not at all. The result has the channels of the wider
 /// one, by the rule of every mix.
+///
+/// Threads: control.
 public final class Crossfade: Module {
     /// The relation of the two amounts.
+    ///
+    /// Threads: any.
     public enum Curve: Sendable, Hashable {
         /// Their sum is 1: for sounds that are alike, such as two takes of one.
         case linear
@@ -42,6 +46,8 @@ public final class Crossfade: Module {
     public var parameters: [ParameterReference] { [position.named("position")] }
 
     /// Fades and mixes.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let position = position.glide(context)

@@ -10,7 +10,7 @@ internal import Synchronization
 ///     …
 ///     context.run(music)
 ///     …
-///     music.append(bass).isSolo = true            // while it plays, from any thread
+///     music.append(bass).isSolo = true            // while it plays
 ///     music.remove(drums)                         // fades out, and is then released
 ///     master.append(music)                        // a mixer is a source too
 ///
@@ -24,6 +24,8 @@ internal import Synchronization
 /// again when it is back. A source that moves to another mixer sounds on without a fade. Volume and pan glide for 10
 /// ms. Sources that stay go on as they are, in whatever order they are put. Inside `Renderer.transaction` all of this
 /// happens in one cycle, together with the other changes.
+///
+/// Threads: control.
 public final class Mixer: Generator {
     /// Channels of the sum.
     public let channels: Int
@@ -232,6 +234,8 @@ public final class Mixer: Generator {
     // MARK: Render thread
 
     /// Runs the sources.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.push(channels: channels)

@@ -9,8 +9,12 @@ public import RenderCore
 ///     rehearsal.append(strip)
 ///     …
 ///     concert.append(strip)           // leaves the one, joins the other, sounds on
+///
+/// Threads: control.
 public final class MixerSource: Sendable {
     /// The ways in which ``pan`` works.
+    ///
+    /// Threads: any.
     public enum Panning: Sendable, Hashable {
         /// The far side gets quieter, the near side stays: for stereo. In the middle nothing is changed.
         case balance

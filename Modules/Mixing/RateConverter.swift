@@ -13,6 +13,8 @@ public import RenderCore
 /// The inner renderer has its own stack, sample clock, messages and events, and runs ahead by the latency: a job that
 /// is scheduled in it by host time is heard at that time, by sample time on that sample of its own clock. It can be
 /// exchanged while it runs. Its rate may be up to 256 times the outer one; one that is still higher plays slower.
+///
+/// Threads: control.
 public final class RateConverter: Generator {
     /// Frames per second of the inner renderer.
     public let sampleRate: Double
@@ -73,6 +75,8 @@ public final class RateConverter: Generator {
     }
 
     /// Pushes a slice of the inner renderer.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let rate = sampleRate
@@ -87,6 +91,8 @@ public final class RateConverter: Generator {
     }
 
     /// Empties the filter, and resets the modules of the inner renderer before it renders next. Its clock goes on.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         pendingReset.ask()

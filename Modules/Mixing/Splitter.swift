@@ -28,6 +28,8 @@ public import RenderCore
 ///
 /// Slices of up to 4096 frames can be shared, or as many as the largest layout has of the renderers with one of its
 /// places.
+///
+/// Threads: control.
 public final class Splitter: Generator, SupplyPassing {
     private let source: SharedSource
 
@@ -59,10 +61,14 @@ public final class Splitter: Generator, SupplyPassing {
     public func prepare(_ preparation: Preparation) { source.prepare(preparation) }
 
     /// Pushes the generator's buffer.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) { source.push(&context) }
 
     /// Resets the generator, before it is rendered next.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { source.reset(&context) }
 }

@@ -14,6 +14,8 @@ public import RenderCore
 ///
 /// The inner renderer has the outer one's sample rate, its own stack, sample clock, messages and events. It is called for
 /// as many frames as the speed needs, and can be exchanged while it runs.
+///
+/// Threads: control.
 public final class Varispeed: Generator {
     /// The speed of the inner renderer's clock: 0.25 is two octaves down, 4 two octaves up. Glides in 20 ms, by the
     /// same ratio in each frame.
@@ -68,6 +70,8 @@ public final class Varispeed: Generator {
     public var parameters: [ParameterReference] { [speed.named("speed")] }
 
     /// Pushes a slice of the inner renderer.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         guard resampler.belongs(to: context) else { return }
@@ -83,6 +87,8 @@ public final class Varispeed: Generator {
     }
 
     /// Empties the filter, and resets the modules of the inner renderer before it renders next. Its clock goes on.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         inner.reset()

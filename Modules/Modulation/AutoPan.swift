@@ -11,6 +11,8 @@ public import Tones
 /// `√2 cos` and `√2 sin`, so that their squares sum up to 2 at every place; in the middle both are 1. Mono becomes stereo,
 /// with `cos` and `sin`, whose squares sum up to 1. So the power that goes in comes out. A buffer of more than two channels
 /// is silenced and counts as a fault, as by a `Pan`. Latency: none.
+///
+/// Threads: control.
 public final class AutoPan: Effect {
     /// The turns of the wave in a second: 0…100 Hz.
     public let rate: Parameter
@@ -50,6 +52,8 @@ public final class AutoPan: Effect {
     }
 
     /// Weights the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let course = SlowWave.Course(context, shape, rate: rate, beats: beats)
@@ -72,6 +76,8 @@ public final class AutoPan: Effect {
     }
 
     /// Begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { wave.with(&context) { wave, _ in wave.waves.reset() } }
 }

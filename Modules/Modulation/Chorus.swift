@@ -15,6 +15,8 @@ public import Tones
 /// Mono becomes stereo, unless ``isStereo`` says otherwise or the stack has one channel only; of more channels the even
 /// ones are left and the odd ones right. Between two samples a voice is read over six (-0.4 dB at a quarter of the
 /// sample rate where it lies midway). Latency: none, the dry sound is not delayed.
+///
+/// Threads: control.
 public final class Chorus: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
     public let rate: Parameter
@@ -87,6 +89,8 @@ public final class Chorus: Effect {
     }
 
     /// Adds the voices to the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = Choir.Settings(
@@ -106,6 +110,8 @@ public final class Chorus: Effect {
     }
 
     /// Forgets the sound before, and begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { choir.with(&context) { choir, _ in choir.reset() } }
 }

@@ -13,6 +13,8 @@ public import Tones
 ///
 /// The even channels are left, the odd ones right. Between two samples it reads over four (-1.1 dB at a quarter of the
 /// sample rate midway). Latency: none, the dry sound is not delayed.
+///
+/// Threads: control.
 public final class Flanger: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
     public let rate: Parameter
@@ -77,6 +79,8 @@ public final class Flanger: Effect {
     }
 
     /// Adds the delayed sound to the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = FlangerLoop.Settings(
@@ -90,6 +94,8 @@ public final class Flanger: Effect {
     }
 
     /// Forgets the sound before, and begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { loop.with(&context) { loop, _ in loop.reset() } }
 }

@@ -14,6 +14,8 @@ public import Tones
 /// the wave is: at the ends a sine comes out of the row at most 26 dB louder.
 ///
 /// The even channels are left, the odd ones right. Latency: none.
+///
+/// Threads: control.
 public final class Phaser: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
     public let rate: Parameter
@@ -83,6 +85,8 @@ public final class Phaser: Effect {
     }
 
     /// Adds the turned sound to the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = PhaserRow.Settings(
@@ -94,6 +98,8 @@ public final class Phaser: Effect {
     }
 
     /// Forgets the sound before, and begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { row.with(&context) { row, _ in row.reset() } }
 }

@@ -10,6 +10,8 @@ public import Tones
 ///
 /// With a sine, both side-bands are at half of the amplitude, -6.02 dB. The other waves have a pair for each of their
 /// harmonics. A sum above half of the sample rate folds back: below it there is no room for it. Latency: none.
+///
+/// Threads: control.
 public final class RingModulator: Effect {
     /// The frequency of the carrier in hertz: 0 up to 0.49 of the sample rate.
     public let frequency: Parameter
@@ -74,6 +76,8 @@ public final class RingModulator: Effect {
     public var parameters: [ParameterReference] { [frequency.named("frequency"), mix.named("mix")] }
 
     /// Multiplies the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let (frequency, mix) = (frequency.glide(context), mix.glide(context))
@@ -99,6 +103,8 @@ public final class RingModulator: Effect {
     }
 
     /// Begins the carrier anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         carrier.with(&context) { carrier, _ in carrier.tone = ToneCore() }

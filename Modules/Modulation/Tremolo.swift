@@ -9,6 +9,8 @@ public import Tones
 ///
 /// The gain is `1 - depth · (1 - wave) / 2`: it goes from 1 down to `1 - depth` and is never above 1. The even channels are
 /// left, the odd ones right. Latency: none.
+///
+/// Threads: control.
 public final class Tremolo: Effect {
     /// The turns of the wave in a second: 0…100 Hz.
     public let rate: Parameter
@@ -47,6 +49,8 @@ public final class Tremolo: Effect {
     }
 
     /// Weights the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let course = SlowWave.Course(context, shape, rate: rate, beats: beats)
@@ -82,6 +86,8 @@ public final class Tremolo: Effect {
     }
 
     /// Begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { wave.with(&context) { wave, _ in wave.reset() } }
 }

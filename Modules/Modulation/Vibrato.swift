@@ -14,6 +14,8 @@ public import Tones
 /// Latency: 5 ms and 10 frames, always, which is the delay in the middle; with a depth of 0 the sound comes out delayed by
 /// it, bit for bit. The even channels are left, the odd ones right. It interpolates as a `DelayLine` does, flat within
 /// 0.01 dB up to 0.35 of the sample rate.
+///
+/// Threads: control.
 public final class Vibrato: Effect {
     /// The turns of the wave in a second: 0…20 Hz.
     public let rate: Parameter
@@ -64,6 +66,8 @@ public final class Vibrato: Effect {
     }
 
     /// Delays the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let course = SlowWave.Course(context, shape, rate: rate, beats: beats)
@@ -72,6 +76,8 @@ public final class Vibrato: Effect {
     }
 
     /// Forgets the sound before, and begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { line.with(&context) { line, _ in line.reset() } }
 }

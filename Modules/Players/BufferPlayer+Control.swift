@@ -5,6 +5,8 @@ internal import Synchronization
 
 extension BufferPlayer {
     /// The ways in which a sound is scheduled.
+    ///
+    /// Threads: control.
     public struct Options: OptionSet, Sendable {
         /// Its bits.
         public let rawValue: Int

@@ -230,6 +230,8 @@ extension BufferPlayer: DiskClient {
 
 extension BufferPlayer: StreamingModule {
     /// Makes the frames that the slice will need.
+    ///
+    /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
         provide()
         for stream in streamsInUse() { stream.fill(atLeast: context.frameCount + 12_288) }

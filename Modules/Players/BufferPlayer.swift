@@ -21,12 +21,14 @@ internal import Synchronization
 /// is silence, and the player goes on with the sound that is scheduled next; until then it is not active, and costs a
 /// mixer nothing.
 ///
-/// Everything but the parameter may be called from any thread but the render thread, with the engine running or not,
-/// and inside `Renderer.transaction`: players that are started there start on the same frame.
+/// Everything may be called with the engine running or not, and inside `Renderer.transaction`: players that are started
+/// there start on the same frame.
 ///
 /// - Complexity: In each slice O(*n*) of the sounds that are scheduled if one of them interrupts, else of those that
 ///   have ended within some milliseconds. Scheduling one costs the same however many there are, but O(*n*) in a
 ///   transaction.
+///
+/// Threads: control.
 public final class BufferPlayer: Generator {
     /// The number of frames in which a sound that is stopped, paused or interrupted fades out, while the next one
     /// begins on its frame; and in which a sound that goes on after a pause fades in. 0 for none: a clean cut.
@@ -90,6 +92,8 @@ public final class BufferPlayer: Generator {
     // MARK: Render thread
 
     /// Pushes a slice of the playing sound.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.push(channels: channelCount)
@@ -131,6 +135,8 @@ public final class BufferPlayer: Generator {
     }
 
     /// Stops at once, and drops everything that was scheduled.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         guard state.belongs(to: context) else { return }
@@ -144,6 +150,8 @@ public final class BufferPlayer: Generator {
     }
 
     /// Returns whether a sound plays, or is scheduled.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func isActive(_ context: borrowing RenderContext) -> Bool {
         if commands.count > 0 { return true }

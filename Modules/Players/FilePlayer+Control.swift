@@ -5,6 +5,8 @@ internal import Synchronization
 
 extension FilePlayer {
     /// The number of times that the region is heard.
+    ///
+    /// Threads: any.
     public enum Loops: Sendable, Hashable {
         /// The region is heard once.
         case off
@@ -335,8 +337,9 @@ extension FilePlayer {
         set { seek(to: frames(newValue)) }
     }
 
-    /// Returns the frame of the file that is heard at a host time: reckoned from the last cycle, round the loop or up
-    /// to the end. Also on a render thread.
+    /// Returns the frame of the file that is heard at a host time, from the last cycle on, round the loop or to the end.
+    ///
+    /// Threads: any.
     @_noLocks @_noAllocation
     public func playhead(at hostTime: Int64) -> Int64 { playhead.load().position(at: hostTime) }
 

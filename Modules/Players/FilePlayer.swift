@@ -9,7 +9,7 @@ internal import Synchronization
 ///     …
 ///     context.run(drums)
 ///     …
-///     drums.play(at: .now + .milliseconds(500))           // from any thread
+///     drums.play(at: .now + .milliseconds(500))           // while the loop runs
 ///     drums.loops = .forever
 ///     let events = drums.onMain { print($0) }
 ///
@@ -18,9 +18,11 @@ internal import Synchronization
 /// If the disk is too slow, the missing frames are silent; the player counts them in ``underrunCount``, sends an event,
 /// and goes on at the place where it would have been. Offline no frame is missing: the renderer waits for the disk.
 ///
-/// Commands may come from any thread, with the engine running or not. They take effect at the next cycle, those with a
+/// Commands may come with the engine running or not. They take effect at the next cycle, those with a
 /// time on that frame; those that are given inside `Renderer.transaction` together. Commands that need frames from
 /// another place of the file (``play(at:)``, ``seek(to:)``) read the first of them before they return.
+///
+/// Threads: control.
 public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// An amplitude factor.
     public let volume = Parameter(1, in: 0...4)
@@ -128,6 +130,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     // MARK: Render thread
 
     /// Pushes a slice of the file.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         switch playOn(&context) {
@@ -206,6 +210,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     }
 
     /// Ends the playing file, at once.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         guard state.belongs(to: context) else { return }
@@ -221,6 +227,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     }
 
     /// Returns whether a file plays, or is about to.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func isActive(_ context: borrowing RenderContext) -> Bool {
         quietSince.load(ordering: .relaxed) != commands.load(ordering: .relaxed)
@@ -291,6 +299,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     // MARK: Offline
 
     /// Reads the frames that the slice will need.
+    ///
+    /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
         guard state.belongs(to: context) else { return }
         let number = commands.load(ordering: .acquiring)

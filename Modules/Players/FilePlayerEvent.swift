@@ -2,6 +2,8 @@ public import AudioFiles
 public import RenderCore
 
 /// An event that a player reports.
+///
+/// Threads: control.
 public enum FilePlayerEvent: Sendable, Hashable, CustomStringConvertible {
     /// The first frame was rendered: the time at which it is heard.
     case began(RenderTime)

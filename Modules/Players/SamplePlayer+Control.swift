@@ -3,11 +3,15 @@ internal import Synchronization
 
 extension SamplePlayer {
     /// A sound that was loaded, for ``SamplePlayer/play(_:at:gain:pan:pitch:every:)``.
+    ///
+    /// Threads: any.
     public struct Sample: Sendable, Hashable {
         let number: Int
     }
 
     /// One start of a sound, with its repeats, by which it can be stopped.
+    ///
+    /// Threads: any.
     public struct Voice: Sendable, Hashable {
         let number: Int
     }
@@ -184,6 +188,8 @@ extension SamplePlayer {
     ///   - context: The closure's.
     ///   - gain: An amplitude factor, 0…16.
     /// - Returns: The voice, which can be stopped; `nil` if 64 commands wait for their time and this one was not taken.
+    ///
+    /// Threads: render.
     @discardableResult
     public func play(
         _ sample: Sample, inFrame frame: Int, _ context: borrowing RenderContext, gain: Float = 1

@@ -7,7 +7,7 @@ internal import Synchronization
 ///     let kick = drums.load(try Sound(path: "kick.wav"))
 ///     let hat = drums.load(try Sound(path: "hat.wav"))
 ///     …
-///     drums.play(kick)                                                     // from any thread
+///     drums.play(kick)                                                     // while the loop runs
 ///     drums.play(hat, at: .sample(48_000), gain: 0.5, pan: 0.3, pitch: 1.06)
 ///     drums.play(tick, at: .now + .seconds(1), every: 0.5)                 // a metronome
 ///
@@ -22,6 +22,8 @@ internal import Synchronization
 /// many channels sum into mono, and otherwise channels meet by number.
 ///
 /// Everything but the arithmetic is the control side's: memory is freed there, when no voice uses it.
+///
+/// Threads: control.
 public final class SamplePlayer: Generator {
     /// An amplitude factor for all voices.
     public let volume = Parameter(1, in: 0...4)
@@ -37,6 +39,8 @@ public final class SamplePlayer: Generator {
     public let name: String
 
     /// The amount of work for each frame at another pitch than 1. A pitch of 1 costs the least, and is exact, in both.
+    ///
+    /// Threads: any.
     public enum Quality: Sendable, Hashable, CaseIterable {
         /// SNR 120 dB and more, within 0.006 dB to 20 of 44.1 kHz at pitches up to 1. Above 1 the band ends where that
         /// of the output does: frequencies that would fold back are 110 dB down. The work grows with the pitch, up to a
@@ -94,6 +98,8 @@ public final class SamplePlayer: Generator {
     public var parameters: [ParameterReference] { [volume.named("volume")] }
 
     /// Pushes a slice of all voices.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.push(channels: channelCount)
@@ -120,6 +126,8 @@ public final class SamplePlayer: Generator {
     }
 
     /// Ends everything that sounds or is repeated, at once. Samples that wait for their time still begin.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         guard ages.belongs(to: context) else { return }
@@ -133,6 +141,8 @@ public final class SamplePlayer: Generator {
     }
 
     /// Returns whether a sound is heard, or is about to be.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func isActive(_ context: borrowing RenderContext) -> Bool {
         if commands.count > 0 { return true }

@@ -5,8 +5,12 @@ internal import Synchronization
 ///
 ///     let ending = await player.schedule(announcement).wait()             // heard, or cut off
 ///     player.schedule(part).when(.consumed) { _ in feedTheNext() }
+///
+/// Threads: control.
 public final class ScheduledSound: Sendable {
     /// The stages of a sound.
+    ///
+    /// Threads: any.
     public enum Stage: Int, Sendable, CaseIterable {
         /// The render thread has taken its last frame.
         case consumed
@@ -17,6 +21,8 @@ public final class ScheduledSound: Sendable {
     }
 
     /// The ways in which a sound ends.
+    ///
+    /// Threads: any.
     public enum Ending: Sendable, Hashable {
         /// The sound was heard to its end.
         case finished

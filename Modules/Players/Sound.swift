@@ -9,6 +9,8 @@ public import RenderCore
 ///     let click = Sound(block, sampleRate: 48_000)
 ///
 /// All of it is in memory: 10 MB for half a minute of stereo at 44.1 kHz. Stream longer sounds with a ``FilePlayer``.
+///
+/// Threads: control.
 public final class Sound: Sendable {
     /// Frames per second.
     public let sampleRate: Double

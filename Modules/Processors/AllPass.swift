@@ -4,6 +4,8 @@ public import RenderCore
 ///
 /// A second-order all-pass, the cookbook's: mixed half and half with the dry sound it is a notch, several in a row are a
 /// phaser. Latency: none. Up to 64 channels.
+///
+/// Threads: control.
 public final class AllPass: Effect {
     /// The frequency at which the phase is turned by half a turn, in hertz: 20…0.49 of the sample rate. A change glides
     /// for 20 ms.
@@ -33,12 +35,16 @@ public final class AllPass: Effect {
     public var parameters: [ParameterReference] { [frequency.named("frequency"), q.named("q"), mix.named("mix")] }
 
     /// Filters the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         filter.process(&context, .allPass, frequency: frequency, q, as: .q, mix: mix)
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

@@ -9,6 +9,8 @@ public import RenderCore
 ///     let balance = Balance(0.2, left: [0, 4], right: [1, 5])
 ///
 /// Latency: none. In the middle nothing changes, bit for bit.
+///
+/// Threads: control.
 public final class Balance: Effect {
     /// The position from left (-1) to right (1). A change glides for 10 ms.
     public let position: Parameter
@@ -40,6 +42,8 @@ public final class Balance: Effect {
     public var parameters: [ParameterReference] { [position.named("position")] }
 
     /// Weights the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let balance = position.glide(context)

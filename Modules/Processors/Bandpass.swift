@@ -6,6 +6,8 @@ public import RenderCore
 ///
 /// A second-order band-pass, the cookbook's with 0 dB at its centre; 6 dB an octave on both sides. Latency: none. Up to
 /// 64 channels.
+///
+/// Threads: control.
 public final class Bandpass: Effect {
     /// The middle of the band, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
     public let center: Parameter
@@ -36,12 +38,16 @@ public final class Bandpass: Effect {
     }
 
     /// Filters the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         filter.process(&context, .bandpass, frequency: center, octaves, as: .octaves, mix: mix)
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

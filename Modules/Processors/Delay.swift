@@ -12,6 +12,8 @@ public import RenderCore
 /// A whole number of frames is exact; between two frames it interpolates, flat within 0.01 dB up to 0.35 of the sample
 /// rate (<doc:Filters>). The sound in the loop is limited above +12 dB and never exceeds +18 dB, so that a feedback of
 /// 1 or -1 stays bounded whatever the input is.
+///
+/// Threads: control.
 public final class Delay: Effect {
     /// The time between two echoes in seconds, from one frame to ``maximumTime``. ``Change`` has the ways in which a
     /// change arrives.
@@ -38,6 +40,8 @@ public final class Delay: Effect {
     private let loop = RenderState(DelayLoop(channels: 1, frames: 1))
 
     /// The ways in which the time changes.
+    ///
+    /// Threads: any.
     public enum Change: Sendable, Hashable {
         /// The time changes like that of a tape whose speed changes: the echoes change their pitch on the way. A change
         /// on the way sets out anew.
@@ -99,6 +103,8 @@ public final class Delay: Effect {
     }
 
     /// Adds the echoes to the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let beats = beats.current(context)
@@ -122,6 +128,8 @@ public final class Delay: Effect {
     }
 
     /// Forgets all echoes.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { loop.with(&context) { loop, _ in loop.reset() } }
 }

@@ -10,6 +10,8 @@ import RenderCore
 /// or longer, else over 8, 4 or 2 by Lagrange's polynomial. At whole frames all of them give the sample itself, so that
 /// a delay may move through them without a step; nowhere is a frequency louder than it was. The article <doc:Filters>
 /// says how flat they are.
+///
+/// Threads: any.
 public struct DelayLine: ~Copyable, Sendable {
     /// The number of channels.
     public let channelCount: Int
@@ -36,6 +38,8 @@ public struct DelayLine: ~Copyable, Sendable {
     /// - Parameters:
     ///   - channels: 1 or more.
     ///   - frames: The longest delay, 1 or more.
+    ///
+    /// Threads: control.
     public init(channels: Int, frames: Int) {
         demand(
             channels <= 65_536 && frames <= 1 << 40,

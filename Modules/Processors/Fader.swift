@@ -8,6 +8,8 @@ public import RenderCore
 ///
 /// Mono becomes stereo while the balance is not in the middle; more than two channels take the volume alone, and
 /// ``Balance`` does the rest. Latency: none.
+///
+/// Threads: control.
 public final class Fader: ScalingEffect {
     /// An amplitude factor, 0…4 (+12 dB). A change glides for 10 ms.
     public let volume: Parameter
@@ -62,6 +64,8 @@ public final class Fader: ScalingEffect {
     }
 
     /// The volume, while nothing glides, the fader is not muted, and the balance is in the middle.
+    ///
+    /// Threads: any.
     @_noLocks @_noAllocation
     public func factorAtRest(_ parameters: RestingParameters) -> Float? {
         guard parameters.value(of: mute) == false, parameters.value(of: balance) == 0 else { return nil }
@@ -69,6 +73,8 @@ public final class Fader: ScalingEffect {
     }
 
     /// Weights the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let audible = mute.glide(context).complement

@@ -1,6 +1,8 @@
 public import RenderCore
 
 /// Makes the top louder or quieter. Edits the top, any number of channels.
+///
+/// Threads: control.
 public final class Gain: ScalingEffect {
     /// The amplitude factor: 1 changes nothing, 0 is silence. In decibels: `RenderMath.amplitude(decibels:)`.
     public let level: Parameter
@@ -17,12 +19,16 @@ public final class Gain: ScalingEffect {
     public var parameters: [ParameterReference] { [level.named("level")] }
 
     /// The level, while it does not glide.
+    ///
+    /// Threads: any.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func factorAtRest(_ parameters: RestingParameters) -> Float? {
         parameters.value(of: level)
     }
 
     /// Multiplies the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func process(_ context: inout RenderContext) { context.gain(level) }
 }

@@ -7,6 +7,8 @@ public import RenderCore
 ///     filter.with(&context) { filter, context in filter.process(&context, settings) }
 ///
 /// While a setting moves, each frame gets its own coefficients; at rest they are made when they change.
+///
+/// Threads: any.
 public struct GlidingFilter: ~Copyable, Sendable {
     /// The settings of the last slice at rest, one for each stage. First, so that a slice at rest reads one cache line.
     private var settled: RenderMemory<Settled>
@@ -26,6 +28,8 @@ public struct GlidingFilter: ~Copyable, Sendable {
     /// Creates a filter at silence.
     ///
     /// - Parameter stages: Filters in a row.
+    ///
+    /// Threads: control.
     public init(stages: Int = 1) {
         let nothing = FilterCoefficients(.bell, frequency: 1_000, sampleRate: 48_000)
         let values = FilterSettings.Values(frequency: 0, width: 0, decibels: 0)
@@ -50,6 +54,8 @@ public struct GlidingFilter: ~Copyable, Sendable {
     ///   - context: The context.
     ///   - stage: The number of the filter in the row, from 0.
     ///   - settings: The settings for this slice.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public mutating func process(_ context: inout RenderContext, stage: Int = 0, _ settings: FilterSettings) {
         process(&context, stage: stage, settings, .none)
@@ -158,8 +164,12 @@ extension RenderState<GlidingFilter> {
 }
 
 /// The settings of a ``GlidingFilter`` in a slice.
+///
+/// Threads: any.
 public struct FilterSettings: Sendable, BitwiseCopyable {
     /// The ways to give the width of a filter.
+    ///
+    /// Threads: any.
     public enum Width: Sendable, BitwiseCopyable {
         /// A quality.
         case q(Glide)

@@ -3,6 +3,8 @@ public import RenderCore
 /// Takes away frequencies below a cut-off: 12 dB an octave, with a resonance at the edge. Edits the top.
 ///
 /// A second-order high-pass, the cookbook's. Latency: none. Up to 64 channels.
+///
+/// Threads: control.
 public final class HighPass: Effect {
     /// The frequency at which the response begins to fall, in hertz: 10…0.49 of the sample rate. A change glides for 20
     /// ms.
@@ -34,12 +36,16 @@ public final class HighPass: Effect {
     }
 
     /// Filters the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         filter.process(&context, .highPass, frequency: cutoff, resonance, as: .resonance, mix: mix)
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

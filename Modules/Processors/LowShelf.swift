@@ -4,6 +4,8 @@ public import RenderCore
 ///
 /// A second-order shelf, the cookbook's of slope 1: as steep as it can be without an overshoot. Latency: none. Up to 64
 /// channels.
+///
+/// Threads: control.
 public final class LowShelf: Effect {
     /// The frequency at which half of the gain (in decibels) is reached, in hertz: 10…0.49 of the sample rate. A change
     /// glides for 20 ms.
@@ -33,12 +35,16 @@ public final class LowShelf: Effect {
     public var parameters: [ParameterReference] { [cutoff.named("cutoff"), gain.named("gain"), mix.named("mix")] }
 
     /// Filters the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         filter.process(&context, .lowShelf, frequency: cutoff, gain, as: .decibels, mix: mix)
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

@@ -3,6 +3,8 @@ public import RenderCore
 /// Takes one frequency out: hum, feedback, a whistle. Edits the top.
 ///
 /// A second-order notch, the cookbook's. Latency: none. Up to 64 channels.
+///
+/// Threads: control.
 public final class Notch: Effect {
     /// The frequency that is taken out, in hertz: 20…0.49 of the sample rate. A change glides for 20 ms.
     public let center: Parameter
@@ -33,12 +35,16 @@ public final class Notch: Effect {
     }
 
     /// Filters the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         filter.process(&context, .notch, frequency: center, octaves, as: .octaves, mix: mix)
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }

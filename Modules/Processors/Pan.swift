@@ -4,6 +4,8 @@ public import RenderCore
 ///
 /// Equal power: -3 dB on both sides in the middle. Mono becomes stereo, of two channels each is weighted; a buffer of
 /// more is silenced and counts as a fault (``Balance`` takes those). Latency: none.
+///
+/// Threads: control.
 public final class Pan: Effect {
     /// The position from left (-1) over the middle (0) to right (1). A change glides for 10 ms.
     public let position: Parameter
@@ -23,6 +25,8 @@ public final class Pan: Effect {
     public var parameters: [ParameterReference] { [position.named("position")] }
 
     /// Weights the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         guard let position = position.atRest(context) else { return processAnew(&context) }

@@ -7,6 +7,8 @@ public import RenderCore
 ///
 /// Second-order filters in a row, the cookbook's. Latency: none. Up to 64 channels. With a ``mix`` between 0 and 1 it
 /// takes one more buffer of the stack for a moment.
+///
+/// Threads: control.
 public final class ParametricEQ: Effect {
     /// The bands, in the order in which they work.
     public let bands: OwnedArray<Band>
@@ -55,6 +57,8 @@ public final class ParametricEQ: Effect {
     }
 
     /// Shapes the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let mix = mix.glide(context)
@@ -87,12 +91,16 @@ public final class ParametricEQ: Effect {
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { filter.reset(&context) }
 }
 
 extension ParametricEQ {
     /// The settings with which a band begins.
+    ///
+    /// Threads: control.
     public struct Setting: Sendable, Hashable {
         /// The shape: a bell or a shelf.
         public var shape: FilterShape
@@ -120,6 +128,8 @@ extension ParametricEQ {
     }
 
     /// One band.
+    ///
+    /// Threads: control.
     public struct Band: ~Copyable, Sendable {
         /// The shape: a bell or a shelf.
         public let shape: FilterShape

@@ -23,6 +23,8 @@ internal import Synchronization
 ///
 /// Latency: none. The error is below -130 dB of what the response makes of noise as loud as the sound (RMS). Samples above
 /// +200 dB count as silence.
+///
+/// Threads: control.
 public final class ConvolutionReverb: Effect, EventSource {
     /// The mix, from the unchanged sound (0, bit for bit and for free; the reverb is forgotten) to the reverb alone (1).
     /// When it leaves 0, the sound fades into the room in 10 ms.
@@ -162,6 +164,8 @@ public final class ConvolutionReverb: Effect, EventSource {
     // MARK: On the render thread
 
     /// Adds the reverb to the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let mix = mix.glide(context)
@@ -217,6 +221,8 @@ public final class ConvolutionReverb: Effect, EventSource {
     }
 
     /// Forgets the sound, and ends all fades.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         var voices = voices.read(context)
@@ -283,6 +289,8 @@ extension ConvolutionReverb: Collectable {
 }
 
 /// An event of a ``ConvolutionReverb``.
+///
+/// Threads: control.
 public enum ConvolutionReverbEvent: Sendable, Hashable, CustomStringConvertible {
     /// The number of parts of the response that were silent, because they were not computed in time.
     case late(Int)

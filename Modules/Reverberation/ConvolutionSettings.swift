@@ -3,6 +3,8 @@ internal import RenderCore
 
 extension ConvolutionReverb {
     /// The ways in which a response is changed before it is used.
+    ///
+    /// Threads: control.
     public struct Settings: Sendable, Hashable {
         /// Cuts silence off: what lies 60 dB below the peak at the beginning, and what has less than a billionth of the
         /// energy (-90 dB) at the end.

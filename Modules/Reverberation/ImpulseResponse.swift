@@ -8,6 +8,8 @@ public import RenderCore
 ///     hall.duration                               // seconds
 /// ///
 /// It comes from a file or from a block, and never changes.
+///
+/// Threads: control.
 public final class ImpulseResponse: Sendable {
     /// Frames per second.
     public let sampleRate: Double
@@ -89,6 +91,8 @@ public final class ImpulseResponse: Sendable {
 }
 
 /// The reason why a response cannot be made or used: a sentence that says what to do.
+///
+/// Threads: control.
 public struct ImpulseResponseError: Error, Hashable, CustomStringConvertible {
     /// The sentence.
     public let description: String

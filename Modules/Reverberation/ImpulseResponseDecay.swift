@@ -1,6 +1,8 @@
 internal import RenderCore
 
 /// The acoustic figures of a response in one octave, as ISO 3382 defines them.
+///
+/// Threads: control.
 public struct RoomDecay: Sendable, Hashable {
     /// The middle of the octave in hertz; `nil` for all frequencies.
     public let frequency: Double?

@@ -13,6 +13,8 @@ public import RenderCore
 /// Play it once, and record from its first frame on, for as long after its end as the room sounds. The response begins with
 /// that frame, so that it holds the delay of the way: some milliseconds, without which the beginning of the response would be
 /// lost. What distorts lies before the response, and is cut off.
+///
+/// Threads: control.
 public struct ResponseSweep: Sendable, Hashable {
     /// The length of the sweep, in seconds.
     public let duration: Double

@@ -6,7 +6,7 @@ public import RenderCore
 ///     …
 ///     context.run(reverb)
 ///     …
-///     reverb.decay.value = 4                      // from any thread
+///     reverb.decay.value = 4                      // while it plays
 ///     reverb.load(.cathedral)
 ///
 /// It is a feedback delay network of 16 lines. A matrix mixes the lines without losing energy, and an equaliser in each
@@ -20,6 +20,8 @@ public import RenderCore
 ///
 /// The control side makes the memory: 1.6 MB for 16 lines and two channels at 48 kHz.
 /// Latency: none (the dry sound is not delayed).
+///
+/// Threads: control.
 public final class Reverb: Effect {
     /// The time in seconds in which middle frequencies decay by 60 dB: 0.1…60.
     public let decay: Parameter
@@ -57,6 +59,8 @@ public final class Reverb: Effect {
     private let core: RenderState<ReverbCore>
 
     /// The numbers of lines.
+    ///
+    /// Threads: any.
     public enum Quality: Int, Sendable, Hashable, CaseIterable {
         /// 8 lines: half of the work.
         case light = 8
@@ -160,6 +164,8 @@ public final class Reverb: Effect {
     }
 
     /// Adds the reverberation to the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = ReverbCore.Settings(
@@ -185,6 +191,8 @@ public final class Reverb: Effect {
     }
 
     /// Forgets the reverberation.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { core.with(&context) { core, _ in core.reset() } }
 }

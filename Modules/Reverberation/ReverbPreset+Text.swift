@@ -44,6 +44,8 @@ extension Reverb.Preset {
     }
 
     /// A preset that cannot be read: what is wrong with it, and what would be right.
+    ///
+    /// Threads: control.
     public struct Problem: Error, Hashable, CustomStringConvertible {
         /// The sentence.
         public let description: String

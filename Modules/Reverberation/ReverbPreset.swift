@@ -9,6 +9,8 @@ extension Reverb {
     ///
     /// Thirteen have the names of AVAudioUnitReverb's presets. Apple's settings are not published: these are RenderStack's
     /// own, by name and character, and sound otherwise.
+    ///
+    /// Threads: control.
     public struct Preset: Sendable, Hashable {
         /// The name.
         public var name: String

@@ -11,7 +11,7 @@ public import SOFAFiles
 ///     …
 ///     context.run(environment)
 ///
-/// You may add and remove sources from any thread while it plays, as in a `Mixer`: they fade for 5 ms, and all changes of a
+/// You may add and remove sources while it plays, as in a `Mixer`: they fade for 5 ms, and all changes of a
 /// `Renderer.transaction` happen in one cycle. A source that comes from another environment sounds on.
 ///
 /// ``SpatialSource/send`` sends a part of each source, before it gets its direction, through one reverb, whose sound goes into the
@@ -19,6 +19,8 @@ public import SOFAFiles
 ///
 /// With a reverb, the stack needs a channel more than the layout has: 9 for 7.1.
 /// Latency: 8 frames, besides the time that the sound needs through the air.
+///
+/// Threads: control.
 public final class Environment: Generator {
     /// The listener: its place, its velocity and the turn of its head.
     public let listener = Listener()
@@ -192,6 +194,8 @@ public final class Environment: Generator {
     // MARK: Render thread
 
     /// Runs the sources.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let channels = layout.channels

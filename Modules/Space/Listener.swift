@@ -6,6 +6,8 @@ public import RenderCore
 ///     environment.listener.yaw.value = 90                 // to the right
 ///
 /// The listener reaches a new place or turn within 50 ms, without a corner, as a ``SpatialSource`` does.
+///
+/// Threads: control.
 public final class Listener: Sendable {
     /// The place to the right in metres: -1,000,000…1,000,000.
     public let x: Parameter

@@ -4,6 +4,8 @@ internal import RenderCore
 ///
 /// With the listener at the origin, looking ahead, x goes to the right, y up and z back, as with OpenAL and Apple's
 /// environment node.
+///
+/// Threads: control.
 public struct SpatialPoint: Sendable, Hashable {
     /// To the right.
     public var x: Float
@@ -22,6 +24,8 @@ public struct SpatialPoint: Sendable, Hashable {
 }
 
 /// The way in which a source gets its direction.
+///
+/// Threads: any.
 public enum SpatialRendering: Sendable, Hashable {
     /// Two levels with constant power: of left and right in stereo, of the nearest two loudspeakers in a ring.
     case equalPower
@@ -61,6 +65,8 @@ public enum SpatialRendering: Sendable, Hashable {
 }
 
 /// The channels of an environment.
+///
+/// Threads: any.
 public enum SpatialLayout: Sendable, Hashable, CaseIterable, BitwiseCopyable {
     /// Left and right: headphones or two loudspeakers.
     case stereo

@@ -22,6 +22,8 @@ public import RenderCore
 /// of all directions, and in the bass. A level below -100 dB is silence, which costs less.
 ///
 /// All settings belong to the source and go with it into another environment.
+///
+/// Threads: control.
 public final class SpatialSource: Sendable {
     /// The volume, mute and solo. Its pan does nothing.
     public let strip: MixerSource

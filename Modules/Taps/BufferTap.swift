@@ -14,8 +14,12 @@ public import RenderCore
 /// run for a while, or was not emptied in time. ``Buffer/missingFrames`` reports gaps, and ``lostFrameCount`` counts
 /// lost frames. Buffers come within some 10 ms; rendering offline is faster than that, so call ``deliver()`` from time
 /// to time there. Or take the samples yourself: ``read(into:)``.
+///
+/// Threads: control.
 public final class BufferTap: Tap, EventSource {
     /// A part of the sound that was heard.
+    ///
+    /// Threads: control.
     public struct Buffer: Sendable {
         /// The time at which the first frame was rendered.
         public let time: RenderTime
@@ -85,6 +89,8 @@ public final class BufferTap: Tap, EventSource {
     public func prepare(_ preparation: Preparation) { feed.prepare(preparation) }
 
     /// Copies the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) { feed.write(context) }
 

@@ -4,6 +4,8 @@ public import RenderCore
 internal import Synchronization
 
 /// An event that a recorder reports.
+///
+/// Threads: control.
 public enum FileRecorderEvent: Sendable, Hashable, CustomStringConvertible {
     /// The first frame of a take was heard, at this time.
     case began(path: String, RenderTime)
@@ -161,6 +163,8 @@ extension FileRecorder {
     // MARK: State
 
     /// A take that has begun.
+    ///
+    /// Threads: control.
     public struct Take: Sendable, Hashable {
         /// The path of the file, as the program gave it, or as it was made from that.
         public let path: String

@@ -20,6 +20,8 @@ internal import Synchronization
 ///
 /// A buffer with fewer channels than the file repeats its last one; a file of one channel gets the sum of all. A file has one
 /// sample rate: if the renderer gets another one, the take goes on in a new file, without a gap, and an event says so.
+///
+/// Threads: control.
 public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// Channels of its files.
     public let channelCount: Int
@@ -122,6 +124,8 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     }
 
     /// Records the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         guard state.belongs(to: context) else { return }
@@ -259,6 +263,8 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     // MARK: Offline
 
     /// Writes until the ring has room for the slice.
+    ///
+    /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
         for take in control.withLock({ $0.takes }) {
             take.makeRoom(frames: context.frameCount) { tell($0, of: take) }

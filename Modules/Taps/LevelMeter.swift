@@ -7,7 +7,7 @@ internal import Synchronization
 ///     …
 ///     context.run(meter)
 ///     …
-///     meter.combined.peak                 // from any thread: dB, -infinity in silence
+///     meter.combined.peak                 // dB, -infinity in silence
 ///     meter.levels[0].rms                 // the first channel's
 ///
 /// The peak is the largest sample; it is held for half a second, then falls by a factor of three (9.5 dB) a second. RMS
@@ -15,8 +15,12 @@ internal import Synchronization
 /// readings fall to -infinity within a second.
 ///
 /// One meter at several places of a render loop measures them one after the other, or, if it is `mixing`, their sum.
+///
+/// Threads: control.
 public final class LevelMeter: Tap {
     /// The level of a channel, in dB of full scale; -infinity for silence.
+    ///
+    /// Threads: control.
     public struct Level: Sendable, Hashable {
         /// The largest sample, held for a while.
         public let peak: Float
@@ -59,7 +63,7 @@ public final class LevelMeter: Tap {
         self.isLazy = isLazy
     }
 
-    // MARK: Reading, from any thread
+    // MARK: Reading
 
     /// The levels of all channels of the buffer that was heard last.
     public var levels: [Level] { levels(at: HostClock.now) }
@@ -126,6 +130,8 @@ public final class LevelMeter: Tap {
     }
 
     /// Measures the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         guard meter.belongs(to: context) else { return }
@@ -144,6 +150,8 @@ public final class LevelMeter: Tap {
     }
 
     /// Forgets the sound before.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { forget(&context) }
 

@@ -7,7 +7,7 @@ public import RenderCore
 ///     …
 ///     context.run(meter)
 ///     …
-///     meter.reading.integrated            // LUFS, from any thread
+///     meter.reading.integrated            // LUFS
 ///     meter.restart()                     // a new programme begins
 ///
 /// The render thread only copies. A thread of the control side measures, and catches up with the sound when it is
@@ -15,8 +15,12 @@ public import RenderCore
 /// or use a `LoudnessMeasurement` without a renderer. Lost frames are counted by ``lostFrameCount``.
 ///
 /// Below 16 frames per second all readings are silence.
+///
+/// Threads: control.
 public final class LoudnessMeter: Tap {
     /// The measured values, in LUFS, LU and dBTP; -infinity for silence.
+    ///
+    /// Threads: any.
     public struct Reading: Sendable, Hashable {
         /// The loudness of the last 400 ms.
         public let momentary: Double
@@ -94,6 +98,8 @@ public final class LoudnessMeter: Tap {
     }
 
     /// Copies the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) { feed.write(context) }
 

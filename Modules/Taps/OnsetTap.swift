@@ -7,15 +7,19 @@ public import RenderCore
 ///     context.run(onsets)
 ///     …
 ///     for await onset in onsets.events { flash(at: onset.time) }
-///     onsets.tempo                                    // beats per minute, from any thread
+///     onsets.tempo                                    // beats per minute
 ///
 /// The render thread only copies. A thread of the control side looks at the spectrum every 5 ms: an attack is a rise in
 /// many bands at once. Of a drum, a plucked or struck string the frame is right within 3 ms. The tempo is that at which
 /// the attacks of the last ten seconds fall on one pulse; accents decide between a tempo and its double.
 ///
 /// Latency: none. An attack is reported some 55 ms after it was rendered.
+///
+/// Threads: control.
 public final class OnsetTap: Tap, EventSource {
     /// An attack.
+    ///
+    /// Threads: any.
     public struct Onset: Sendable, Hashable {
         /// The frame at which it begins.
         public let time: RenderTime
@@ -107,6 +111,8 @@ public final class OnsetTap: Tap, EventSource {
     }
 
     /// Copies the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) { feed.write(context) }
 

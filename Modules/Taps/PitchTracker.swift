@@ -19,8 +19,12 @@ public import RenderCore
 ///
 /// Latency: none. A reading arrives later than the sound that it describes: by half a window (33 ms for a range from
 /// 40 Hz on), by ``smoothing`` times ``interval``, and by some 10 ms.
+///
+/// Threads: control.
 public final class PitchTracker: Tap, EventSource {
     /// The pitch at a moment.
+    ///
+    /// Threads: control.
     public struct Reading: Sendable, Hashable {
         /// The time of the middle of the window.
         public let time: RenderTime
@@ -152,6 +156,8 @@ public final class PitchTracker: Tap, EventSource {
     }
 
     /// Copies the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) { feed.write(context) }
 

@@ -1,6 +1,8 @@
 public import RenderCore
 
 /// The amplitude of each frequency over a short while, as a ``SpectrumTap`` measures it.
+///
+/// Threads: control.
 public struct Spectrum: Sendable {
     /// The time at which its first frame was rendered.
     public let time: RenderTime
@@ -22,6 +24,8 @@ public struct Spectrum: Sendable {
     }
 
     /// A sine in a spectrum.
+    ///
+    /// Threads: control.
     public struct Peak: Sendable, Hashable {
         /// The frequency in hertz.
         public let frequency: Double
@@ -70,6 +74,8 @@ public struct Spectrum: Sendable {
 
 extension Spectrum {
     /// The windows that weigh the frames, so that waves that are cut off at the ends do not blur everything.
+    ///
+    /// Threads: control.
     public enum Window: Sendable, Hashable, CaseIterable {
         /// Narrow; frequencies beside a sine are 31 dB below it near by, and fall quickly.
         case hann

@@ -13,6 +13,8 @@ public import RenderCore
 /// The render thread only copies. A thread of the control side makes the transform, and only when a program asks. Bins
 /// are amplitudes: a sine of amplitude 1 shows as 1. ``Spectrum/peaks(_:above:)`` finds levels and frequencies between
 /// the bins. All channels are averaged, or one is chosen.
+///
+/// Threads: control.
 public final class SpectrumTap: Tap, EventSource {
     /// Frames in a spectrum.
     public let size: Int
@@ -80,6 +82,8 @@ public final class SpectrumTap: Tap, EventSource {
     }
 
     /// Copies the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) { feed.write(context) }
 

@@ -18,6 +18,8 @@ extension AudioBlock {
     ///   - keepsFormants: Indicates whether formants stay where they are.
     ///   - sampleRate: Frames per second, 1,000…1,000,000.
     ///   - progress: Called now and then with the share that is done, 0…1.
+    ///
+    /// Threads: control.
     public borrowing func stretched(
         rate: Double = 1, cents: Double = 0, keepsFormants: Bool = false, sampleRate: Double,
         progress: ((Double) -> Void)? = nil

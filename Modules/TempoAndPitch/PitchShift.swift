@@ -11,6 +11,8 @@ public import RenderCore
 /// At a pitch of 0 since the last reset the sound is the delayed input: with `fast` bit for bit, with `quality` within
 /// -120 dB. All channels are changed alike, so that equal ones stay equal, bit for bit. A sample that goes in and is not a
 /// number is a fault here.
+///
+/// Threads: control.
 public final class PitchShift: Effect {
     /// The pitch in hundredths of a semitone: -1,200…1,200. Glides in 20 ms.
     public let pitch: Parameter
@@ -24,6 +26,8 @@ public final class PitchShift: Effect {
     private let fast = RenderState(Fast(channels: 1, sampleRate: 1_000))
 
     /// The ways in which the pitch is changed.
+    ///
+    /// Threads: any.
     public enum Mode: Sendable, Hashable, CaseIterable {
         /// A phase vocoder with blocks of 65 to 80 ms: for every sound. See `TimeStretch`.
         case quality
@@ -82,6 +86,8 @@ public final class PitchShift: Effect {
     }
 
     /// Changes the pitch of the top.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let cents = pitch.glide(context)
@@ -94,6 +100,8 @@ public final class PitchShift: Effect {
     }
 
     /// Forgets the sound.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         if mode == .quality {

@@ -19,6 +19,8 @@ public import RenderCore
 ///
 /// The inner renderer has the outer one's sample rate, its own stack, sample clock, messages and events. It is called for
 /// as many frames as the rate needs, and can be exchanged while it runs.
+///
+/// Threads: control.
 public final class TimePitch: Generator {
     /// The tempo of the inner renderer: 0.25…4, 2 is twice as fast. Glides in 20 ms, by the same ratio in each frame.
     public let rate = Parameter(1, in: 0.25...4, glide: .exponential(.milliseconds(20)))
@@ -72,6 +74,8 @@ public final class TimePitch: Generator {
     }
 
     /// Pushes a slice of the inner renderer.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         guard stretch.belongs(to: context) else { return }
@@ -87,6 +91,8 @@ public final class TimePitch: Generator {
     }
 
     /// Forgets the sound, and resets the modules of the inner renderer before it renders next. Its clock goes on.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         inner.reset()

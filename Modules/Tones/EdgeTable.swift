@@ -10,6 +10,8 @@ internal import RenderCore
 /// The filter is a sinc in a Kaiser window over 112 frames: -0.08 dB at 0.4535 of the sample rate (20 kHz of 44.1 kHz),
 /// -94 dB from half of it on. It is the same at every rate. The residual is kept at 32 positions to the frame and read
 /// with a cubic through four of them: errors below -120 dB. 16 kB; making one takes about half a millisecond.
+///
+/// Threads: control.
 public struct EdgeTable: ~Copyable, Sendable {
     /// Frames before and after an edge that it changes.
     @usableFromInline static var reach: Int { @_noLocks @_noAllocation get { 56 } }

@@ -9,12 +9,14 @@ internal import Synchronization
 ///     context.run(tone)
 ///     context.run(envelope)
 ///     …
-///     envelope.open()                                     // from any thread, also in the render closure
+///     envelope.open()                                     // also in the render loop
 ///     envelope.close(at: .now + .milliseconds(500))       // exact to the frame
 ///
 /// Each segment takes its time from wherever it begins: a gate that is opened again goes up from the present level,
 /// without a step. The curve is that of ``EnvelopeCore``. At the frame of an opening the level is still the old one;
 /// `attack` later it is 1.
+///
+/// Threads: control.
 public final class Envelope: Effect {
     /// Seconds from the opening of the gate to the full level.
     public let attack: Parameter
@@ -55,20 +57,27 @@ public final class Envelope: Effect {
     /// Opens the gate. If it is open, the attack begins again, from the present level.
     ///
     /// - Returns: `false` if 64 openings and closings are waiting for their time; then this one was not taken.
+    ///
+    /// Threads: any.
     @discardableResult
     public func open(at time: RenderTime = .immediately) -> Bool { gates.send(true, at: time) }
 
     /// Closes the gate. If it is closed, nothing changes.
     ///
     /// - Returns: `false` if 64 openings and closings are waiting for their time; then this one was not taken.
+    ///
+    /// Threads: any.
     @discardableResult
     public func close(at time: RenderTime = .immediately) -> Bool { gates.send(false, at: time) }
 
-    /// The level after the last slice, 0 to 1. From any thread.
+    /// The level after the last slice, 0 to 1.
+    ///
+    /// Threads: any.
     public var level: Float { Float(bitPattern: shown.load(ordering: .relaxed)) }
 
-    /// Indicates whether the envelope is silent and nothing waits for its time. From any thread, also in the render
-    /// closure.
+    /// Indicates whether the envelope is silent and nothing waits for its time.
+    ///
+    /// Threads: any.
     public var isIdle: Bool {
         @_noLocks @_noAllocation get {
             if isWorking.load(ordering: .relaxed) { return false }
@@ -82,6 +91,8 @@ public final class Envelope: Effect {
     }
 
     /// Multiplies the top by the level.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = EnvelopeCore.Settings(
@@ -101,6 +112,8 @@ public final class Envelope: Effect {
     }
 
     /// Goes to rest: silence, at once. Openings and closings that wait for a later time stay.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         core.write(EnvelopeCore(), context)
@@ -109,6 +122,8 @@ public final class Envelope: Effect {
     }
 
     /// Returns whether the envelope has to be run: not while it ``isIdle``.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func isActive(_ context: borrowing RenderContext) -> Bool { !isIdle }
 

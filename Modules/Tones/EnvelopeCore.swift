@@ -9,8 +9,12 @@ internal import RenderCore
 ///
 /// where `c` is 1.5 in the attack and 5 in decay and release. So every segment takes its time to the frame, from
 /// wherever it begins, and a new attack or release goes on from the present level without a step.
+///
+/// Threads: any.
 public struct EnvelopeCore: Sendable, BitwiseCopyable {
     /// The curves on which the level moves in attack, decay and release.
+    ///
+    /// Threads: any.
     public enum Curve: Sendable, Hashable, BitwiseCopyable, CaseIterable {
         /// Like the charge of a capacitor: fast at first. Falls sound even, as levels in dB do.
         case exponential
@@ -19,6 +23,8 @@ public struct EnvelopeCore: Sendable, BitwiseCopyable {
     }
 
     /// The stages of an envelope.
+    ///
+    /// Threads: any.
     public enum Stage: Sendable, Hashable, BitwiseCopyable {
         /// The level is at 0, waiting.
         case idle
@@ -33,6 +39,8 @@ public struct EnvelopeCore: Sendable, BitwiseCopyable {
     }
 
     /// The settings of an envelope, in frames.
+    ///
+    /// Threads: any.
     public struct Settings: Sendable {
         /// Frames from the opening of the gate to the level 1.
         public var attack: Double

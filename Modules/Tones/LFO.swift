@@ -15,6 +15,8 @@ public import RenderCore
 ///
 /// One or the other: an LFO has one phase. Its values lie between -1 and 1 times the depth. It is no tone: at high rates
 /// saw and square fold back.
+///
+/// Threads: control.
 public final class LFO: Generator {
     /// The number of turns that it makes in a second, while there is no ``period`` and no ``beats``.
     public let rate: Parameter
@@ -76,8 +78,8 @@ public final class LFO: Generator {
         state = RenderState(State(kernel: LFOCore(seed: seed)))
     }
 
-    /// The exact time of a turn: over hours it does not drift from the sample clock. `nil`: the ``rate`` counts. From
-    /// any thread; a time that is not above 0 is taken for `nil`. It takes the place of ``beats``.
+    /// The exact time of a turn: over hours it does not drift from the sample clock. `nil`: the ``rate`` counts. A
+    /// time that is not above 0 is taken for `nil`. It takes the place of ``beats``.
     public var period: Duration? {
         get {
             let seconds = turn.value.seconds
@@ -87,7 +89,7 @@ public final class LFO: Generator {
     }
 
     /// The number of beats of `Renderer.tempo` that a turn takes, 1/1024…1e6. `nil`: the ``period`` or the ``rate``
-    /// counts. From any thread; a number that is not above 0 is taken for `nil`. It takes the place of the period.
+    /// counts. A number that is not above 0 is taken for `nil`. It takes the place of the period.
     public var beats: Double? {
         get {
             let beats = turn.value.beats
@@ -105,6 +107,8 @@ public final class LFO: Generator {
     public var parameters: [ParameterReference] { [rate.named("rate"), depth.named("depth"), phase.named("phase")] }
 
     /// Pushes a slice of the wave.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.pushUninitialized(channels: 1)
@@ -143,6 +147,8 @@ public final class LFO: Generator {
     ///   - context: The context of the render closure.
     ///   - frames: The distance of the steps in frames: 1 or more.
     ///   - body: The closure that renders the part. It leaves the stack as deep as it was.
+    ///
+    /// Threads: render.
     public func sweep(
         _ context: inout RenderContext, every frames: Int = 32, _ body: (Float, inout RenderContext) -> Void
     ) {
@@ -173,6 +179,8 @@ public final class LFO: Generator {
     }
 
     /// Begins anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         var fresh = state.read(context)

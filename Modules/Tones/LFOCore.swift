@@ -4,8 +4,12 @@ internal import RenderCore
 ///
 /// It counts turns, 2^64 to the turn, and knows the number of its turn: random values are a hash of that number, so a
 /// seed gives the same ones each time.
+///
+/// Threads: any.
 public struct LFOCore: Sendable, BitwiseCopyable {
     /// The course of a turn, between -1 and 1.
+    ///
+    /// Threads: any.
     public enum Shape: Sendable, Hashable, CaseIterable, BitwiseCopyable {
         /// Begins at its rising zero.
         case sine

@@ -17,6 +17,8 @@ public import RenderCore
 /// The edges of triangle, saw and pulse are rounded off for the frequency of the frame: without modulation the bits are
 /// those of an ``Oscillator``. Modulation at audio rates makes sidebands without end, and those beyond half the sample
 /// rate fold back as with any digital modulation.
+///
+/// Threads: control.
 public final class ModulatedOscillator: Effect {
     /// The frequency of the wave when the modulator is 0, in hertz.
     public let frequency: Parameter
@@ -71,6 +73,8 @@ public final class ModulatedOscillator: Effect {
     }
 
     /// Puts a slice of the tone in the place of the modulator.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let frequency = frequency.glide(context)
@@ -100,6 +104,8 @@ public final class ModulatedOscillator: Effect {
     }
 
     /// Begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         voice.with(&context) { voice, _ in voice.tone = ToneCore() }

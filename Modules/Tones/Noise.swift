@@ -8,6 +8,8 @@ public import RenderCore
 /// White noise is evenly distributed between -1 and 1 times the level: RMS -4.77 dB. Pink noise falls by 3.01 dB per
 /// octave, within 0.21 dB from 0.0001 of the sample rate (20 Hz at 192 kHz) up to half of it: RMS -16 dB, nearly normally
 /// distributed. A seed gives the same samples each time, after a reset too, however the cycles are cut.
+///
+/// Threads: control.
 public final class Noise: Generator {
     /// The factor of the noise: an amplitude factor.
     public let level: Parameter
@@ -50,6 +52,8 @@ public final class Noise: Generator {
     public var parameters: [ParameterReference] { [level.named("level")] }
 
     /// Pushes a slice of noise.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.pushUninitialized(channels: channelCount)
@@ -67,6 +71,8 @@ public final class Noise: Generator {
     }
 
     /// Begins its sequence anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         state.with(&context) { state, _ in

@@ -9,8 +9,12 @@ internal import RenderCore
 ///
 /// Pink noise is white noise through eight first-order low-passes side by side. Their coefficients are an own fit to a
 /// slope of -3.01 dB per octave from 0.0001 to 0.5 of the sample rate, within 0.21 dB; so they are the same at every rate.
+///
+/// Threads: any.
 public struct NoiseCore: Sendable, BitwiseCopyable {
     /// The colors of noise.
+    ///
+    /// Threads: any.
     public enum Color: Sendable, Hashable, CaseIterable, BitwiseCopyable {
         /// Noise with equal power in each hertz: evenly distributed between -1 and 1, RMS -4.77 dB (1 / √3).
         case white

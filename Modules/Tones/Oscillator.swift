@@ -12,6 +12,8 @@ public import RenderCore
 /// A wave runs from -1 to 1 times the level (a narrow pulse, without its DC, up to nearly 2), and a little beyond at its
 /// edges: a band-limited step swings over by 9 % of its height. The phase is an integer, 2^64 to the turn: it never
 /// drifts, and however the cycles are cut the samples are the same, bit for bit.
+///
+/// Threads: control.
 public final class Oscillator: Generator {
     /// The frequency of the wave, in hertz.
     public let frequency: Parameter
@@ -66,6 +68,8 @@ public final class Oscillator: Generator {
     }
 
     /// Pushes a slice of the tone.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let rest = ParametersAtRest(context, frequency, phase, level)
@@ -123,6 +127,8 @@ public final class Oscillator: Generator {
     }
 
     /// Begins the wave anew.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         voice.with(&context) { voice, _ in voice.tone = ToneCore() }

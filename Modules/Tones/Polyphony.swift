@@ -5,7 +5,7 @@ internal import Synchronization
 /// Many voices of one kind that a user writes, computed eight at a time. Pushes one buffer with their sum.
 ///
 ///     let bells = Polyphony<Bell>(voices: 64)
-///     let bell = bells.play(72, velocity: 0.8)                    // from any thread
+///     let bell = bells.play(72, velocity: 0.8)                    // while the loop runs
 ///     bells.bend(bell, by: 0.5)
 ///     bells.release(bell, at: .now + .seconds(1))
 ///     bells[.cutoff].value = 2_000                                // a parameter of all voices
@@ -20,6 +20,8 @@ internal import Synchronization
 /// From MIDI it takes notes, bend, the pressure of keys and channels, the sustain pedal (64), the controllers that
 /// ``init(voices:keys:score:controllers:bendRange:name:)`` names, all sound off (120), controllers off (121) and all notes off (123).
 /// Each channel has its own bend, pressure and controllers, so that MPE controllers play it, with notes on a channel of their own.
+///
+/// Threads: control.
 public final class Polyphony<Voice: LaneVoice>: Generator {
     /// The level of all voices together, 0…4.
     public let level = Parameter(1, in: 0...4)
@@ -96,7 +98,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     /// The number of voices that ended because they made a sample that was no number.
     public var brokenCount: Int { player.broken.value }
 
-    /// Begins a note. From any thread.
+    /// Begins a note.
     ///
     /// - Parameters:
     ///   - note: The note in semitones, fractions included: 69 is the A of 440 Hz. It is held to -128…256.
@@ -116,7 +118,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         return player.commands.send(command, at: time) ? id : nil
     }
 
-    /// Lets the key of a voice go. From any thread; `false` if 64 commands wait.
+    /// Lets the key of a voice go; `false` if 64 commands wait.
     ///
     /// - Parameters:
     ///   - voice: The voice; nothing happens if it does not sound any more, or is `nil`.
@@ -126,7 +128,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         send(.letGo, voice, 0, at: time)
     }
 
-    /// Bends a voice, in some 30 ms. From any thread; `false` if 64 commands wait.
+    /// Bends a voice, in some 30 ms; `false` if 64 commands wait.
     ///
     /// - Parameters:
     ///   - voice: The voice.
@@ -138,7 +140,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         send(.bend, voice, semitones.isNaN ? .nan : max(-384, min(semitones, 384)), at: time)
     }
 
-    /// Presses the key of a voice. From any thread; `false` if 64 commands wait.
+    /// Presses the key of a voice; `false` if 64 commands wait.
     ///
     /// - Parameters:
     ///   - voice: The voice.
@@ -149,7 +151,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         send(.press, voice, pressure > 0 ? min(pressure, 1) : 0, at: time)
     }
 
-    /// Gives a voice a value of its own for a parameter, in some 30 ms. From any thread; `false` if 64 commands wait.
+    /// Gives a voice a value of its own for a parameter, in some 30 ms; `false` if 64 commands wait.
     ///
     /// - Parameters:
     ///   - parameter: One of the voice's parameters.
@@ -166,7 +168,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         return player.commands.send(command, at: time)
     }
 
-    /// Lets all keys go. From any thread; `false` if 64 commands wait.
+    /// Lets all keys go; `false` if 64 commands wait.
     ///
     /// - Parameter time: The time at which they are let go.
     @discardableResult
@@ -174,7 +176,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         player.commands.send(VoiceCommand(.letGoAll, 0, 0), at: time)
     }
 
-    /// Has a MIDI message act on its frame. From any thread; `false` if 64 commands wait.
+    /// Has a MIDI message act on its frame; `false` if 64 commands wait.
     ///
     /// - Parameters:
     ///   - message: The message.
@@ -207,6 +209,8 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     // MARK: Render thread
 
     /// Pushes the sum of the voices.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         player.process(&context)
@@ -214,16 +218,22 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     }
 
     /// Ends all voices, at once, and puts pedals and wheels back.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { player.reset(&context) }
 }
 
 /// A voice that ``Polyphony/play(_:velocity:with:at:)`` has begun.
+///
+/// Threads: any.
 public struct VoiceID: Sendable, Hashable {
     let number: Int
 }
 
 /// A MIDI controller that sets a parameter of the voices on its channel.
+///
+/// Threads: control.
 public struct VoiceController<Parameters: VoiceParameters>: Sendable {
     /// The number of the controller, 0…127.
     public var number: UInt8

@@ -2,6 +2,8 @@ internal import RenderCore
 
 /// The shape of a tone. Each begins where it rises, and its fundamental is in phase with the sine; that of a pulse whose width
 /// is not ½ is ahead of it by ½ - width of half a turn.
+///
+/// Threads: any.
 public enum Waveform: Sendable, Hashable, BitwiseCopyable, CaseIterable {
     /// A sine between -1 and 1: one harmonic.
     case sine
@@ -24,6 +26,8 @@ public enum Waveform: Sendable, Hashable, BitwiseCopyable, CaseIterable {
 /// It keeps a phase and nothing else. The phase counts 2^64 to the turn, so that it wraps by itself and never drifts.
 /// Frames come out the same, bit for bit, however they are cut into slices. The lowest 12 bits of a step do not count.
 /// An ``EdgeTable`` is shared by any number of tones of one wave.
+///
+/// Threads: any.
 public struct ToneCore: Sendable, BitwiseCopyable {
     /// The place in its turn of the next frame: 2^64 to the turn.
     public var phase: UInt64

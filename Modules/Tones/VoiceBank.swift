@@ -10,7 +10,7 @@ public import RenderCore
 ///             voices[i] = VoiceBank.Voice(frequency: 55 * Float(i + 1), level: 0.01, pan: Float(i % 3 - 1))
 ///         }
 ///     }
-///     bank[3].frequency = 440                     // from any thread: no click
+///     bank[3].frequency = 440                     // while it plays: no click
 ///
 /// Sixteen voices are computed at a time, in a fraction of the time of as many modules; a silent voice costs as much as
 /// a loud one. The sine is that of an ``Oscillator``, the filter that of a `Bandpass`. The error of a voice, against both in
@@ -21,8 +21,12 @@ public import RenderCore
 /// changed on the way sets out anew from there. Changes in one ``update(_:)``, or in one `Renderer.transaction`, are heard
 /// from the same frame on. A change that is scheduled for later is in the bank's voices at once, so a change after it brings
 /// it along if it is heard earlier: make the changes of a bank in the order in which they are to be heard.
+///
+/// Threads: control.
 public final class VoiceBank: Generator {
     /// One voice.
+    ///
+    /// Threads: control.
     public struct Voice: Sendable, Hashable {
         /// The sine, in hertz: 0…0.49 of the sample rate, exact to 0.00002 Hz.
         public var frequency: Float
@@ -113,7 +117,7 @@ public final class VoiceBank: Generator {
         }
     }
 
-    /// Changes voices, all in one. From any thread.
+    /// Changes voices, all in one.
     ///
     /// - Parameter change: The closure that changes the voices. It leaves as many: voices that it appends are dropped,
     ///   and those that it removes at the end stay. It runs again if another thread has changed the bank meanwhile;
@@ -160,6 +164,8 @@ public final class VoiceBank: Generator {
     public var parameters: [ParameterReference] { [level.named("level")] }
 
     /// Pushes a slice of the sum.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.pushUninitialized(channels: 2)
@@ -175,6 +181,8 @@ public final class VoiceBank: Generator {
     }
 
     /// Begins all turns anew, and empties the filters.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { lanes.with(&context) { lanes, _ in lanes.reset() } }
 

@@ -3,6 +3,8 @@ internal import Glibc
 
 extension ALSADevice {
     /// The abilities of a device; the library converts other formats, if it can.
+    ///
+    /// Threads: control.
     public struct Abilities: Sendable, Hashable, CustomStringConvertible {
         /// Frames per second, from the least to the most.
         public let rates: ClosedRange<Int>

@@ -1,8 +1,12 @@
 /// A device that ALSA knows: a card, or one that its configuration makes of a card.
 ///
 ///     for device in ALSADevice.all { print(device) }
+///
+/// Threads: control.
 public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
     /// The ways in which a card is connected.
+    ///
+    /// Threads: any.
     public enum Connection: String, Sendable, Hashable {
         /// A box or a headset at USB.
         case usb

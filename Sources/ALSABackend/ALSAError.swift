@@ -3,6 +3,8 @@ internal import LinuxRealtime
 internal import RenderCore
 
 /// The reason why a device cannot be used. Each says what to do.
+///
+/// Threads: control.
 public enum ALSAError: Error, Sendable, Hashable, CustomStringConvertible {
     /// There is no device of that name.
     case noDevice(name: String)

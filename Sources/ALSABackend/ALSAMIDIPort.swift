@@ -4,6 +4,8 @@ internal import Glibc
 /// A port of ALSA's sequencer: a keyboard, a synthesizer, another program.
 ///
 ///     for port in ALSAMIDIPort.all { print(port) }       // 24:0 Keystation 49, Keystation 49 MIDI 1 (sends)
+///
+/// Threads: control.
 public struct ALSAMIDIPort: Sendable, Hashable, CustomStringConvertible {
     /// The number of the program or the device, which changes from time to time.
     public let client: Int
@@ -92,6 +94,8 @@ public struct ALSAMIDIPort: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The ports to which an output connects its MIDI ports by itself.
+///
+/// Threads: control.
 public enum ALSAMIDIConnect: Sendable, Hashable {
     /// None: the connections are left to others (`aconnect`).
     case none

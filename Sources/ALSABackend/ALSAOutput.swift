@@ -12,6 +12,8 @@ internal import Synchronization
 /// `OutputEvent.gap(frames:hostTime:)` says how long that took.
 ///
 /// The latency is that of the card's memory, `period` × `periods` frames, and that of the card itself.
+///
+/// Threads: control.
 public final class ALSAOutput: RenderOutput, CoredOutput {
     private let session: ALSASession
 

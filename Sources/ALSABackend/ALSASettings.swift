@@ -2,6 +2,8 @@ internal import CALSA
 internal import RenderCore
 
 /// The formats of samples in a device's memory.
+///
+/// Threads: control.
 public enum ALSAFormat: Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// Float samples of 32 bits: nothing is rounded or clipped.
     case float32
@@ -46,6 +48,8 @@ public enum ALSAFormat: Sendable, Hashable, CaseIterable, CustomStringConvertibl
 }
 
 /// The ways by which samples get into a device's memory and out of it.
+///
+/// Threads: control.
 public enum ALSAAccess: Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// Samples are written into the device's own memory, all channels of a frame together.
     case mappedInterleaved
@@ -91,6 +95,8 @@ public enum ALSAAccess: Sendable, Hashable, CaseIterable, CustomStringConvertibl
 }
 
 /// The settings that a device has agreed to.
+///
+/// Threads: control.
 public struct ALSAConfiguration: Sendable, Hashable, CustomStringConvertible {
     /// The name that it was opened by.
     public let device: String
@@ -115,6 +121,8 @@ public struct ALSAConfiguration: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The behaviour of an output when its device goes away.
+///
+/// Threads: control.
 public enum ALSALossPolicy: Sendable, Hashable {
     /// The output waits for the device, and goes on when that is back.
     case wait

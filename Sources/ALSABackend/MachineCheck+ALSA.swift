@@ -18,6 +18,8 @@ extension MachineCheck {
 }
 
 /// Advice about all that stands in the way of good sound on this machine.
+///
+/// Threads: control.
 public enum MachineAdvice {
     /// A sentence or two for each thing; none where all is well.
     public static var sentences: [String] { sentences(.here) }

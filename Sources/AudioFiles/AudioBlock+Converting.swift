@@ -14,6 +14,8 @@ extension AudioBlock {
     ///   - to: Frames per second of the new one, 1…1,000,000.
     ///   - quality: The amount of work for each frame.
     /// - Throws: `CancellationError` if the task is cancelled.
+    ///
+    /// Threads: control.
     @concurrent
     public func converted(
         from: Double, to: Double, quality: SampleRateConverter.Quality = .standard

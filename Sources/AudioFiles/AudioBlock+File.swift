@@ -2,6 +2,8 @@ internal import Glibc
 public import RenderCore
 
 /// The progress of reading or writing a file.
+///
+/// Threads: control.
 public struct AudioFileProgress: Sendable, Hashable {
     /// The number of frames done.
     public let frame: Int64
@@ -30,6 +32,8 @@ extension AudioBlock {
     ///   notice.
     /// - Throws: `AudioFileError`: why it cannot be read, or that it has no room in memory. `CancellationError` if the
     ///   task was cancelled.
+    ///
+    /// Threads: control.
     public static func load(
         path: String, sampleRate: Double? = nil, channels: Int? = nil,
         progress: (@Sendable (AudioFileProgress) -> Void)? = nil

@@ -8,8 +8,12 @@ public import RenderCore
 ///
 /// The next block is read when it is asked for. Once the task is cancelled nothing more is handed out: the loop ends with
 /// a `CancellationError`.
+///
+/// Threads: control.
 public struct AudioFileBlocks: AsyncSequence, Sendable {
     /// A block and its place.
+    ///
+    /// Threads: control.
     public final class Element: Sendable {
         /// Its first frame, counted at the rate that was asked for.
         public let start: Int64
@@ -48,6 +52,8 @@ public struct AudioFileBlocks: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator { Iterator(source: Source(self)) }
 
     /// The position of a loop over the blocks.
+    ///
+    /// Threads: control.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let source: Source
 

@@ -5,8 +5,12 @@ internal import RenderCore
 /// The reason why an audio file could not be made, written or read: one sentence that says what to do.
 ///
 ///     Cannot write "takes/one.wav": the folder "takes" does not exist; create it or choose another one.
+///
+/// Threads: control.
 public struct AudioFileError: Error, Hashable, CustomStringConvertible {
     /// The reasons for which an operation on a file fails.
+    ///
+    /// Threads: any.
     public enum Reason: Sendable, Hashable {
         /// There is no such file.
         case missingFile

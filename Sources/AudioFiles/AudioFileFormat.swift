@@ -3,8 +3,12 @@
 ///     try AudioFileWriter(path: "take.wav", format: .wav(.int24), sampleRate: 48_000, channels: 2)
 ///     AudioFileFormat(path: "take.flac")!                 // .flac(.int24): by the extension
 ///     AudioFileFormat.mp3().isAvailable                   // asks the library of this machine
+///
+/// Threads: control.
 public struct AudioFileFormat: Sendable, Hashable {
     /// The containers that hold samples.
+    ///
+    /// Threads: control.
     public enum Container: Sendable, Hashable {
         /// RIFF, which becomes RF64 when it grows past 4 GB; also read: RIFX, W64.
         case wav
@@ -23,6 +27,8 @@ public struct AudioFileFormat: Sendable, Hashable {
     }
 
     /// The encodings of samples.
+    ///
+    /// Threads: control.
     public enum Encoding: Sendable, Hashable {
         /// 8-bit integers; only read.
         case int8

@@ -2,6 +2,8 @@
 ///
 ///     let info = try AudioFileInfo(path: "piano.ogg")
 ///     print(info)         // piano.ogg: Ogg Vorbis, 2 channels, 44100 Hz, 3.52 s
+///
+/// Threads: control.
 public struct AudioFileInfo: Sendable, Hashable {
     /// The path of the file, as the program gave it.
     public let path: String

@@ -10,6 +10,8 @@ public import RenderCore
 ///
 /// Samples come as floats, full scale ±1; 16 and 24-bit integers become floats without loss. The reader waits for the
 /// disk: it is not for the render thread.
+///
+/// Threads: control.
 public struct AudioFileReader: ~Copyable, Sendable {
     /// The information that the file has about itself. If it turns out to end early, the reader corrects the length and
     /// adds a `notice`.

@@ -4,6 +4,8 @@
 ///         path: "take.flac", sampleRate: 48_000, channels: 2, tags: [.title: "Take 5", .artist: "The Others"])
 ///
 /// The article <doc:Files> says which formats keep which tags.
+///
+/// Threads: control.
 public enum AudioFileTag: String, Sendable, Hashable, CaseIterable {
     /// The name of the piece.
     case title

@@ -16,6 +16,8 @@ public import RenderCore
 /// not a number becomes 0 and is counted too. Floats are written as they are.
 ///
 /// The writer waits for the disk: it is not for the render thread.
+///
+/// Threads: control.
 public struct AudioFileWriter: ~Copyable, Sendable {
     /// The path of the file, as the program gave it.
     public let path: String

@@ -13,8 +13,12 @@ internal import Synchronization
 /// cancelled, or that finds the disk full, leaves a file with everything up to then.
 ///
 /// With a folder in the place of a path each output of the renderer becomes a file of its own, in one pass.
+///
+/// Threads: control.
 public final class FileOutput: Sendable {
     /// The progress of a run.
+    ///
+    /// Threads: any.
     public struct Progress: Sendable, Hashable {
         /// The number of frames that this run has rendered.
         public let frame: Int64
@@ -181,6 +185,8 @@ public final class FileOutput: Sendable {
 }
 
 /// The condition that ``FileOutput`` takes for silence: every channel is below a level for a while.
+///
+/// Threads: control.
 public struct Silence: Sendable, Hashable {
     /// Peaks below this are silence.
     public var level: Float

@@ -18,11 +18,15 @@ public import RenderCore
 /// If a ratio is one of small whole numbers, as that of 44.1 to 48 kHz, the converter does the work; else the SoX
 /// resampler library does. The library allocates while it converts: keep it off the render thread, where
 /// `RateConverter` and `Resampler` do this. One converter is used by one thread at a time.
+///
+/// Threads: control.
 @safe public struct SampleRateConverter: ~Copyable, @unchecked Sendable {
     // Unchecked because of the pointers: the memory behind them has one owner, this value, and no access but through
     // it.
 
     /// The amount of work for each frame. The article "Sample rates" has the figures.
+    ///
+    /// Threads: any.
     public enum Quality: Sendable, Hashable, CaseIterable {
         /// SNR 140 dB and more, within 0.008 dB to 20 kHz, aliases and images below -109 dB; below -140 dB where the ratio
         /// is not one of small whole numbers, or goes down by more than a tenth.

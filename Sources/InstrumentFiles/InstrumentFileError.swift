@@ -3,6 +3,8 @@ internal import RenderCore
 /// A reason why a SoundFont or an SFZ file cannot be read: a sentence.
 ///
 ///     "piano.sf2" cannot be read: at byte 4,711, the list of zones ends in the middle of an entry.
+///
+/// Threads: control.
 public struct InstrumentFileError: Error, Hashable, CustomStringConvertible {
     /// The path of the file; `nil` if it was read from bytes.
     public let path: String?

@@ -9,8 +9,12 @@ internal import RenderCore
 ///
 /// RenderStack knows a part of the format: the article “Instruments” lists its opcodes. The others change nothing, and
 /// ``unknownOpcodes`` has each with its line. All samples are in memory.
+///
+/// Threads: control.
 public struct SFZInstrument: Sendable {
     /// An opcode that RenderStack does not know, or whose value it does not know.
+    ///
+    /// Threads: control.
     public struct Opcode: Sendable, Hashable {
         /// Its name.
         public let name: String

@@ -10,8 +10,12 @@ internal import RenderCore
 ///
 /// If the samples of a file take more than ``SoundFont/usualLimit`` bytes, only the first 0.7 s of each are in memory. A player
 /// reads the rest from the disk while it plays, and counts frames that did not come in time (`SoundFontPlayer.missingFrameCount`).
+///
+/// Threads: control.
 public struct SoundFont: Sendable {
     /// An instrument of the font.
+    ///
+    /// Threads: control.
     public struct Preset: Sendable, Hashable {
         /// The bank, 0…128; 128 has drums.
         public let bank: Int

@@ -2,6 +2,8 @@ internal import CJACK
 internal import Glibc
 
 /// The reason why JACK cannot be used. Each says what to do.
+///
+/// Threads: control.
 public enum JACKError: Error, Sendable, Hashable, CustomStringConvertible {
     /// No server runs. The advice is about shared memory, if there is too little; else it is empty.
     case noServer(name: String, advice: String)

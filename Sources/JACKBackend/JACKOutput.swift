@@ -14,6 +14,8 @@ internal import Synchronization
 ///
 /// When the server dies, the output waits for another one of that name, joins it, and makes its former connections
 /// again as their other ends come back.
+///
+/// Threads: control.
 public final class JACKOutput: RenderOutput, CoredOutput {
     let session: JACKSession
 

@@ -2,6 +2,8 @@ internal import Glibc
 internal import RenderCore
 
 /// The ports to which an output connects its ports by itself.
+///
+/// Threads: control.
 public enum JACKConnect: Sendable, Hashable {
     /// None: the connections are left to others.
     case none

@@ -13,8 +13,12 @@ internal import Synchronization
 ///
 /// The manager ends a program with SIGTERM: `RenderOutput.run(for:)` returns then. The session is `nil` unless the
 /// manager has started the program, which `NSM_URL` in the environment says.
+///
+/// Threads: control.
 public final class NSMSession: Sendable {
     /// The place where a program keeps its part of a session.
+    ///
+    /// Threads: control.
     public struct Place: Sendable, Hashable {
         /// The start of the paths of its files, or a folder of its own.
         public let path: String

@@ -6,8 +6,12 @@ public import RenderCore
 ///     for control in plugin.description.controls { print(control) }        // gain: "Gain" = 0 dB, -90…24
 ///
 /// A plug-in has a `ParameterReference` of the same ``symbol`` for each that is an input.
+///
+/// Threads: control.
 public struct LV2Control: Sendable, Hashable, CustomStringConvertible {
     /// The kind of value that a control has.
+    ///
+    /// Threads: any.
     public enum Kind: Sendable, Hashable {
         /// Any number of the range.
         case number
@@ -22,6 +26,8 @@ public struct LV2Control: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A value that has a name.
+    ///
+    /// Threads: control.
     public struct Point: Sendable, Hashable {
         /// The value.
         public let value: Float

@@ -5,6 +5,8 @@ internal import Glibc
 ///
 ///     for plugin in LV2Description.all { print(plugin.name, plugin.uri) }
 ///     let equalizer = try LV2Description(uri: "http://gareus.org/oss/lv2/fil4#mono")
+///
+/// Threads: control.
 public struct LV2Description: Sendable, Hashable {
     /// The URI, by which programs know the plug-in.
     public let uri: String

@@ -1,6 +1,8 @@
 internal import CPluginHost
 
 /// The reason why a plug-in cannot be found, loaded or set.
+///
+/// Threads: control.
 public struct LV2Error: Error, CustomStringConvertible {
     /// A sentence that says what is wrong and what to do.
     public let description: String

@@ -3,6 +3,8 @@ internal import Glibc
 internal import RenderCore
 
 /// A preset that a plug-in brings.
+///
+/// Threads: control.
 public struct LV2Preset: Sendable, Hashable {
     /// The URI, by which programs know the preset.
     public let uri: String
@@ -14,6 +16,8 @@ public struct LV2Preset: Sendable, Hashable {
 ///
 /// It is Turtle, which other hosts read too. A `ParameterSnapshot` of a renderer has the controls alone, and
 /// those of all modules.
+///
+/// Threads: control.
 public struct LV2State: Sendable, Hashable, Codable {
     /// The text.
     public let text: String

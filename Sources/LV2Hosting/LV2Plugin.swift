@@ -13,7 +13,7 @@ internal import Synchronization
 ///         context.run(reverb)
 ///         context.output()
 ///     }
-///     reverb["size"]?.value = 24                      // from any thread; `size` is the port's symbol
+///     reverb["size"]?.value = 24                      // `size` is the port's symbol
 ///     try reverb.load(reverb.presets[0])
 ///
 /// **Channels.** A plug-in of one channel runs once for each channel of the top, up to ``copies``; further channels stay
@@ -26,6 +26,8 @@ internal import Synchronization
 /// and many do.
 ///
 /// Latency: what the plug-in tells. ``bypass`` fades to the input, which is as late as the plug-in's sound.
+///
+/// Threads: control.
 public final class LV2Plugin: Module {
     /// The plug-in's description: its name, its controls, its channels.
     public let description: LV2Description
@@ -163,7 +165,7 @@ public final class LV2Plugin: Module {
     }
 
     /// Returns the value that the plug-in has written into a control of its own, such as a meter, by its symbol; `nil` if
-    /// there is none. From any thread.
+    /// there is none.
     public func reading(_ symbol: String) -> Float? {
         guard let control = description.controls.first(where: { $0.symbol == symbol && $0.isOutput }) else {
             return nil
@@ -173,7 +175,7 @@ public final class LV2Plugin: Module {
         }
     }
 
-    /// Sends the plug-in a MIDI message, from any thread: besides those that come in through ``midiInput``.
+    /// Sends the plug-in a MIDI message, besides those that come in through ``midiInput``.
     ///
     /// - Parameters:
     ///   - message: The message, but for system exclusive ones.
@@ -272,6 +274,8 @@ public final class LV2Plugin: Module {
     }
 
     /// Runs the plug-in.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let shape = shape
@@ -337,6 +341,8 @@ public final class LV2Plugin: Module {
     }
 
     /// Has the plug-in forget the sound before. Live that takes a few milliseconds, in which it is silent.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         var found: LV2View?

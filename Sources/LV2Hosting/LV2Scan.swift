@@ -10,8 +10,12 @@ internal import RenderCore
 /// Each plug-in is loaded, run on silence and freed. One that crashes, ends the program, prints or never comes back harms the child
 /// alone, which is this program started again (its `main` does not run). The results are kept in a file, and a plug-in is tried
 /// again when its library or its description changes.
+///
+/// Threads: control.
 public struct LV2Scan: Sendable {
     /// The outcome for a plug-in.
+    ///
+    /// Threads: control.
     public struct Result: Sendable, Hashable, CustomStringConvertible {
         /// The plug-in's URI.
         public let uri: String

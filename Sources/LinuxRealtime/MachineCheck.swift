@@ -1,8 +1,12 @@
 /// A need of good sound, its state on this machine, and advice about it.
 ///
 ///     for check in MachineCheck.all { print(check) }
+///
+/// Threads: control.
 public struct MachineCheck: Sendable, Hashable, CustomStringConvertible {
     /// The result of a check.
+    ///
+    /// Threads: any.
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
         /// All is as it should be.
         case good

@@ -10,6 +10,8 @@ public import RenderCore
 ///
 /// Up to six channels count: mono, left right, left right centre, two pairs of front and back, 5.0 (left, right, centre, and
 /// the surrounds), 5.1 (the same with the bass fourth, which does not count).
+///
+/// Threads: control.
 @safe public struct LoudnessMeasurement: ~Copyable, @unchecked Sendable {
     // Unchecked because the library's state has one owner, this value.
     private let state: UnsafeMutablePointer<ebur128_state>?

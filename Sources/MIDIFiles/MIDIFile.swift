@@ -12,8 +12,12 @@ public import RenderCore
 ///     melody.add(.noteOn(channel: 0, note: 60, velocity: 100), at: 0)
 ///     melody.add(.noteOff(channel: 0, note: 60, velocity: 64), at: 480)
 ///     try MIDIFile(tracks: [melody], tempo: 96).write(path: "melody.mid")
+///
+/// Threads: control.
 public struct MIDIFile: Sendable, Hashable {
     /// The length of a tick.
+    ///
+    /// Threads: any.
     public enum Division: Sendable, Hashable {
         /// Ticks for each quarter note, 1…32,767: the tempo says how long they are.
         case quarter(Int)
@@ -34,6 +38,8 @@ public struct MIDIFile: Sendable, Hashable {
     }
 
     /// A list of events with their ticks.
+    ///
+    /// Threads: control.
     public struct Track: Sendable, Hashable {
         /// The events, in any order; those of one tick keep theirs.
         public var events: [Event]
@@ -61,6 +67,8 @@ public struct MIDIFile: Sendable, Hashable {
     }
 
     /// An entry of a track.
+    ///
+    /// Threads: control.
     public struct Event: Sendable, Hashable {
         /// The tick from the beginning of the file, at least 0.
         public var tick: Int
@@ -75,6 +83,8 @@ public struct MIDIFile: Sendable, Hashable {
     }
 
     /// The content of an event.
+    ///
+    /// Threads: control.
     public enum Content: Sendable, Hashable {
         /// A message for an instrument.
         case message(MIDIMessage)
@@ -91,6 +101,8 @@ public struct MIDIFile: Sendable, Hashable {
     }
 
     /// A message with its time.
+    ///
+    /// Threads: any.
     public struct TimedMessage: Sendable, Hashable, BitwiseCopyable {
         /// Seconds from the beginning of the file.
         public var seconds: Double
@@ -100,6 +112,8 @@ public struct MIDIFile: Sendable, Hashable {
         public var message: MIDIMessage
 
         /// Creates a message at a time.
+        ///
+        /// Threads: control.
         public init(seconds: Double, track: Int = 0, _ message: MIDIMessage) {
             (self.seconds, self.track, self.message) = (seconds, track, message)
         }

@@ -4,6 +4,8 @@ internal import RenderCore
 /// A reason why a MIDI file cannot be read or written: a sentence.
 ///
 ///     "song.mid" cannot be read: track 3 ends at byte 4,711, in the middle of an event.
+///
+/// Threads: control.
 public struct MIDIFileError: Error, Hashable, CustomStringConvertible {
     /// The path of the file; `nil` if it was read from bytes.
     public let path: String?

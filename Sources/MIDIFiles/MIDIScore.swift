@@ -9,6 +9,8 @@ public import RenderCore
 ///     }
 ///
 /// It begins with the first cycle of the renderer, and again when the sample clock goes back.
+///
+/// Threads: control.
 public struct MIDIScore: ~Copyable, Sendable {
     private let reading: RenderState<Reading>
 
@@ -46,6 +48,8 @@ public struct MIDIScore: ~Copyable, Sendable {
     /// - Parameters:
     ///   - context: That of the slice.
     ///   - last: The last frame that counts, from the first of the slice, which is 0. Without it, the whole slice counts.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func next(_ context: inout RenderContext, upTo last: Int = .max) -> MIDIEvent? {
         if context.isDryRun { return nil }

@@ -6,6 +6,8 @@ internal import CRealtimeWatch
 ///     #expect(found.isEmpty)
 ///
 /// A failing test shows the ``description``. Where the watchdog does not run there is nothing to ask: see ``NotWatched``.
+///
+/// Threads: control.
 public struct RealtimeViolations: Sendable, Equatable, CustomStringConvertible {
     /// The number of calls that allocated, locked, waited, did input or output, or entered the kernel.
     public let blocks: UInt64
@@ -18,6 +20,8 @@ public struct RealtimeViolations: Sendable, Equatable, CustomStringConvertible {
     public let calls: [Call]
 
     /// A function that was called, and the number of calls.
+    ///
+    /// Threads: control.
     public struct Call: Sendable, Equatable, CustomStringConvertible {
         /// Its name as the linker knows it, `malloc`, or `system call` and its number.
         public let function: String
@@ -59,6 +63,8 @@ public struct RealtimeViolations: Sendable, Equatable, CustomStringConvertible {
 
 /// The watchdog does not run, so that nothing was found because nothing looked. It is thrown, so that no test passes then,
 /// also none that expects violations.
+///
+/// Threads: control.
 public struct NotWatched: Error, CustomStringConvertible {
     /// A sentence that says how to run the tests under the watchdog.
     public var description: String {
@@ -75,6 +81,8 @@ public struct NotWatched: Error, CustomStringConvertible {
 ///   - body: Runs `warmUp` times and once more.
 /// - Throws: The error that `body` throws; ``NotWatched`` if no watchdog runs. To leave such tests out there, give them
 ///   `.enabled(if: RealtimeWatch.isPresent)`.
+///
+/// Threads: control.
 public func realtimeViolations(warmUp: Int = 0, _ body: () throws -> Void) throws -> RealtimeViolations {
     if warmUp < 0 { fatalError("realtimeViolations: a warm-up of \(warmUp) runs; it must be 0 or more") }
     for _ in 0..<warmUp { try body() }
@@ -103,6 +111,8 @@ public func realtimeViolations(warmUp: Int = 0, _ body: () throws -> Void) throw
 ///   - line: The line of the call.
 ///   - body: The closure, which runs `warmUp` times and once more.
 /// - Throws: The error that `body` throws; ``NotWatched`` if no watchdog runs: see ``realtimeViolations(warmUp:_:)``.
+///
+/// Threads: control.
 public func noRealtimeViolations(
     warmUp: Int = 0, file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Void
 ) throws -> Bool {

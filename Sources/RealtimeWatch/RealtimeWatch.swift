@@ -11,6 +11,8 @@ internal import CRealtimeWatch
 /// Run the program under `rtwatch`, and the code between them is judged: every call that allocates, locks, waits or
 /// enters the kernel is reported with its Swift function and line. Without `rtwatch` each call costs about a nanosecond
 /// and does nothing. None of them allocates, locks or waits.
+///
+/// Threads: control.
 public enum RealtimeWatch {
     /// Indicates whether the program runs under `rtwatch`.
     public static var isPresent: Bool { crealtimewatch_is_present() }
@@ -55,6 +57,8 @@ public enum RealtimeWatch {
     }
 
     /// The severity of a violation.
+    ///
+    /// Threads: any.
     public enum Tier: Int32, Sendable, CaseIterable {
         /// It allocates, locks, waits, does input or output, or enters the kernel.
         case blocks = 1

@@ -15,6 +15,8 @@
 ///
 /// The measured errors stand in <doc:Mathematics> and with each function; "ulp" is the spacing of floating-point
 /// numbers at the exact result.
+///
+/// Threads: any.
 public enum RenderMath {
     /// The largest magnitude, in radians, for which the SIMD forms of sine, cosine and tangent reduce an angle: 2²¹.
     ///

@@ -9,6 +9,8 @@ internal import Glibc
 ///
 /// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `alsa`, `alsa:DEVICE` or `clock`. The property
 /// ``choice`` and the first event that a listener gets say what was chosen and why.
+///
+/// Threads: control.
 public final class AudioOutput: RenderOutput {
     /// The output that was chosen.
     public let output: any RenderOutput

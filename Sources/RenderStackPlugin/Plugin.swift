@@ -13,8 +13,12 @@ internal import SignalBlocks
 ///
 /// `scripts/plugin` makes a folder `Warm.lv2` of a package with such a declaration. The closure is called anew for each
 /// instance that a host makes, on a thread that may allocate; its modules belong to that instance.
+///
+/// Threads: control.
 public struct Plugin: Sendable {
     /// The kind of a plug-in, for the menus of hosts.
+    ///
+    /// Threads: any.
     public enum Category: String, Sendable {
         case none = "Plugin"
         case amplifier = "AmplifierPlugin"
@@ -36,6 +40,8 @@ public struct Plugin: Sendable {
     }
 
     /// Values of parameters that have a name together.
+    ///
+    /// Threads: control.
     public struct Preset: Sendable, Hashable {
         /// The name for people.
         public let name: String
@@ -131,6 +137,8 @@ public struct Plugin: Sendable {
 
 /// The state that an instance of a plug-in keeps besides its parameters, as a text: the path of a file that it has loaded, say. Hosts
 /// save it with their sessions.
+///
+/// Threads: control.
 public struct PluginState: Sendable {
     let save: @Sendable () -> String
     let restore: @Sendable (String) throws -> Void
@@ -147,6 +155,8 @@ public struct PluginState: Sendable {
 }
 
 /// The inside of an instance of a ``Plugin``: its parameters and its render loop.
+///
+/// Threads: control.
 public struct PluginBody: Sendable {
     let parameters: [ParameterReference]
     let midiInput: MIDIInput?

@@ -6,6 +6,8 @@ internal import RenderStack
 internal import SignalBlocks
 
 /// The function that the library of a plug-in exports: `scripts/plugin` writes the few lines that call it.
+///
+/// Threads: control.
 public enum PluginEntry {
     /// The descriptors of the plug-ins that hosts have asked for. They stay, as the library does.
     private static let known = Lock<[(descriptor: UInt, plugin: Plugin)]>([])

@@ -2,6 +2,8 @@ internal import CAllocationCounter
 internal import RealtimeWatch
 
 /// One promise of a module, which a ``ModuleContract`` judges.
+///
+/// Threads: control.
 public enum ContractPart: String, Sendable, CaseIterable {
     /// The module sounds the same, sample for sample, whatever the lengths of the cycles are.
     case cycleLengths

@@ -21,6 +21,8 @@ public import RenderCore
 /// - transparency with an identity setting, if the test names one: ``transparent(_:)``.
 ///
 /// If it cannot judge a part, it returns a sentence about that too.
+///
+/// Threads: control.
 public struct ModuleContract<M: Module>: Sendable {
     let make: @Sendable () throws -> M
     let loop: @Sendable (M, inout RenderContext) -> Void

@@ -9,6 +9,8 @@ package import SignalBlocks
 /// An environment makes of each pair of responses two filters of minimum phase and the time between the ears, which it finds by
 /// the correlation below 2 kHz. It interpolates both, apart from each other, between the three measured directions around that of
 /// the source.
+///
+/// Threads: control.
 public struct HRTF: Sendable {
     /// The directions that were measured.
     public var directionCount: Int { measurements.count }
@@ -100,6 +102,8 @@ public struct HRTF: Sendable {
 /// The reason why responses could not be read: one sentence that says what to do.
 ///
 ///     Cannot read "me.sofa": it is not a SOFA file; give one that ends in .sofa and holds responses of a head.
+///
+/// Threads: control.
 public struct HRTFError: Error, Hashable, CustomStringConvertible {
     /// The path of the file, as the program gave it.
     public let path: String

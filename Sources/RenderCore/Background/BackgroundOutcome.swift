@@ -1,4 +1,6 @@
 /// The outcome of a job: see ``BackgroundWork/collect(_:at:_:)``.
+///
+/// Threads: any.
 @frozen public enum BackgroundOutcome: Sendable {
     /// The job is done, or there was none: the state is the module's until it submits it again.
     case ready

@@ -1,4 +1,6 @@
 /// Statistics of the jobs of a ``BackgroundWork``.
+///
+/// Threads: any.
 public struct BackgroundStatistics: Sendable, Hashable {
     /// The number of jobs that were submitted.
     public var submitted: Int

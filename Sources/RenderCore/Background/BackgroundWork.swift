@@ -25,6 +25,8 @@ internal import Synchronization
 ///
 /// When the module ends, a job that has not begun is dropped. The module waits for one that runs, before the state is
 /// freed.
+///
+/// Threads: control.
 @safe public struct BackgroundWork<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because the state is the render thread's or the job's, never both's: see `WorkCell`.
     @usableFromInline let cell: UnsafeMutablePointer<WorkCell>
@@ -62,6 +64,8 @@ internal import Synchronization
     ///   - frame: The frame of this slice at which it is asked for.
     ///   - body: The closure that takes the results of the job, and puts in the input of the next one. It is called if
     ///     the outcome is ``BackgroundOutcome/ready``: when the job is done and due, or none was submitted since.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func collect(
         _ context: inout RenderContext, at frame: Int = 0, _ body: (inout State, inout RenderContext) -> Void
@@ -82,6 +86,8 @@ internal import Synchronization
     ///   - frame: The frame of this slice at which it is asked for.
     ///   - other: The state of the module. (One closure inside of another would count references.)
     ///   - body: A closure as in ``collect(_:at:_:)``.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func collect<Other: ~Copyable & Sendable>(
         _ context: inout RenderContext, at frame: Int = 0, with other: borrowing RenderState<Other>,
@@ -107,6 +113,8 @@ internal import Synchronization
     ///   - deadline: The number of frames after that until the result is needed, 0 or more.
     /// - Returns: `false`, and nothing happens, if the last job has not been collected yet. Inside of the body of
     ///   ``collect(_:at:_:)`` that is a ``Fault``.
+    ///
+    /// Threads: render.
     @inlinable @inline(__always) @discardableResult
     public func submit(_ context: borrowing RenderContext, at frame: Int = 0, deadline: Int) -> Bool {
         if context.isDryRun { return false }
@@ -121,6 +129,6 @@ internal import Synchronization
     /// Indicates whether a job is done that has not been collected.
     var isDone: Bool { unsafe cell.pointee.stage.pointee.load(ordering: .acquiring) == WorkCell.Stage.done.rawValue }
 
-    /// The statistics of the jobs since the start. From any thread.
+    /// The statistics of the jobs since the start.
     public var statistics: BackgroundStatistics { unsafe cell.pointee.statistics }
 }

@@ -3,6 +3,8 @@ internal import Synchronization
 
 extension AudioRing {
     /// Frames at the front of the ring that a consumer has looked at, and their time.
+    ///
+    /// Threads: any.
     public struct Chunk: Sendable, Hashable {
         /// The number of frames: at most as many as were asked for, 0 if none wait.
         public let frameCount: Int

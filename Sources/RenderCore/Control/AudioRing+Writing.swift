@@ -4,6 +4,8 @@ extension AudioRing {
     /// Room for one block that a producer is about to write; the block is heard once it is committed.
     ///
     /// A grant that is dropped changes nothing: the next ``AudioRing/reserve(frames:time:)`` starts at the same place.
+    ///
+    /// Threads: any.
     public struct Grant: ~Copyable, Sendable {
         /// The number of frames that there is room for: all that were asked for, or 0 if they were refused.
         public let frameCount: Int

@@ -21,6 +21,8 @@ internal import Synchronization
 ///
 /// - Complexity: A write or read costs its copy and a few atomic operations; nothing loops on another thread. Reading
 ///   also passes over the stamps of the blocks read, fewer than ``capacity`` / 16 + 16.
+///
+/// Threads: any.
 public struct AudioRing: ~Copyable, Sendable {
     /// The number of frames that can be waiting in the ring.
     public let capacity: Int
@@ -47,6 +49,8 @@ public struct AudioRing: ~Copyable, Sendable {
     /// A sample rate outside of 1 Hz to 1 GHz becomes the nearest one, with a notice on standard error, here and below.
     ///
     /// - Precondition: At least one frame, 1 to 64 channels.
+    ///
+    /// Threads: control.
     public init(frames: Int, channels: Int, sampleRate: Double) {
         self.init(frames: frames, channels: channels, sampleRate: sampleRate, blocks: frames / 16 + 16)
     }
@@ -63,6 +67,8 @@ public struct AudioRing: ~Copyable, Sendable {
     }
 
     /// Creates an empty ring for that many seconds of audio, rounded up to a frame.
+    ///
+    /// Threads: control.
     public init(seconds: Double, channels: Int, sampleRate: Double) {
         let frames = (seconds * AudioRing.nearest(sampleRate)).rounded(.up)
         demand(
@@ -75,6 +81,8 @@ public struct AudioRing: ~Copyable, Sendable {
     /// Sets another rate, for blocks that are written from now on. Blocks that wait keep the time of their first frame.
     ///
     /// - Parameter rate: Frames per second, from 1 Hz to 1 GHz.
+    ///
+    /// Threads: control.
     public func setSampleRate(_ rate: Double) {
         rateBits.store(AudioRing.nearest(rate).bitPattern, ordering: .relaxed)
     }

@@ -16,6 +16,8 @@ public import Synchronization
 /// to the frame, or at once if the time has passed. Commands of one time come in the order in which they were sent, 64
 /// in a slice at most. A command that is sent inside ``Renderer/transaction(whenApplied:_:)`` is sent when the
 /// transaction is applied.
+///
+/// Threads: control.
 @safe public struct CommandQueue<Command: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because what is kept belongs to the render thread that has the context of the state `waiting`.
     @usableFromInline let memory: Memory
@@ -25,6 +27,8 @@ public import Synchronization
     @usableFromInline let waiting: RenderState<Waiting>
 
     /// The number of commands that may be under way at once: sent, and not yet due.
+    ///
+    /// Threads: any.
     @inlinable public static var capacity: Int { @_noLocks @_noAllocation get { 64 } }
 
     @usableFromInline struct Item: BitwiseCopyable, Sendable {
@@ -51,6 +55,8 @@ public import Synchronization
     }
 
     /// A command whose time has come.
+    ///
+    /// Threads: any.
     public struct Due: Sendable {
         /// The frame of the slice at which the command is due.
         public let frame: Int
@@ -108,9 +114,11 @@ public import Synchronization
         waiting = RenderState(Waiting())
     }
 
-    /// Sends a command. From any thread, also the render thread.
+    /// Sends a command.
     ///
     /// - Returns: `false` if 64 commands are under way; then the command was not taken.
+    ///
+    /// Threads: any.
     @inlinable public func send(_ command: Command, at time: RenderTime = .immediately) -> Bool {
         let item = Item(time: time, command: command)
         guard Transaction.isOpen else { return memory.send(item) }
@@ -118,13 +126,15 @@ public import Synchronization
     }
 
     /// The number of commands that have been sent and are not yet due: while there are any, a module is not at rest.
-    /// Any thread.
+    ///
+    /// Threads: any.
     @inlinable public var count: Int { unsafe underWay.pointee.load(ordering: .relaxed) }
 
-    /// Returns the next command that is due in this slice, the earliest first, at `frame` or later. On the render
-    /// thread.
+    /// Returns the next command that is due in this slice, the earliest first, at `frame` or later.
     ///
     /// - Complexity: O(*n*) of the commands under way.
+    ///
+    /// Threads: render.
     @inlinable public func next(_ context: inout RenderContext, from frame: Int = 0) -> Due? {
         // A dry run takes nothing: it has no state to keep it in.
         if count == 0 || context.isDryRun { return nil }

@@ -9,6 +9,8 @@ internal import Synchronization
 ///
 /// No main run loop is needed for any but `onMain`. Each subscriber gets every event from the moment it subscribes, in
 /// order; one that does not keep up loses the oldest beyond 4096.
+///
+/// Threads: control.
 public protocol EventSource<Event>: Sendable, ~Copyable {
     /// The type of the events.
     associatedtype Event: Sendable
@@ -64,6 +66,8 @@ extension EventSource where Self: ~Copyable {
 
 /// A handler's right to be called. It ends with ``cancel()``, with ``finish()``, or with the last reference to the
 /// subscription.
+///
+/// Threads: control.
 public final class Subscription: Sendable {
     private let task: Task<Void, Never>
     private let mandate: Mandate

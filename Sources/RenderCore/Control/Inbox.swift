@@ -1,6 +1,8 @@
 internal import Synchronization
 
 /// The queue was full, and the message was not taken.
+///
+/// Threads: control.
 public struct MessageQueueFull: Error, CustomStringConvertible {
     /// The number of messages that may wait at once.
     public let capacity: Int

@@ -7,13 +7,15 @@ public import Synchronization
 /// lists only.
 ///
 ///     let voices = ManagedArray<Int, Voice>()
-///     voices.update([60, 64, 67]) { note, index in Voice(note: note) }      // from any thread
+///     voices.update([60, 64, 67]) { note, index in Voice(note: note) }      // in control code
 ///     …
 ///     voices.forEach(&context) { voice, context in … }                      // in `process`: `inout Voice`
 ///
 /// Like a ``RenderState`` it belongs to its first user. Inside ``Renderer/transaction(whenApplied:_:)`` a change is
 /// seen together with the others. States are freed on the control side, in the order of the list, when no render thread
 /// can be using them.
+///
+/// Threads: control.
 @safe
 public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because a cell is touched by the owner's thread only, inside a cycle, and freed when it no longer can be.
@@ -265,11 +267,15 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     }
 
     /// Returns the number of entries. On the render thread.
+    ///
+    /// Threads: render.
     @inlinable public func count(_ context: inout RenderContext) -> Int {
         unsafe list.node.pointee.value.count.load(ordering: .acquiring)
     }
 
     /// Calls `body` with every entry's state in place, in order. On the render thread.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func forEach(_ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Void) {
         if enter(context) {
@@ -297,6 +303,8 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     ///         voice.release()
     ///         return true
     ///     }
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func search(_ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Bool) {
         if enter(context) {
@@ -312,6 +320,8 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     }
 
     /// Calls `body` with one entry's state in place; does nothing if there are not that many. On the render thread.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func with(
         _ index: Int, _ context: inout RenderContext, _ body: (inout Element, inout RenderContext) -> Void

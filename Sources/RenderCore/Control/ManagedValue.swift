@@ -4,7 +4,7 @@ public import Synchronization
 ///
 ///     public let shape = ManagedValue(Shape(a: 1, b: 2))
 ///
-///     distortion.shape.set(Shape(a: 3, b: 0))                       // from any thread
+///     distortion.shape.set(Shape(a: 3, b: 0))                       // in control code
 ///     shape.with(&context) { shape, context in … }                  // in `process`
 ///
 /// Reading is one load: no lock, no reference count. The old value is freed on a thread of RenderStack's own, as soon as
@@ -13,6 +13,8 @@ public import Synchronization
 /// changes.
 ///
 /// A class instance cannot be read without counting references: put it into a `~Copyable` struct, as a `let`.
+///
+/// Threads: control.
 @safe public struct ManagedValue<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because the memory behind the pointers has atomics, or is never written while it can be read.
     @usableFromInline let cell: UnsafeMutablePointer<ManagedCell>
@@ -65,6 +67,8 @@ public import Synchronization
     }
 
     /// Calls `body` with the value in place. On the render thread.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func with(_ context: inout RenderContext, _ body: (borrowing Value, inout RenderContext) -> Void) {
         unsafe body(node.pointee.value, &context)

@@ -12,6 +12,8 @@ public import Synchronization
 /// Any number of threads may send; the values of one thread arrive in its order. When the port is full, `send` says so
 /// and ``lostCount`` counts it. Without a listener the values stay in the port; ``drain(_:)`` takes them without a
 /// listener and without a thread of the package.
+///
+/// Threads: control.
 @safe public struct MessagePort<Value: BitwiseCopyable & Sendable>: EventSource, ~Copyable, @unchecked Sendable {
     // Unchecked because of the ring, whose memory is its own, and of the address of an atomic number.
     @usableFromInline let ring: TurnRing<Value>
@@ -37,9 +39,11 @@ public import Synchronization
         ring.deallocate()
     }
 
-    /// Sends a value. From any thread, also the render thread. In a dry run of a render loop nothing is sent.
+    /// Sends a value. In a dry run of a render loop nothing is sent.
     ///
     /// - Returns: `false` if the port was full and the value was not taken.
+    ///
+    /// Threads: any.
     @discardableResult
     @inlinable public func send(_ value: Value) -> Bool {
         if unsafe dryRuns.pointee.load(ordering: .relaxed) != 0, DryRuns.includeThisThread() { return true }

@@ -4,6 +4,8 @@
 ///     try await renderer.messages.perform { context in context.reset(delay) }     // comes back when it has run
 ///
 /// Any number of threads may send. Messages that are sent inside ``Renderer/transaction(whenApplied:_:)`` run in one cycle.
+///
+/// Threads: control.
 public struct MessageQueue: Sendable {
     let inbox: Inbox
 
@@ -116,6 +118,8 @@ public struct MessageQueue: Sendable {
 }
 
 /// The renderer has ceased to be, and the message was not run.
+///
+/// Threads: control.
 public struct RendererGone: Error, CustomStringConvertible {
     /// A sentence that says what happened and what to do.
     public let description =

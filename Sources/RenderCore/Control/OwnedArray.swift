@@ -6,6 +6,8 @@
 ///
 /// The elements are reached in place, unlike those of an `InlineArray`, which the compiler likes to copy to the stack
 /// as a whole when one is used.
+///
+/// Threads: control.
 @safe public struct OwnedArray<Element: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because the elements are Sendable, never change places and are only lent.
     @usableFromInline let base: UnsafeMutablePointer<Element>

@@ -4,12 +4,14 @@ public import Synchronization
 ///
 ///     public let cutoff = Parameter(1_000, in: 20...20_000, unit: .hertz, glide: .exponential(.milliseconds(20)))
 ///
-///     filter.cutoff.value = 2_000                 // from any thread
+///     filter.cutoff.value = 2_000                 // in control code
 ///     let cutoff = cutoff.glide(context)          // in `process`
 ///     for i in samples.indices { samples[i] *= cutoff[i] }
 ///
 /// A value outside of the range becomes the nearest one inside; a value that is not a number is ignored and counted. A
 /// change glides: it takes ``glide`` to arrive, however long the slices are.
+///
+/// Threads: control.
 @safe public struct Parameter: ~Copyable, @unchecked Sendable {
     // Unchecked because the cell is atomics, and its details are too but for settings that never change.
     @usableFromInline let cell: UnsafeMutablePointer<ParameterCell>
@@ -98,6 +100,8 @@ public import Synchronization
     /// Returns the value over the frames of this slice: on its way to the value that was last set, or at rest there.
     ///
     /// Ask once in a slice, use the answer for all channels, and ask in one renderer: a parameter has one glide.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func glide(_ context: borrowing RenderContext) -> Glide {
         if let value = atRest(context) { return Glide(value) }
@@ -108,6 +112,8 @@ public import Synchronization
 
     /// Returns the value over the frames of this slice if it is at rest; `nil` while it glides. For a module's shortest
     /// way, where a few comparisons show that nothing has changed since the last slice.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func atRest(_ context: borrowing RenderContext) -> Float? {
         atRest(rateBits: context.rateBits)
@@ -122,6 +128,8 @@ public import Synchronization
     }
 
     /// Returns the value that was last set, without a glide: for parameters that are switched, or read once in a slice.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func current(_ context: borrowing RenderContext) -> Float {
         unsafe cell.pointee.value(cell.pointee.published.load(ordering: .relaxed), rate: context.sampleRate)
@@ -195,6 +203,8 @@ public import Synchronization
 
 extension Parameter {
     /// The unit of a parameter's value.
+    ///
+    /// Threads: any.
     public enum Unit: String, Sendable, Hashable {
         /// A bare number, such as an amplitude factor or a position.
         case none = ""
@@ -223,6 +233,8 @@ extension Parameter {
     }
 
     /// The way in which a change of a value arrives.
+    ///
+    /// Threads: control.
     public enum Curve: Sendable, Hashable {
         /// The value jumps: for parameters that do not click.
         case none
@@ -272,6 +284,8 @@ extension Parameter {
     }
 
     /// An upper limit that grows with the sample rate.
+    ///
+    /// Threads: control.
     public struct RateLimit: Sendable, Hashable {
         let factor: Float
         /// Returns a part of the sample rate: 0.5 is the highest frequency that there is.

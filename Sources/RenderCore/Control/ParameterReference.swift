@@ -6,6 +6,8 @@
 ///
 /// It can be copied and kept, and shares its value with the ``Parameter`` that it was made from, whose module need not
 /// exist any more. A ``Module`` lists its own in ``Module/parameters``.
+///
+/// Threads: control.
 public struct ParameterReference: Sendable, CustomStringConvertible {
     /// The parameter's name: `cutoff`, or with its module's name before it `LowPass.cutoff`.
     public let name: String
@@ -64,8 +66,12 @@ extension Parameter {
 
 extension [ParameterReference] {
     /// The first parameter with a name; `nil` if none has it.
+    ///
+    /// Threads: control.
     public subscript(_ name: String) -> ParameterReference? { first { $0.name == name } }
 
     /// Returns all references with a name before their own: see ``ParameterReference/inside(_:)``.
+    ///
+    /// Threads: control.
     public func inside(_ outer: String) -> [ParameterReference] { map { $0.inside(outer) } }
 }

@@ -8,8 +8,12 @@
 ///
 /// Each line is a name, a value and its unit: `LowPass.cutoff = 800.0 Hz`. Empty lines and those that begin with `#` are
 /// remarks.
+///
+/// Threads: control.
 public struct ParameterSnapshot: Sendable, Hashable, CustomStringConvertible {
     /// One value.
+    ///
+    /// Threads: control.
     public struct Entry: Sendable, Hashable {
         /// The parameter's name.
         public let name: String
@@ -90,6 +94,8 @@ public struct ParameterSnapshot: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The reason why a text is not a ``ParameterSnapshot``.
+///
+/// Threads: control.
 public struct ParameterSnapshotError: Error, CustomStringConvertible {
     /// The number of the line, from 1.
     public let line: Int

@@ -7,6 +7,8 @@
 ///
 /// While one of them moves, they are equal to none. They are asked for behind the glides, because a parameter may be
 /// set at any time: a value that rests behind its glide is the value of the glide.
+///
+/// Threads: any.
 public struct ParametersAtRest: Sendable, BitwiseCopyable {
     @usableFromInline let first, second, rate: UInt64
 
@@ -23,6 +25,8 @@ public struct ParametersAtRest: Sendable, BitwiseCopyable {
     }
 
     /// Creates a note of the parameters in this slice, and the sample rate.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public init(
         _ context: borrowing RenderContext, _ first: borrowing Parameter, _ second: borrowing Parameter,

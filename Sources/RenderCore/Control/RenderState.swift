@@ -16,6 +16,8 @@ public import Synchronization
 ///     line.with(&context) { line, context in … }
 ///
 /// In a dry run a state shows its initial value, and drops values that are written to it.
+///
+/// Threads: control.
 @safe public struct RenderState<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because the cell is touched by the owner's thread only, inside a cycle.
     /// Loaded sequentially consistent: after the cycle counter's store, see ``Reclaimer``.
@@ -66,6 +68,8 @@ public import Synchronization
     /// Calls `body` with the value in place.
     ///
     /// Inside `body` the same state cannot be used again: that is a fault, and the inner body does not run.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func with(
         _ context: inout RenderContext, _ body: (inout Value, inout RenderContext) -> Void
@@ -88,6 +92,8 @@ public import Synchronization
     ///         var samples = top[0]
     ///         for i in samples.indices { … }
     ///     }
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func withTop(_ context: inout RenderContext, _ body: (inout Value, inout AudioBuffer) -> Void) {
         if let value = unsafe enter(context) {
@@ -99,6 +105,8 @@ public import Synchronization
 
     /// Calls `body` with the value in place and the two buffers on top, the top first: for a side-chain. It does
     /// nothing if there are fewer than two.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func withTop2(
         _ context: inout RenderContext, _ body: (inout Value, inout AudioBuffer, inout AudioBuffer) -> Void
@@ -186,6 +194,8 @@ extension RenderState where Value: Copyable {
     }
 
     /// Returns a copy of the value. A caller that does not own the state gets the initial value, and raises a fault.
+    ///
+    /// Threads: render.
     @inlinable @inline(__always)
     public func read(_ context: borrowing RenderContext) -> Value {
         if isOwned(context) {
@@ -197,6 +207,8 @@ extension RenderState where Value: Copyable {
     }
 
     /// Replaces the value. A caller that does not own the state changes nothing, and raises a fault.
+    ///
+    /// Threads: render.
     @inlinable @inline(__always)
     public func write(_ value: Value, _ context: borrowing RenderContext) {
         if isOwned(context) {

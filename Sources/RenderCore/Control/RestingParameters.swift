@@ -1,4 +1,6 @@
 /// The parameters of a module in a slice, as far as they are at rest: all that a ``ScalingEffect`` looks at to tell its factor.
+///
+/// Threads: any.
 public struct RestingParameters: Sendable, BitwiseCopyable {
     @usableFromInline let rateBits: UInt64
 

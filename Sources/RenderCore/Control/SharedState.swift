@@ -10,6 +10,8 @@ public import Synchronization
 /// A ``RenderState`` belongs to one module. A shared state belongs to the module that is in it, one at a time. A module
 /// that finds another one in it (on another render thread, by mistake) is turned away with a ``Fault``. No thread ever
 /// waits.
+///
+/// Threads: control.
 @safe public struct SharedState<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because only the thread that has set `isBusy` touches the value, or the control side when it has taken
     // it out.
@@ -51,6 +53,8 @@ public import Synchronization
     }
 
     /// Calls `body` with the value in place. In a dry run, and for a module that is turned away, `body` does not run.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public func with(_ context: inout RenderContext, _ body: (inout Value, inout RenderContext) -> Void) {
         if let value = unsafe enter(context) {

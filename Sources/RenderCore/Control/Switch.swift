@@ -2,11 +2,13 @@
 ///
 ///     public let bypass = Switch(glide: .linear(.milliseconds(5)))
 ///
-///     effect.bypass.isOn = true                               // from any thread, in transactions and at a time
+///     effect.bypass.isOn = true                               // in control code, in transactions and at a time
 ///     if bypass.isOn(context) { … }                           // in `process`
 ///     let share = bypass.glide(context)                       // 0 if it is off, 1 where it is on, and in between
 ///
 /// In the list of a module's parameters a switch is 0 or 1.
+///
+/// Threads: control.
 public struct Switch: ~Copyable, Sendable {
     @usableFromInline let position: Parameter
 
@@ -30,12 +32,16 @@ public struct Switch: ~Copyable, Sendable {
     }
 
     /// Returns whether the switch is on. On the render thread.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func isOn(_ context: borrowing RenderContext) -> Bool {
         position.current(context) >= 0.5
     }
 
     /// Returns how far the switch is on over the frames of this slice: 0 to 1, with the glide that it was made with.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func glide(_ context: borrowing RenderContext) -> Glide { position.glide(context) }
 

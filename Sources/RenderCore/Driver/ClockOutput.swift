@@ -9,6 +9,8 @@
 ///
 /// A closure that does not end holds its thread forever: a notice names the module in which it is, ``stop()`` returns
 /// all the same, and ``start()`` throws as long as it lasts.
+///
+/// Threads: control.
 public final class ClockOutput: RenderOutput, CoredOutput {
     package let core: OutputCore
     private let period: Int

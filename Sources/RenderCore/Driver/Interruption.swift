@@ -7,6 +7,8 @@ internal import Dispatch
 ///     let watch = Task { if await !Interruption.wait() { work.cancel() } }
 ///
 /// While no task waits, the signals have their usual effect. ``RenderOutput/run(for:)`` waits by itself.
+///
+/// Threads: control.
 public enum Interruption {
     /// Signals belong to the process: the first task that waits takes them, the last gives them back.
     ///

@@ -32,6 +32,8 @@ internal import Synchronization
 /// ``OutputRun/render(into:from:frames:hostTime:)`` in each callback.
 ///
 /// The core ends with its output: it stops when its last reference is gone.
+///
+/// Threads: control.
 public final class OutputCore: EventSource, Sendable {
     /// The renderer that the output drives.
     public let renderer: Renderer

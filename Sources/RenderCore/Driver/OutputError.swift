@@ -1,4 +1,6 @@
 /// The reason why an output cannot start.
+///
+/// Threads: control.
 public struct OutputError: Error, CustomStringConvertible {
     /// A sentence that says what is wrong and what to do.
     public let description: String

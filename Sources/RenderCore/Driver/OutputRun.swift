@@ -4,6 +4,8 @@ internal import LinuxRealtime
 internal import Synchronization
 
 /// An output from its start to its stop, for the thread that renders: see ``OutputCore``.
+///
+/// Threads: control.
 @safe public final class OutputRun: @unchecked Sendable {
     // Unchecked because of `thread`, which is written before the run is shared, and `ownPriority`, which is the render
     // thread's.
@@ -39,6 +41,8 @@ internal import Synchronization
     // MARK: On the render thread
 
     /// Indicates whether the output has not been stopped: a thread of its own ends when this is `false`.
+    ///
+    /// Threads: any.
     public var goesOn: Bool { shouldRun.load(ordering: .acquiring) }
 
     /// The number of channels of all outputs of the renderer, 64 at most, which the block of a cycle needs. It
@@ -46,6 +50,8 @@ internal import Synchronization
     public var channelCount: Int { min(64, renderer.outputChannelCounts.reduce(0, +)) }
 
     /// Frames per second of the renderer.
+    ///
+    /// Threads: any.
     public var sampleRate: Double { renderer.state.sampleRate }
 
     /// Renders a cycle, and measures the share of its time that the rendering took. Writes silence if the output has
@@ -58,6 +64,8 @@ internal import Synchronization
     ///   - frames: The number of frames; by default up to the end of the block. Frames outside of the block are not
     ///     rendered, which is a ``Fault``.
     ///   - hostTime: The time at which the first frame is due, in nanoseconds of ``HostClock``; by default now.
+    ///
+    /// Threads: any.
     public func render(
         into block: inout AudioBlock, from first: Int = 0, frames: Int? = nil, hostTime: Int64? = nil
     ) {
@@ -87,6 +95,8 @@ internal import Synchronization
     /// Counts a cycle that came too late: an interruption of the sound, if there is a listener.
     ///
     /// - Parameter time: Nanoseconds of ``HostClock`` at which that was noticed; by default now.
+    ///
+    /// Threads: any.
     public func noteMissedDeadline(at time: Int64? = nil) { load.addMissed(at: time ?? HostClock.now) }
 
     /// Sleeps until a time, for outputs without a device that makes them wait.

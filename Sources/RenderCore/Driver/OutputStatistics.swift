@@ -1,4 +1,6 @@
 /// Statistics of an output since it was started.
+///
+/// Threads: control.
 public struct OutputStatistics: Sendable, CustomStringConvertible {
     /// The number of cycles that were rendered.
     public var cycles: Int = 0

@@ -1,4 +1,6 @@
 /// A driver of a renderer: the clock here, sound servers and cards in other targets.
+///
+/// Threads: control.
 public protocol RenderOutput: EventSource<OutputEvent>, AnyObject {
     /// Begins to render. Does nothing if it is running.
     func start() throws
@@ -11,6 +13,8 @@ public protocol RenderOutput: EventSource<OutputEvent>, AnyObject {
 }
 
 /// The state of an output.
+///
+/// Threads: any.
 public enum OutputState: Sendable, Hashable {
     /// The output does not render.
     case stopped
@@ -21,6 +25,8 @@ public enum OutputState: Sendable, Hashable {
 }
 
 /// An event that an output reports.
+///
+/// Threads: control.
 public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
     /// The output goes on, but not as well as it could: the sentence says why and what to do.
     case notice(String)

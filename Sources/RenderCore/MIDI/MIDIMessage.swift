@@ -1,6 +1,8 @@
 /// The message of a MIDI event, as a plain value: it can be kept, sent between threads and compared.
 ///
 /// Channels count from 0 to 15, as in the bytes; people count them from 1.
+///
+/// Threads: any.
 public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
     /// A key goes down: note 60 is middle C, velocity 1…127.
     case noteOn(channel: UInt8, note: UInt8, velocity: UInt8)
@@ -121,6 +123,8 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
 }
 
 /// Up to 16 bytes of a system exclusive message, 0xF0 and 0xF7 included.
+///
+/// Threads: any.
 public struct MIDIChunk: Sendable, Hashable, BitwiseCopyable {
     /// The bytes; those beyond ``count`` are 0.
     public var bytes: SIMD16<UInt8>
@@ -142,6 +146,8 @@ public struct MIDIChunk: Sendable, Hashable, BitwiseCopyable {
 }
 
 /// A MIDI message and its frame.
+///
+/// Threads: any.
 public struct MIDIEvent: Sendable, Hashable, BitwiseCopyable {
     /// The frame, counted from the first of the slice.
     public var frame: Int

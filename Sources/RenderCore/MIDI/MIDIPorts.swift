@@ -9,6 +9,8 @@
 ///
 /// When a source vanishes, or its connection, the output ends the notes and pedals that the source holds down: their note-offs come
 /// as if the source had sent them.
+///
+/// Threads: control.
 public final class MIDIInput: Sendable {
     /// The name of the port.
     public let name: String
@@ -26,6 +28,8 @@ public final class MIDIInput: Sendable {
 ///     context.send(.noteOn(channel: 0, note: 60, velocity: 100), to: synth)
 ///     …
 ///     let output = JACKOutput(renderer, midiOutputs: [synth])
+///
+/// Threads: control.
 public final class MIDIOutput: Sendable {
     /// The name of the port.
     public let name: String

@@ -9,6 +9,8 @@
 ///
 /// Each module that reads an input finds all of its events. In a dry run, and if no output drives the input, there are
 /// none.
+///
+/// Threads: control.
 @safe public struct MIDIReader: ~Copyable, @unchecked Sendable {
     // Unchecked because the reference is never changed, and leads to a Sendable object.
     private let input: Unmanaged<MIDIInput>
@@ -19,11 +21,15 @@
     deinit { unsafe input.release() }
 
     /// The events of this slice, from the first on.
+    ///
+    /// Threads: render.
     public var events: Events {
         @_noLocks @_noAllocation get { unsafe Events(UInt(bitPattern: input.toOpaque())) }
     }
 
     /// A place among the events of a slice. It counts for the slice that it was made in; a module makes a new one in each.
+    ///
+    /// Threads: render.
     public struct Events: Sendable, BitwiseCopyable {
         private let input: UInt
         private var position = 0

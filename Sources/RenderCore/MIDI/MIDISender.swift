@@ -3,6 +3,8 @@
 ///     private let synth: MIDISender                       // in the initialiser: synth = MIDISender(output)
 ///     …
 ///     synth.send(.noteOn(channel: 0, note: 60, velocity: 100), at: frame, context)          // in `process`
+///
+/// Threads: control.
 @safe public struct MIDISender: ~Copyable, @unchecked Sendable {
     // Unchecked because the reference is never changed, and leads to a Sendable object.
     private let output: Unmanaged<MIDIOutput>
@@ -20,6 +22,8 @@
     ///   - context: That of the slice.
     /// - Returns: `true` if the message could be sent; `false` if no output drives the port, or too much was sent in
     ///   this cycle.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @discardableResult
     public func send(_ message: MIDIMessage, at frame: Int = 0, _ context: borrowing RenderContext) -> Bool {

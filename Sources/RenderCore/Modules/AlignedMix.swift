@@ -17,6 +17,8 @@ internal import Synchronization
 ///
 /// Branches are held back by 524,288 frames at most. Inside of a user's module the renderer does not see the ways:
 /// there ``align(_:)`` sets how late the buffers are.
+///
+/// Threads: control.
 public final class AlignedMix: Module {
     /// Takes that many buffers and leaves their sum.
     public let stackEffect: StackEffect
@@ -76,6 +78,8 @@ public final class AlignedMix: Module {
     }
 
     /// Mixes the buffers.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         branches.process(&context)
@@ -83,6 +87,8 @@ public final class AlignedMix: Module {
     }
 
     /// Forgets the frames that are held back.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { branches.reset(context) }
 }

@@ -18,6 +18,8 @@ internal import Synchronization
 /// in a `Splitter`. In a renderer with another clock, such as that of a `RateConverter`, and in those of a ``Parallel`` it
 /// is silent. The input of an ``Insert`` is different: it shows the buffers that the outer loop has on its stack, and the
 /// insert's renderer hears it alone.
+///
+/// Threads: control.
 public final class AudioInput: Generator {
     /// Channels of the buffer that is pushed: 1…64.
     public let channelCount: Int
@@ -55,6 +57,8 @@ public final class AudioInput: Generator {
     public var isConnected: Bool { active.load(ordering: .relaxed) }
 
     /// Pushes the input's sound, or silence.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
@@ -68,6 +72,8 @@ public final class AudioInput: Generator {
     }
 
     /// Returns whether the input is enabled: a disabled one is silent, and need not be mixed.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func isActive(_ context: borrowing RenderContext) -> Bool { enabled.isOn(context) }
 }

@@ -8,6 +8,8 @@
 ///
 /// The compiler cannot check what the closure does: the watchdog can. It does check a class with an annotated
 /// `process`.
+///
+/// Threads: control.
 public final class ClosureModule: CompositeModule {
     /// The buffers that the closure takes from the stack and leaves there.
     public let stackEffect: StackEffect
@@ -40,10 +42,12 @@ public final class ClosureModule: CompositeModule {
         self.body = ManagedValue(Body(body))
     }
 
-    /// Replaces the closure, from any thread. The stack effect stays.
+    /// Replaces the closure. The stack effect stays.
     public func replace(_ body: @escaping RenderLoop) { self.body.set(Body(body)) }
 
     /// Calls the closure.
+    ///
+    /// Threads: render.
     public func process(_ context: inout RenderContext) {
         isRunning.with(&context) { _, context in
             body.with(&context) { body, context in body.run(&context) }

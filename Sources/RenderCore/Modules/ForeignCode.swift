@@ -21,6 +21,8 @@ internal import CRender
 /// is not called. So a plug-in's handle can be an ordinary `let` of the module, which frees it in its `deinit`. The
 /// closure takes such things from local variables: to capture the module itself counts references, which the compiler
 /// refuses.
+///
+/// Threads: control.
 @safe public struct ForeignCode: ~Copyable, @unchecked Sendable {
     // Unchecked because of the text, which does not change.
     /// The name of the code in faults and in the watchdog's report.
@@ -56,6 +58,8 @@ internal import CRender
     /// - Parameters:
     ///   - context: The context.
     ///   - body: Calls the code. Nothing in it is checked by the compiler.
+    ///
+    /// Threads: render.
     @_semantics("no_performance_analysis") @inline(never)
     public borrowing func call(_ context: inout RenderContext, _ body: (inout RenderContext) -> Void) {
         if context.isDryRun { return }

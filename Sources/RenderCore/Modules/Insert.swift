@@ -20,6 +20,8 @@
 /// exchanged while it runs.
 ///
 /// With several inputs it takes as many buffers from the stack: a compressor and its side-chain, say.
+///
+/// Threads: control.
 public final class Insert: Module {
     /// Takes a buffer for each input and leaves one.
     public let stackEffect: StackEffect
@@ -77,6 +79,8 @@ public final class Insert: Module {
     }
 
     /// Renders a slice of the inner renderer with the buffers on the stack.
+    ///
+    /// Threads: render.
     public func process(_ context: inout RenderContext) {
         let resets = inner.takeReset()
         var isDone = false
@@ -87,6 +91,8 @@ public final class Insert: Module {
     }
 
     /// Resets the modules of the inner renderer, before its next slice. Its clock goes on.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { inner.reset() }
 }

@@ -19,6 +19,8 @@
 /// has members lists them in ``Module/members``: then the renderer prepares them, adds up their latencies, resets them,
 /// and tells their faults by their names. One that is not listed is silent until the renderer has met and prepared it,
 /// which is a ``Fault``. Modules may be in one another 64 deep.
+///
+/// Threads: control.
 @safe public struct Member<M: Module>: ~Copyable, @unchecked Sendable {
     // Unchecked because the slot is called on render threads only, and its module is Sendable.
     /// The module, for control code.
@@ -35,6 +37,8 @@
 
     /// Returns whether the module has sound to give: `false` while it would give silence anyway. A generator that is
     /// not active need not be run. On the render thread.
+    ///
+    /// Threads: render.
     @inlinable @_transparent
     public borrowing func isActive(_ context: borrowing RenderContext) -> Bool {
         unsafe context.isMemberActive(slot)

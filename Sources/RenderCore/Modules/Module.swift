@@ -14,6 +14,8 @@
 /// A module is a `final class` whose stored properties are `let`: ``Parameter`` for values that control code sets,
 /// ``RenderState`` for values that only the render thread touches. Then it is `Sendable` and the compiler proves that
 /// no data race is possible. With `@_noLocks @_noAllocation` it proves that `process` neither locks nor allocates.
+///
+/// Threads: control.
 public protocol Module: AnyObject, Sendable {
     /// The buffers that ``process(_:)`` takes from the stack and leaves on it. It must not change.
     var stackEffect: StackEffect { get }
@@ -55,15 +57,21 @@ public protocol Module: AnyObject, Sendable {
     func prepare(_ preparation: Preparation)
 
     /// Renders one slice. It may touch only the buffers that ``stackEffect`` declares.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext)
 
     /// Goes back to silence, as after ``prepare(_:)``: empties delay lines and filters. The renderer calls it on the
     /// render thread, and resets the ``members`` after it.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     func reset(_ context: inout RenderContext)
 
     /// Returns whether a mixer has to run the module: `false` while it would give silence anyway. On the render thread.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     func isActive(_ context: borrowing RenderContext) -> Bool
 }
@@ -85,15 +93,21 @@ extension Module {
     public func prepare(_ preparation: Preparation) {}
 
     /// Does nothing, which is right for a module without a memory of the sound.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable public func reset(_ context: inout RenderContext) {}
 
     /// Returns `true`: always.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable public func isActive(_ context: borrowing RenderContext) -> Bool { true }
 }
 
 /// A module that pushes one buffer.
+///
+/// Threads: control.
 public protocol Generator: Module {}
 
 extension Generator {
@@ -102,6 +116,8 @@ extension Generator {
 }
 
 /// A module that edits the buffer on top.
+///
+/// Threads: control.
 public protocol Effect: Module {}
 
 extension Effect {
@@ -110,6 +126,8 @@ extension Effect {
 }
 
 /// A module that reads the buffer on top and leaves it as it is.
+///
+/// Threads: control.
 public protocol Tap: Module {}
 
 extension Tap {
@@ -118,6 +136,8 @@ extension Tap {
 }
 
 /// The number of buffers that a module takes from the stack and leaves on it.
+///
+/// Threads: control.
 public struct StackEffect: Sendable, Hashable {
     /// The number of buffers that it needs, and can reach: 0…1024.
     public let pops: Int
@@ -149,6 +169,8 @@ public struct StackEffect: Sendable, Hashable {
 }
 
 /// The settings that a module is prepared for.
+///
+/// Threads: any.
 public struct Preparation: Sendable, Hashable {
     /// Frames per second.
     public let sampleRate: Double

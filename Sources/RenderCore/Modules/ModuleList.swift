@@ -8,13 +8,15 @@ internal import Glibc
 ///     context.run(voices)
 ///     context.run(chain)
 ///     …
-///     voices.append(Voice())                               // from any thread
+///     voices.append(Voice())                               // in control code
 ///
 /// A new member is prepared before it is heard, which may be a cycle later. A removed member is released when no render
 /// thread can be in it. Members that stay go on as they are. Inside ``Renderer/transaction(whenApplied:_:)`` the change
 /// is heard together with the others. Members of a mixing list are generators (those that are not
 /// ``Module/isActive(_:)`` are skipped), of a chaining list effects and taps; another module is a ``Fault``, and
 /// silence. A module can be in a list once: of equal ones the first counts.
+///
+/// Threads: control.
 public final class ModuleList: CompositeModule {
     /// Pushes one buffer (a mixing list) or edits the top (a chaining one).
     public let stackEffect: StackEffect
@@ -98,7 +100,7 @@ public final class ModuleList: CompositeModule {
     /// Returns the latency of the members: their sum in a chaining list, the most of all in a mixing one.
     public func latency(at sampleRate: Double) -> Int { latencyOfArrangement(at: sampleRate) }
 
-    /// The members, in order. Setting it is one change, from any thread.
+    /// The members, in order. Setting it is one change.
     public var modules: [any Module] {
         get { control.withLock { $0.modules } }
         set { update { $0 = newValue } }
@@ -206,6 +208,8 @@ public final class ModuleList: CompositeModule {
     // MARK: Render thread
 
     /// Runs the members.
+    ///
+    /// Threads: render.
     public func process(_ context: inout RenderContext) {
         isRunning.with(&context) { _, context in runMembers(&context) }
     }

@@ -19,6 +19,8 @@
 /// <doc:Speed>.
 ///
 /// While it plays live the workers have real-time priority where the system allows it; offline they are ordinary threads.
+///
+/// Threads: control.
 public final class Parallel: Module {
     /// Pushes as many buffers as there are branches.
     public let stackEffect: StackEffect
@@ -131,6 +133,8 @@ public final class Parallel: Module {
     // MARK: Render thread
 
     /// Pushes a slice of every branch.
+    ///
+    /// Threads: render.
     public func process(_ context: inout RenderContext) {
         isRunning.with(&context) { _, context in
             let resets = pendingReset.take()
@@ -139,6 +143,8 @@ public final class Parallel: Module {
     }
 
     /// Resets the modules of all branches, before their next slice. Their clocks go on.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { pendingReset.ask() }
 }

@@ -6,9 +6,13 @@ internal import Synchronization
 /// Live, the module never waits: frames that are not there in time are silence, and are counted. Offline, the driver
 /// waits: before each slice the renderer asks such a module to see to it that its ring has the frames that the slice
 /// takes, or room for the frames that the slice gives.
+///
+/// Threads: control.
 public protocol StreamingModule: Module {
     /// Returns when the disk is ready for this slice. Called while rendering offline only, on the thread that renders,
     /// before the render loop: it may wait, lock and allocate, and the stack is empty.
+    ///
+    /// Threads: render.
     func awaitDisk(_ context: inout RenderContext)
 
     /// Returns whether the disk is ready for a slice of that many frames, as far as can be said at a glance: then

@@ -8,6 +8,8 @@
 /// The inner renderer has its own stack, sample clock, messages and events; it is called once per slice of the outer
 /// one, at the outer one's sample rate, and has its beats, inputs and MIDI. It can be exchanged while it runs. A renderer
 /// that is to hear the outer loop's buffers goes into an ``Insert``.
+///
+/// Threads: control.
 public final class SubRenderer: Generator, SupplyPassing {
     private let inner: ExchangeableRenderer
 
@@ -27,6 +29,8 @@ public final class SubRenderer: Generator, SupplyPassing {
     public func prepare(_ preparation: Preparation) { inner.prepare(preparation) }
 
     /// Pushes a slice of the inner renderer.
+    ///
+    /// Threads: render.
     public func process(_ context: inout RenderContext) {
         let resets = inner.takeReset()
         var isDone = false
@@ -37,6 +41,8 @@ public final class SubRenderer: Generator, SupplyPassing {
     }
 
     /// Resets the modules of the inner renderer, before its next slice. Its clock goes on.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { inner.reset() }
 }

@@ -1,6 +1,10 @@
 /// A mistake on the render thread that was made harmless: its kind, the module, and the number of times.
+///
+/// Threads: control.
 public struct Fault: Sendable, Hashable, CustomStringConvertible {
     /// The kinds of mistakes.
+    ///
+    /// Threads: any.
     public enum Kind: UInt8, Sendable, Hashable, BitwiseCopyable {
         /// More buffers were pushed than the stack has slots.
         case overflow
@@ -41,6 +45,8 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The operations that can raise a fault.
+    ///
+    /// Threads: any.
     public enum Operation: UInt8, Sendable, Hashable, BitwiseCopyable {
         case push, duplicate, swap, pop, remove, mix, output, buffer, channel, withBuffers, silence, gain, pan
         case external, subBlock, run, state, cycle, foreignCode

@@ -1,4 +1,6 @@
 /// An event that a renderer reports.
+///
+/// Threads: control.
 public enum RenderEvent: Sendable, Hashable, CustomStringConvertible {
     /// A mistake on the render thread that was made harmless.
     case fault(Fault)

@@ -1,4 +1,6 @@
 /// The reason why a render loop was refused: its stack does not add up, or it makes modules itself.
+///
+/// Threads: control.
 public struct RenderLoopError: Error, CustomStringConvertible {
     /// The faults that its dry run found, in order.
     public let faults: [Fault]

@@ -9,8 +9,8 @@ extension Renderer {
     ///     }
     ///
     /// The changes are staged while `body` runs and shown to the render thread together; other control threads see the new
-    /// values when it ends. The function may be called from any thread, nested (the outermost call counts), and with or
-    /// without the renderer running.
+    /// values when it ends. The function may be called nested (the outermost call counts), and with or without the
+    /// renderer running.
     ///
     /// - Parameters:
     ///   - applied: Called on a thread of RenderStack's own when the render thread has seen the changes; not when there

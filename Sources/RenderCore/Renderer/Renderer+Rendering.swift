@@ -16,6 +16,8 @@ extension Renderer {
     ///     rendered, which is a ``Fault``.
     ///   - hostTime: The time at which the first frame is due, within seventy years of 0; by default now.
     ///   - isOffline: `true` to render as fast as the machine can, with no listener waiting.
+    ///
+    /// Threads: any.
     public func render(
         into block: inout AudioBlock, from first: Int = 0, frames: Int? = nil, hostTime: Int64? = nil,
         isOffline: Bool = false

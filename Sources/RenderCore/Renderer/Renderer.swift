@@ -18,6 +18,8 @@ internal import Synchronization
 /// learns which modules it has and prepares them, and refuses a render loop whose stack does not add up. Conditions in
 /// the render loop may hide a module from it; such a module is silent for the few milliseconds until it has been
 /// prepared.
+///
+/// Threads: control.
 public final class Renderer: EventSource, CustomStringConvertible {
     /// Runs messages on the render thread.
     public let messages: MessageQueue
@@ -118,7 +120,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
 
     // MARK: The render loop
 
-    /// Replaces the render loop, from any thread. The new one is heard from the next cycle on.
+    /// Replaces the render loop. The new one is heard from the next cycle on.
     ///
     /// Modules that are in both go on as they are. Modules that are only in the old one may be used elsewhere as soon
     /// as the cycle that is being rendered has ended.

@@ -8,6 +8,8 @@
 ///
 /// A buffer is a view: it cannot outlive the access to its context. A channel that does not exist is silence that leads
 /// nowhere, and a ``Fault``.
+///
+/// Threads: render.
 @safe public struct AudioBuffer: ~Copyable, ~Escapable {
     @usableFromInline let entry: UnsafeMutablePointer<StackEntry>
     @usableFromInline let core: UnsafeMutablePointer<CycleMemory>

@@ -90,6 +90,8 @@ extension RenderContext {
 }
 
 /// The number of one of a renderer's outputs, which are declared when the renderer is made.
+///
+/// Threads: any.
 public struct OutputID: Sendable, Hashable, BitwiseCopyable {
     let index: Int
     @_noLocks @_noAllocation

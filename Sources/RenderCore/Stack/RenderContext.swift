@@ -14,6 +14,8 @@ public import Synchronization
 /// **When something is missing.** No stack operation crashes. An operation that does not find what it needs (an empty
 /// stack, a full one, a wrong index) counts as a ``Fault``, is reported with the name of the module, and leaves silence
 /// in the place of its result.
+///
+/// Threads: render.
 @safe public struct RenderContext: ~Copyable, ~Escapable {
     /// The memory that the context rarely needs, and that outlives the slice.
     @usableFromInline let core: UnsafeMutablePointer<CycleMemory>

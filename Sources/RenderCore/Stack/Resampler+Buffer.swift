@@ -1,5 +1,7 @@
 extension Resampler {
     /// Gives frames out into a buffer of the stack.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     @discardableResult
     public mutating func pull(

@@ -1,4 +1,6 @@
 /// The size of a renderer's stack. The stack is allocated once and never grows.
+///
+/// Threads: control.
 public struct StackLayout: Sendable, Hashable {
     /// The number of buffers that can be on the stack at once: 1…1024. A number outside becomes the nearest one inside,
     /// here and below.

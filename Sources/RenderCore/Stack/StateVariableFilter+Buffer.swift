@@ -7,6 +7,8 @@ extension StateVariableFilter {
     ///   - count: The number of frames; by default all that follow.
     ///   - stage: The number of the filter, from 0.
     ///   - coefficients: The coefficients of all these frames.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public mutating func process(
         _ buffer: inout AudioBuffer, from first: Int = 0, count: Int = .max, stage: Int = 0,
@@ -27,6 +29,8 @@ extension StateVariableFilter {
     ///   - count: The number of frames: at most as many as there are coefficients.
     ///   - stage: The number of the filter, from 0.
     ///   - coefficients: The coefficients of the first of these frames, the second, and so on.
+    ///
+    /// Threads: render.
     @_noLocks @_noAllocation
     public mutating func process(
         _ buffer: inout AudioBuffer, from first: Int, count: Int, stage: Int = 0,

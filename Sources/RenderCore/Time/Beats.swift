@@ -1,4 +1,6 @@
 /// The position of a frame in the piece, counted in beats. ``RenderContext/beats`` returns it.
+///
+/// Threads: any.
 public struct Beats: Sendable, Hashable, BitwiseCopyable {
     /// Beats since the beginning of the piece.
     public let position: Double
@@ -19,6 +21,8 @@ public struct Beats: Sendable, Hashable, BitwiseCopyable {
 }
 
 /// A beat, or a part of one, that falls into a slice: see ``RenderContext/ticks(every:)``.
+///
+/// Threads: any.
 public struct BeatTick: Sendable, Hashable, BitwiseCopyable {
     /// The frame that is nearest to the tick, counted from the slice's first.
     public let frame: Int
@@ -33,6 +37,8 @@ public struct BeatTick: Sendable, Hashable, BitwiseCopyable {
 }
 
 /// The ticks of a slice, one after the other: see ``RenderContext/ticks(every:)``.
+///
+/// Threads: any.
 public struct BeatTicks: Sendable, BitwiseCopyable {
     private let clock: BeatClock
     private let start: Int64

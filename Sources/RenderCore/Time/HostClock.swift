@@ -3,6 +3,8 @@ internal import Glibc
 /// The clock of every host time here: nanoseconds of `CLOCK_MONOTONIC`, the clock of JACK and ALSA too.
 ///
 /// Reading it is not a system call (the kernel maps the clock into the process), so the render thread may read it.
+///
+/// Threads: any.
 public enum HostClock {
     /// Nanoseconds since some moment at or before the start of the machine.
     public static var now: Int64 {

@@ -1,4 +1,6 @@
 /// The grouping of beats: a waltz is `Metre(3, 4)`, three quarters to the bar.
+///
+/// Threads: any.
 public struct Metre: Sendable, Hashable, BitwiseCopyable {
     /// Beats in a bar: 1…1024.
     public let beatsPerBar: Int

@@ -5,6 +5,8 @@
 ///     let stamp = context.time                             // knows both
 ///
 /// As an argument ``immediately`` means "as soon as you can".
+///
+/// Threads: any.
 public struct RenderTime: Sendable, Hashable, BitwiseCopyable, CustomStringConvertible {
     /// The number that stands in a part that is not known.
     @usableFromInline static var unknown: Int64 { @_noLocks @_noAllocation get { .min } }
@@ -56,6 +58,8 @@ public struct RenderTime: Sendable, Hashable, BitwiseCopyable, CustomStringConve
     }
 
     /// A text with the parts that are known.
+    ///
+    /// Threads: control.
     public var description: String {
         if isImmediate { return "immediately" }
         let sample = sampleTime.map { "frame \($0)" } ?? (sample == RenderTime.unknown ? nil : "frame \(sample)")

@@ -106,6 +106,8 @@ internal import Synchronization
 }
 
 /// An event that was scheduled: it can be called off as long as it has not happened.
+///
+/// Threads: control.
 public struct ScheduledEvent: Sendable, CustomStringConvertible {
     let job: Job
     let inbox: Inbox

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The tempo of a renderer: beats per minute, the metre, and the position in the piece.
 ///
-///     renderer.tempo.beatsPerMinute = 128                     // from any thread, from the next cycle on
+///     renderer.tempo.beatsPerMinute = 128                     // from the next cycle on
 ///     renderer.tempo.metre = Metre(3, 4)
 ///     renderer.tempo.position = 64                            // goes to a beat
 ///     try renderer.transaction(at: renderer.tempo.time(ofBeat: 96)) { renderer.tempo.beatsPerMinute = 140 }
@@ -14,6 +14,8 @@ internal import Synchronization
 /// The render thread asks ``RenderContext/beats``. If the transport of a session rolls (JACK), that leads: its tempo
 /// and bars hold if another program leads them, else beats are counted from its frame 0 at this tempo. When it stops,
 /// this tempo goes on from there. A renderer inside of another one has the beats of the outer one.
+///
+/// Threads: control.
 public struct Tempo: Sendable {
     let state: CycleState
 

@@ -1,6 +1,8 @@
 /// The position of all programs of a session in their piece, as a sound server's transport gives it.
 ///
 ///     if context.transport.isRolling { context.run(player) } else { context.push() }     // rolls with the others
+///
+/// Threads: any.
 public struct Transport: Sendable, Hashable, BitwiseCopyable {
     /// Indicates whether the transport rolls.
     public var isRolling: Bool
@@ -32,6 +34,8 @@ public struct Transport: Sendable, Hashable, BitwiseCopyable {
 }
 
 /// A place in a piece: bar, beat and tick, with the tempo there.
+///
+/// Threads: any.
 public struct MusicalPosition: Sendable, Hashable, BitwiseCopyable {
     /// The bar, from 1 on.
     public var bar: Int

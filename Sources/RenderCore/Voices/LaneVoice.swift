@@ -23,6 +23,8 @@
 ///
 /// Put `@inline(__always) @_noLocks @_noAllocation` before both functions: the first lets the compiler keep the fields
 /// in registers, the others let it check the code. `scripts/check-modules` finds voices without them.
+///
+/// Threads: render.
 public protocol LaneVoice: BitwiseCopyable, Sendable {
     /// The numbers that control code sets, an enumeration; none if the voice names none.
     associatedtype Parameters: VoiceParameters = NoVoiceParameters
@@ -32,6 +34,8 @@ public protocol LaneVoice: BitwiseCopyable, Sendable {
     typealias Notes = VoiceNotes<Self>
 
     /// Creates eight voices at the beginning of a note.
+    ///
+    /// Threads: control.
     init()
 
     /// Computes what need not be computed in every frame, such as the coefficients of a filter: when a note begins, and
@@ -61,9 +65,13 @@ public protocol LaneVoice: BitwiseCopyable, Sendable {
     /// Returns the number of frames for which the delay lines of a voice reach back, 0…65,536. By default 0.
     ///
     /// - Parameter sampleRate: Frames in a second.
+    ///
+    /// Threads: control.
     static func lineFrames(at sampleRate: Double) -> Int
 
     /// Returns the tables of waves, which all have the same length, a power of two. By default there are none.
+    ///
+    /// Threads: control.
     static func makeTables() -> [[Float]]
 
     /// Does some work for the engine. RenderStack calls it. Leave the default, which the compiler compiles with your
@@ -87,13 +95,19 @@ extension LaneVoice {
     public func isSounding(_ notes: borrowing VoiceNotes<Self>) -> LaneMask { notes.gate .> 0 }
 
     /// No frames.
+    ///
+    /// Threads: control.
     public static func lineFrames(at sampleRate: Double) -> Int { 0 }
 
     /// No tables.
+    ///
+    /// Threads: control.
     public static func makeTables() -> [[Float]] { [] }
 }
 
 /// A voice with delay lines or tables: it computes its frames in `next(_:_:)`.
+///
+/// Threads: render.
 public protocol LaneVoiceWithMemory: LaneVoice {
     /// Returns a frame of eight voices, and goes on.
     ///
@@ -124,12 +138,16 @@ extension LaneVoiceWithMemory {
 ///             }
 ///         }
 ///     }
+///
+/// Threads: control.
 public protocol VoiceParameters: CaseIterable, Hashable, RawRepresentable<Int>, Sendable {
     /// Returns the parameter, with its range, unit and glide.
     func makeParameter() -> Parameter
 }
 
 /// The parameters of a voice that has none: there is no such value.
+///
+/// Threads: control.
 public enum NoVoiceParameters: Int, VoiceParameters {
     /// Never used: an enumeration with raw values needs a case.
     case none

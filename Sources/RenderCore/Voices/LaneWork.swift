@@ -1,4 +1,6 @@
 /// Work for the voices of an ensemble, which the code of the voice's own type does.
+///
+/// Threads: render.
 @safe public struct LaneWork: ~Copyable {
     // Only a LaneEnsemble can make one, of its own memory, for the time of one call.
     @usableFromInline enum Task: BitwiseCopyable, Sendable { case begin, control, render, find }

@@ -1,4 +1,6 @@
 /// The delay lines and tables of eight voices, for `next(_:_:)`.
+///
+/// Threads: render.
 @safe public struct VoiceMemory: ~Copyable {
     // It is made by a LaneEnsemble alone for the time of one call, and cannot be copied: what it points to outlives it.
     @usableFromInline let line: UnsafeMutablePointer<Float>?
@@ -51,6 +53,8 @@
 ///     line.write(pluck + 0.996 * heard, &memory)
 ///
 /// The voice says in `lineFrames(at:)` how far they reach back. It has one line; call ``write(_:_:)`` once in each frame.
+///
+/// Threads: any.
 public struct DelayLanes: BitwiseCopyable, Sendable {
     /// Frames since the note began: what is older belongs to another note.
     @usableFromInline var written = SIMD8<Int32>.zero
@@ -64,6 +68,8 @@ public struct DelayLanes: BitwiseCopyable, Sendable {
     /// - Parameters:
     ///   - frames: The delays: 1 up to the reach of the line, and held to that.
     ///   - memory: The memory that `next` was given.
+    ///
+    /// Threads: render.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public func read(_ frames: Lanes, _ memory: borrowing VoiceMemory) -> Lanes {
         // The last 64 frames are left out, so that a chunk can be computed again.
@@ -85,6 +91,8 @@ public struct DelayLanes: BitwiseCopyable, Sendable {
     /// - Parameters:
     ///   - sound: The samples that go into the lines.
     ///   - memory: The memory that `next` was given.
+    ///
+    /// Threads: render.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public mutating func write(_ sound: Lanes, _ memory: inout VoiceMemory) {
         if let line = unsafe memory.line {
@@ -102,6 +110,8 @@ public struct DelayLanes: BitwiseCopyable, Sendable {
 ///
 /// The voice makes the tables in `makeTables()`. Their harmonics fold back where they pass half the sample rate: make
 /// several tables with fewer and fewer of them, and choose by the pitch.
+///
+/// Threads: any.
 public struct WavetableLanes: BitwiseCopyable, Sendable {
     /// The phase of the next frame: 2³² to the turn.
     public var phase = PhaseLanes.zero
@@ -116,6 +126,8 @@ public struct WavetableLanes: BitwiseCopyable, Sendable {
     ///   - step: The way to the next frame, 2³² to the turn.
     ///   - table: The number of the table, from 0; 2.5 is half of the third and half of the fourth.
     ///   - memory: The memory that `next` was given.
+    ///
+    /// Threads: render.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public mutating func next(_ step: PhaseLanes, table: Lanes, _ memory: borrowing VoiceMemory) -> Lanes {
         let last = Float(Swift.max(0, memory.tableCount &- 1))

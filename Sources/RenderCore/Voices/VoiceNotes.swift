@@ -1,4 +1,6 @@
 /// The notes that eight voices play, as they are in a frame.
+///
+/// Threads: render.
 public struct VoiceNotes<Voice: LaneVoice>: BitwiseCopyable, Sendable {
     @usableFromInline var core: NoteLanes
 

@@ -10,8 +10,12 @@
 ///
 /// - Complexity: O(*n* log *size*), where *size* is the smallest supported one of ``RealFFT`` that holds filter and
 ///   block; blocks so short that multiplying out is cheaper are multiplied out.
+///
+/// Threads: any.
 public struct Convolution: ~Copyable, Sendable {
     /// The two ways in which a filter is applied.
+    ///
+    /// Threads: any.
     public enum Operation: Sendable {
         /// `y[n] = sum x[n - k] h[k]`: the filter is an impulse response.
         case convolution
@@ -21,6 +25,8 @@ public struct Convolution: ~Copyable, Sendable {
     }
 
     /// The part of the result for a whole signal that is wanted.
+    ///
+    /// Threads: any.
     public enum Extent: Sendable {
         /// The frames for which the filter lies wholly inside of the signal: `signal - filter + 1` frames.
         case valid
@@ -52,6 +58,8 @@ public struct Convolution: ~Copyable, Sendable {
     ///   - blockLength: Frames per transform, at least 1; about as long as the blocks that will come, or for whole
     ///     signals as the filter. Longer blocks are cut, whatever their length.
     /// - Precondition: Both together are at most 2^20.
+    ///
+    /// Threads: control.
     public init(filterLength: Int, blockLength: Int) {
         self.init(filterLength: filterLength, blockLength: blockLength, directCost: 24)
     }

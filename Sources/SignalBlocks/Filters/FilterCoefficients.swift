@@ -1,4 +1,6 @@
 /// The kinds of second-order filters.
+///
+/// Threads: any.
 public enum FilterShape: Sendable, Hashable, BitwiseCopyable {
     /// Lets frequencies below the filter's pass, and falls by 12 dB an octave above it.
     case lowPass
@@ -19,6 +21,8 @@ public enum FilterShape: Sendable, Hashable, BitwiseCopyable {
     case highShelf
 
     /// The name that ``bandpass`` had.
+    ///
+    /// Threads: control.
     @available(*, deprecated, renamed: "bandpass")
     public static var bandPass: FilterShape { .bandpass }
 }
@@ -32,6 +36,8 @@ public enum FilterShape: Sendable, Hashable, BitwiseCopyable {
 ///
 /// Making them takes a tangent and two divisions, about 40 ns; copies are free. A frequency outside of 0…0.49 of the
 /// rate, a quality outside of 1e-5…1e5 and a gain outside of -300…300 dB are held to that; a gain that is no number is 0 dB.
+///
+/// Threads: any.
 public struct FilterCoefficients: Sendable, BitwiseCopyable {
     // With g = tan(πf₀ / rate), k = 1/Q and the two integrators u and w, one frame is
     //     u' = u - damping u + drive (x - w)        where drive = 2g / (1 + g(g + k)), damping = drive (g + k)
@@ -148,6 +154,8 @@ public struct FilterCoefficients: Sendable, BitwiseCopyable {
     public static func q(resonance decibels: Double) -> Double { RenderMath.exp(decibels * 0.11512925464970229) }
 
     /// Returns the gain of the filter at a frequency, as a factor.
+    ///
+    /// Threads: control.
     public func magnitude(at frequency: Double, sampleRate: Double) -> Double {
         // At s = j tan(πf / rate) / g the band output is s / (s² + ks + 1), the low one 1 / (s² + ks + 1).
         let g = rise / drive
@@ -217,6 +225,8 @@ extension FilterCoefficients {
 ///     for i in samples.indices { samples[i] = memory.next(samples[i], coefficients) }
 ///
 /// The arithmetic is that of ``StateVariableFilter``, bit for bit.
+///
+/// Threads: any.
 public struct FilterMemory: Sendable, BitwiseCopyable {
     @usableFromInline var u = 0.0
     @usableFromInline var w = 0.0

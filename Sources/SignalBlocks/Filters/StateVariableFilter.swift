@@ -16,6 +16,8 @@
 /// With coefficients that stay, eight frames are computed at once; while they change, frame by frame and four channels
 /// at a time. The way depends on when the coefficients changed and not on how the frames come: however they are cut,
 /// and however many channels there are, each gets the same bits.
+///
+/// Threads: any.
 @safe public struct StateVariableFilter: ~Copyable, Sendable {
     /// The number of filters in a row.
     public let stageCount: Int
@@ -40,6 +42,8 @@
     ///   - stages: Filters in a row, each with its own coefficients.
     ///   - channels: The largest number of channels of a buffer; further channels pass as they are.
     /// - Precondition: There is at least one of both.
+    ///
+    /// Threads: control.
     public init(stages: Int = 1, channels: Int = 64) {
         demand(
             stages > 0 && channels > 0,

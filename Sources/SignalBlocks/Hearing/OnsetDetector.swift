@@ -10,8 +10,12 @@
 /// a linear prediction from 30 ms before does not foresee counts as energy.
 ///
 /// It allocates, and is meant for the control side.
+///
+/// Threads: control.
 public struct OnsetDetector: ~Copyable, Sendable {
     /// An attack.
+    ///
+    /// Threads: any.
     public struct Onset: Sendable, Hashable {
         /// The frame at which it begins, on the clock of ``add(_:from:)``.
         public let frame: Int64

@@ -12,8 +12,12 @@
 /// between the samples, which a windowed sinc finds.
 ///
 /// It allocates, and is meant for the control side.
+///
+/// Threads: control.
 public struct PitchFinder: ~Copyable, Sendable {
     /// A period at which the sound repeats.
+    ///
+    /// Threads: any.
     public struct Candidate: Sendable, Hashable {
         /// The frequency in hertz.
         public let frequency: Double
@@ -25,6 +29,8 @@ public struct PitchFinder: ~Copyable, Sendable {
     }
 
     /// The outcome for one window.
+    ///
+    /// Threads: control.
     public struct Analysis: Sendable, Hashable {
         /// The candidates, the shortest period first; none in silence.
         public let candidates: [Candidate]

@@ -3,6 +3,8 @@
 /// A voice moves in small steps, and a window that is wrong by an octave has two neighbours that are not. The path is
 /// found by Viterbi's algorithm. A step costs 12 nepers for an octave, but never more than 6; from sound to silence or
 /// back costs 4.6. A choice waits for a number of later windows.
+///
+/// Threads: control.
 public struct PitchPath: Sendable {
     private struct Step: Sendable {
         let candidates: [PitchFinder.Candidate]

@@ -7,6 +7,8 @@
 /// A beat is the shortest time, within the range, after which loud attacks follow on loud ones about as well as after
 /// any other: so accents decide between a tempo and its double. The tempo is then the one at which the attacks of the
 /// last seconds fall best on one pulse. Older attacks count less: half after 3 s, nothing after 10.
+///
+/// Threads: control.
 public struct TempoFinder: Sendable {
     /// The tempi that are looked for, in beats per minute.
     public let range: ClosedRange<Double>

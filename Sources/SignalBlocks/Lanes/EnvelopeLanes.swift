@@ -4,8 +4,12 @@
 ///
 /// Each segment lasts its time to the frame, from whatever level it begins, on the curves of an `Envelope`: with `x` from 0 to 1 over
 /// the segment, `from + (goal - from) (1 - exp(-c x)) / (1 - exp(-c))`, where `c` is 1.5 in the attack and 5 in decay and release.
+///
+/// Threads: any.
 public struct EnvelopeLanes: BitwiseCopyable, Sendable {
     /// The settings of eight envelopes. An envelope reads them when a segment begins.
+    ///
+    /// Threads: any.
     public struct Times: BitwiseCopyable, Sendable {
         /// Seconds from the beginning to the level 1.
         public var attack: Lanes

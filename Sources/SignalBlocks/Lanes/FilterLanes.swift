@@ -4,6 +4,8 @@
 ///     sound = filter.next(sound).low                                           // in `next`
 ///
 /// The response is that of the analogue filter through the bilinear transform, with the frequency kept in place.
+///
+/// Threads: any.
 public struct StateVariableLanes: BitwiseCopyable, Sendable {
     // The two memories go on by sums of products of what is known, so that no sum waits for an output: that halves the time
     // from frame to frame. An output is the mean of a memory before and after.
@@ -12,6 +14,8 @@ public struct StateVariableLanes: BitwiseCopyable, Sendable {
     @usableFromInline var halfDamping = Lanes(repeating: 0.5)
 
     /// The outputs of eight filters in a frame.
+    ///
+    /// Threads: any.
     public struct Outputs: BitwiseCopyable, Sendable {
         /// The part below the frequency: 0 dB far below, and Q at it.
         public let low: Lanes
@@ -67,6 +71,8 @@ public struct StateVariableLanes: BitwiseCopyable, Sendable {
 ///
 ///     dark.tune(turns: notes[.tone] / notes.sampleRate)        // in `control`
 ///     sound = dark.next(sound)                                 // in `next`
+///
+/// Threads: any.
 public struct OnePoleLanes: BitwiseCopyable, Sendable {
     @usableFromInline var memory = Lanes.zero
     @usableFromInline var part = Lanes(repeating: 0.5)

@@ -1,8 +1,12 @@
 /// Eight slow waves between -1 and 1.
 ///
 ///     cutoff *= RenderMath.exp2(depth * wobble.next(.triangle, turns: notes.turns(hertz: 5)))    // in `control`
+///
+/// Threads: any.
 public struct LFOLanes: BitwiseCopyable, Sendable {
     /// The form of the waves.
+    ///
+    /// Threads: any.
     public enum Shape: Sendable, Hashable, BitwiseCopyable, CaseIterable {
         /// A sine, upwards from 0.
         case sine

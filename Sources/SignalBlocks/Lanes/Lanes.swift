@@ -13,6 +13,8 @@ public typealias PhaseLanes = SIMD8<UInt32>
 public typealias LaneMask = SIMDMask<SIMD8<Int32>>
 
 /// Arithmetic on eight voices that SIMD types lack.
+///
+/// Threads: any.
 public enum LaneMath {
     /// The number of voices side by side.
     @inlinable public static var count: Int { @_noLocks @_noAllocation get { 8 } }
@@ -98,6 +100,8 @@ public enum LaneMath {
 
 /// The output of eight voices in a frame: ``Lanes`` for one channel, ``StereoLanes`` for two, or an
 /// `InlineArray<6, Lanes>` for as many as it has.
+///
+/// Threads: any.
 public protocol LaneSound: BitwiseCopyable, Sendable {
     /// The number of channels: 1…64.
     static var channelCount: Int { get }
@@ -107,23 +111,33 @@ public protocol LaneSound: BitwiseCopyable, Sendable {
 
 extension SIMD8: LaneSound where Scalar == Float {
     /// One channel.
+    ///
+    /// Threads: any.
     @inlinable public static var channelCount: Int { @_noLocks @_noAllocation get { 1 } }
 
     /// Returns the samples themselves.
+    ///
+    /// Threads: any.
     @inlinable @inline(__always) @_noLocks @_noAllocation
     public func channel(_ channel: Int) -> Lanes { self }
 }
 
 extension InlineArray: LaneSound where Element == Lanes {
     /// The number of elements of the array.
+    ///
+    /// Threads: any.
     @inlinable public static var channelCount: Int { count }
 
     /// Returns the samples for a channel.
+    ///
+    /// Threads: any.
     @inlinable @inline(__always)
     public func channel(_ channel: Int) -> Lanes { self[channel] }
 }
 
 /// The samples of eight voices for two channels.
+///
+/// Threads: any.
 public struct StereoLanes: LaneSound {
     /// The samples for the left channel.
     public var left: Lanes

@@ -1,6 +1,8 @@
 /// Eight white noises, each of its own: evenly distributed from -1 to 1.
 ///
 ///     sound = noise.next(notes.seed)
+///
+/// Threads: any.
 public struct NoiseLanes: BitwiseCopyable, Sendable {
     /// The last number of each; 0 before the first.
     @usableFromInline var state = PhaseLanes.zero

@@ -5,6 +5,8 @@
 ///     sound = carrier.next(notes.step, plus: index * modulator)        // frequency modulation
 ///
 /// The phase is a whole number, so a tone does not drift. Harmonics lie below -140 dB.
+///
+/// Threads: any.
 public struct SineLanes: BitwiseCopyable, Sendable {
     /// The phase of the next frame: 2³² to the turn.
     public var phase = PhaseLanes.zero

@@ -7,6 +7,8 @@
 /// Call one of them in each frame. All waves begin where their fundamental crosses zero upwards. Up to 5 kHz at 48 kHz aliases below
 /// 20 kHz lie 70 dB below the fundamental of a saw, and harmonics at 15 kHz are 1 dB too quiet: an `Oscillator` is more exact, and
 /// several times as slow.
+///
+/// Threads: any.
 public struct WaveLanes: BitwiseCopyable, Sendable {
     /// The phase of the next frame: 2³² to the turn.
     public var phase = PhaseLanes.zero
@@ -81,6 +83,8 @@ public struct WaveLanes: BitwiseCopyable, Sendable {
 ///
 /// The pitch is that of the other tone, which is not heard; the ratio moves the formants. The edge where a saw is cut off is rounded
 /// in its place between the frames, as the saw's own edges are.
+///
+/// Threads: any.
 public struct SyncedSawLanes: BitwiseCopyable, Sendable {
     /// The phase of the tone that begins the saws anew: 2³² to the turn.
     public var phase = PhaseLanes.zero

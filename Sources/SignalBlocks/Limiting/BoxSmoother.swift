@@ -1,5 +1,7 @@
 /// The sum of the last numbers, which all count the same. The numbers are integers, so that no error adds up, however
 /// long it runs.
+///
+/// Threads: any.
 @safe public struct BoxSmoother: ~Copyable, Sendable {
     @usableFromInline let values: AlignedMemory<Int64>
     @usableFromInline let count: Int
@@ -14,6 +16,8 @@
     ///   - count: The number of numbers that are added up, 1 or more.
     ///   - rest: The number that is there before the first one.
     /// - Precondition: `count` times any number that comes is an `Int64`.
+    ///
+    /// Threads: control.
     public init(count: Int, rest: Int64) {
         demand(count >= 1, "BoxSmoother: a count of \(count); it must be 1 or more")
         values = AlignedMemory(count: count)

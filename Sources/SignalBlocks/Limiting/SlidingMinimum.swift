@@ -1,6 +1,8 @@
 /// The lowest of the last numbers, with three comparisons a number (van Herk 1992).
 ///
 /// Before the first number all are as high as the `rest`.
+///
+/// Threads: any.
 @safe public struct SlidingMinimum: ~Copyable, Sendable {
     /// The numbers of the present block so far. Behind them stand, for the block before, the lowest from each place to its end.
     @usableFromInline let values: AlignedMemory<Float>
@@ -15,6 +17,8 @@
     /// - Parameters:
     ///   - count: The number of numbers that are looked at, 1 or more.
     ///   - rest: The number that is there before the first one.
+    ///
+    /// Threads: control.
     public init(count: Int, rest: Float) {
         demand(count >= 1, "SlidingMinimum: a count of \(count); it must be 1 or more")
         values = AlignedMemory(count: count)

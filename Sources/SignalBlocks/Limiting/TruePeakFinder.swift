@@ -11,6 +11,8 @@ internal import CKernels
 /// Half-way between two samples it weighs 256 of them, so that it sees what white noise does up to half of the rate. Of a
 /// second of noise its peaks err by less than 0.2 dB (uniform, every 10 ms), and of a sound without the highest octave by less
 /// than 0.05 dB.
+///
+/// Threads: any.
 public struct TruePeakFinder: ~Copyable, Sendable {
     /// The number of frames before the first one that must be there.
     public static var past: Int { @_noLocks @_noAllocation get { half &+ 1 } }
@@ -32,6 +34,8 @@ public struct TruePeakFinder: ~Copyable, Sendable {
     /// Allocates for runs up to a length.
     ///
     /// - Precondition: The length is not negative.
+    ///
+    /// Threads: control.
     public init(maximumFrameCount: Int) {
         demand(
             maximumFrameCount >= 0, "TruePeakFinder: a run of \(maximumFrameCount) frames; it must be 0 or more")

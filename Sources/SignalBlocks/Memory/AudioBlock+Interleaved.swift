@@ -4,6 +4,8 @@ extension AudioBlock {
     /// A last frame that lacks channels is left out.
     ///
     /// - Precondition: There are 1…64 channels.
+    ///
+    /// Threads: control.
     public init(interleaved samples: [Float], channels: Int) {
         self.init(channels: channels, frames: AudioBlock.frames(in: samples.count, channels: channels))
         for index in 0..<frameCount * channels { self[index % channels, index / channels] = samples[index] }
@@ -14,6 +16,8 @@ extension AudioBlock {
     /// A last frame that lacks channels is left out.
     ///
     /// - Precondition: There are 1…64 channels.
+    ///
+    /// Threads: control.
     public init(interleaved samples: [Int16], channels: Int) {
         self.init(channels: channels, frames: AudioBlock.frames(in: samples.count, channels: channels))
         for index in 0..<frameCount * channels {
@@ -22,6 +26,8 @@ extension AudioBlock {
     }
 
     /// Returns the samples with channels taking turns.
+    ///
+    /// Threads: control.
     public func interleaved() -> [Float] {
         unsafe [Float](unsafeUninitializedCapacity: channelCount * frameCount) { buffer, count in
             for channel in 0..<channelCount {
@@ -38,6 +44,8 @@ extension AudioBlock {
     /// dither.
     ///
     /// A sample that is not a number becomes 0. Samples that came from 16-bit numbers come back exactly.
+    ///
+    /// Threads: control.
     public func interleavedInt16() -> [Int16] {
         interleaved().map { sample in
             let scaled = (sample * 32_768).rounded()

@@ -11,6 +11,8 @@
 ///
 /// When blocks of different widths meet, mono goes to every channel and many channels sum into mono. Otherwise channels
 /// meet by number: a channel without a counterpart is silent, or is left out.
+///
+/// Threads: any.
 public struct AudioBlock: ~Copyable, Sendable {
     @usableFromInline package let memory: ChannelMemory
     /// The number of channels, 1 to 64.
@@ -21,6 +23,8 @@ public struct AudioBlock: ~Copyable, Sendable {
     /// Creates a silent block.
     ///
     /// - Precondition: 1 to 64 channels, and not a negative number of frames.
+    ///
+    /// Threads: control.
     public init(channels: Int, frames: Int) {
         demand(channels >= 1 && channels <= 64, "AudioBlock has 1 to 64 channels, not \(channels)")
         demand(frames >= 0 && frames <= 1 << 40, "AudioBlock has 0 to 1,099,511,627,776 frames, not \(frames)")
@@ -32,6 +36,8 @@ public struct AudioBlock: ~Copyable, Sendable {
     /// Creates a block with these samples: one array per channel. Behind the end of a shorter one there is silence.
     ///
     /// - Precondition: There are 1…64 channels.
+    ///
+    /// Threads: control.
     public init(_ channels: [[Float]]) {
         self.init(channels: channels.count, frames: channels.map(\.count).max() ?? 0)
         for (channel, samples) in channels.enumerated() {
@@ -40,6 +46,8 @@ public struct AudioBlock: ~Copyable, Sendable {
     }
 
     /// Creates a copy of another block.
+    ///
+    /// Threads: control.
     public init(copying other: borrowing AudioBlock) {
         self.init(channels: other.channelCount, frames: other.frameCount)
         copy(from: other)
@@ -48,6 +56,8 @@ public struct AudioBlock: ~Copyable, Sendable {
     /// Creates a copy of a part of another block: some of its channels, some of its frames.
     ///
     /// - Precondition: Both ranges lie inside `other`, and there is at least one channel.
+    ///
+    /// Threads: control.
     public init(copying other: borrowing AudioBlock, channels: Range<Int>, frames: Range<Int>) {
         demand(
             channels.lowerBound >= 0 && channels.upperBound <= other.channelCount && frames.lowerBound >= 0
@@ -124,6 +134,8 @@ extension AudioBlock {
     }
 
     /// Returns the samples of one channel as an array.
+    ///
+    /// Threads: control.
     public func array(_ channel: Int) -> [Float] {
         demand(channel >= 0 && channel < channelCount, "AudioBlock has no channel \(channel)")
         return unsafe Array(UnsafeBufferPointer(start: pointers[channel], count: frameCount))

@@ -6,6 +6,8 @@
 ///         init(frames: Int) { samples = RenderMemory(repeating: 0, count: frames) }
 ///     }
 ///     private let line = RenderState(DelayLine(frames: 48_000))
+///
+/// Threads: any.
 @safe public struct RenderMemory<Element: BitwiseCopyable & Sendable>: ~Copyable, Sendable {
     // It has one owner, this value; Swift's exclusivity covers the memory that is reached through it.
     @usableFromInline package let memory: AlignedMemory<Element>
@@ -15,6 +17,8 @@
     /// Creates memory for `count` elements, aligned to cache lines.
     ///
     /// - Precondition: `count` is not negative.
+    ///
+    /// Threads: control.
     public init(repeating element: Element, count: Int) {
         demand(count >= 0, "RenderMemory: a count of \(count); it must be 0 or more")
         memory = AlignedMemory(count: count)

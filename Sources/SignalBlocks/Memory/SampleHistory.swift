@@ -6,6 +6,8 @@
 ///     history.advance(frames)
 ///
 /// The rows are longer than the past, so that it is moved to their beginning only now and then.
+///
+/// Threads: any.
 public struct SampleHistory: ~Copyable, Sendable {
     /// The frames before the present ones that are kept.
     public let past: Int
@@ -24,6 +26,8 @@ public struct SampleHistory: ~Copyable, Sendable {
     ///   - past: The frames that are kept.
     ///   - maximumFrameCount: The longest run of frames for one call.
     ///   - slack: Frames behind the present ones that may be read, whatever they hold.
+    ///
+    /// Threads: control.
     public init(channels: Int, past: Int, maximumFrameCount: Int, slack: Int = 0) {
         demand(
             channels >= 0 && past >= 0 && maximumFrameCount >= 0 && slack >= 0,

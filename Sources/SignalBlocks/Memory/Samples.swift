@@ -5,6 +5,8 @@
 /// (`@_noLocks`) function hold a `MutableSpan` but not a `Span` that it got from a borrowed view.
 ///
 /// - Complexity: Every access is O(1); the bounds check leaves a loop over ``indices``.
+///
+/// Threads: any.
 @safe public struct Samples: ~Copyable, ~Escapable {
     @usableFromInline package let base: UnsafePointer<Float>
     /// The number of samples.
@@ -20,6 +22,8 @@
     }
 
     /// Creates a view of a span: an array's (`Samples(array.span)`), or a part of one.
+    ///
+    /// Threads: control.
     @_lifetime(copy span)
     public init(_ span: Span<Float>) {
         let (address, length) = unsafe span.withUnsafeBufferPointer { ($0.baseAddress, $0.count) }
@@ -50,6 +54,8 @@
 
 extension MutableSpan<Float> {
     /// Returns eight neighbouring samples from `position` on, at any alignment.
+    ///
+    /// Threads: any.
     @_noLocks @_noAllocation
     @_lifetime(self: copy self)
     @inlinable public mutating func vector8(at position: Int) -> SIMD8<Float> {
@@ -60,6 +66,8 @@ extension MutableSpan<Float> {
     }
 
     /// Writes eight neighbouring samples from `position` on, at any alignment.
+    ///
+    /// Threads: any.
     @_lifetime(self: copy self)
     @_noLocks @_noAllocation
     @inlinable public mutating func store(_ vector: SIMD8<Float>, at position: Int) {

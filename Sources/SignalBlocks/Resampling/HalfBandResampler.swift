@@ -10,6 +10,8 @@
 /// Each octave is a half-band filter of linear phase: 287 taps between the rate and twice the rate, fewer above. What
 /// lies beyond 0.529 of the lower rate, 25.4 kHz at 48 kHz, is 120 dB down, and up to 0.471 of it, 22.6 kHz, nothing
 /// changes by more than 0.0001 dB. The samples do not depend on how the blocks are cut, bit for bit.
+///
+/// Threads: any.
 public struct HalfBandResampler: ~Copyable, Sendable {
     /// The number of channels.
     public let channelCount: Int
@@ -47,6 +49,8 @@ public struct HalfBandResampler: ~Copyable, Sendable {
     ///   - times: 1, 2, 4, 8 or 16; 1 copies.
     ///   - padding: Frames of the higher rate that the way down takes longer, 0…`times`.
     /// - Precondition: The numbers are in range.
+    ///
+    /// Threads: control.
     public init(channels: Int, times: Int, padding: Int = 0) {
         demand((1...64).contains(channels), "HalfBandResampler: \(channels) channels; it must have 1…64")
         demand([1, 2, 4, 8, 16].contains(times), "HalfBandResampler: \(times) times; it must be 1, 2, 4, 8 or 16")
@@ -70,6 +74,8 @@ public struct HalfBandResampler: ~Copyable, Sendable {
     }
 
     /// Returns the delay of the way up and the way down together, in frames of the higher rate.
+    ///
+    /// Threads: control.
     public static func latency(times: Int) -> Int {
         (0..<([2, 4, 8, 16].contains(times) ? times.trailingZeroBitCount : 0)).reduce(0) { sum, octave in
             sum + (4 * half(octave) - 2) * times >> (octave + 1)

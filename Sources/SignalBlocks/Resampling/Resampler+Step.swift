@@ -3,6 +3,8 @@ extension Resampler {
     ///
     ///     .init(44_100 / 48_000)                                   // a fixed ratio
     ///     .init(speed.glide(context), times: 44_100 / 48_000)      // varispeed
+    ///
+    /// Threads: any.
     public struct Step: Sendable, BitwiseCopyable {
         let glide: Glide
         let factor: Double

@@ -22,6 +22,8 @@
 ///
 /// Signal to noise 138 dB and more, ±0.007 dB to 20 kHz at 44.1 kHz, aliases and images below -103 dB; see
 /// the article "Sample rates". Steps of exactly `1...1` copy, bit for bit and without a delay.
+///
+/// Threads: any.
 public struct Resampler: ~Copyable, Sendable {
     /// The number of channels, 1 to 64.
     public let channelCount: Int
@@ -49,6 +51,8 @@ public struct Resampler: ~Copyable, Sendable {
     ///   - room: The least number of frames that ``push(_:from:frames:)`` takes.
     /// - Precondition: The numbers are in range.
     /// - Complexity: It computes its filters, a few milliseconds each, unless another resampler has the same.
+    ///
+    /// Threads: control.
     public init(channels: Int, steps: ClosedRange<Double>, room: Int = 1_024) {
         demand(
             steps.lowerBound >= 0 && steps.upperBound > 0 && steps.upperBound <= 256,
@@ -68,6 +72,8 @@ public struct Resampler: ~Copyable, Sendable {
     }
 
     /// Returns the ``lookAhead`` of a resampler for these steps.
+    ///
+    /// Threads: control.
     public static func lookAhead(for steps: ClosedRange<Double>) -> Int {
         ResamplerTables.designs(for: steps.clamped(to: 0...256)).map(ResamplerTable.halfLength).max() ?? 0
     }
@@ -79,6 +85,8 @@ public struct Resampler: ~Copyable, Sendable {
     }
 
     /// Returns the latency of a resampler for one step.
+    ///
+    /// Threads: control.
     public static func latency(at step: Double) -> Int {
         guard step > 0 else { return 0 }
         let step = min(step, 256)

@@ -8,6 +8,8 @@
 /// The difference does not depend on the order of the samples, so they are sorted; then nothing small is divided by
 /// something small. For curves of straight lines (``hardClipped`` and ``folded``) the quotients are written out, and no
 /// digits cancel at all.
+///
+/// Threads: any.
 public struct ShapedWindow: Sendable, BitwiseCopyable {
     let a: Double
     let b: Double

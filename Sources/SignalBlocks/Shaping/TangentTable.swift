@@ -1,5 +1,7 @@
 /// The hyperbolic tangent and its first two antiderivatives, as polynomials on 192 pieces: within 2e-7 of the curve, and
 /// exact antiderivatives of one another.
+///
+/// Threads: control.
 public struct TangentTable: ~Copyable, Sendable {
     /// The place from which on the curve counts as 1, which it is within 1e-10 there.
     @usableFromInline static var end: Double { @_noLocks @_noAllocation get { 12 } }

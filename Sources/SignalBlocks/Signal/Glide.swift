@@ -2,6 +2,8 @@
 ///
 /// A glide is asked by frame and never advanced: `glide[i]` is the value at frame `i` of the slice, computed from the
 /// beginning of the glide. So the length of the slices changes nothing, and a loop over it vectorises.
+///
+/// Threads: any.
 public struct Glide: Sendable, BitwiseCopyable {
     // Eight fields of one size, which are copied in two moves: modules have many glides, nearly all at rest.
     @usableFromInline let from: Float

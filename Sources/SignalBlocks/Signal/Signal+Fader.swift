@@ -12,6 +12,8 @@ extension Signal {
     ///
     /// The line is kept as its beginning and the frames since, not as a running sum: blocks of any length, 1 too, give
     /// the same bits, and the last value is exactly the target.
+    ///
+    /// Threads: any.
     public struct Fader: Sendable, Hashable, BitwiseCopyable {
         /// The value that the fader goes to, or has reached.
         public private(set) var target: Float

@@ -1,5 +1,7 @@
 extension Signal {
     /// The direction of a search.
+    ///
+    /// Threads: any.
     public enum SearchDirection: Sendable {
         /// The search goes from the first sample to the last.
         case forward
@@ -58,6 +60,8 @@ extension Signal {
     ///   - limit: The largest number of peaks to return: the first, or the highest.
     /// - Returns: The positions of the peaks.
     /// - Complexity: O(n), with sorting O(n + p log p) for p peaks.
+    ///
+    /// Threads: control.
     public static func peaks(
         in curve: borrowing Samples, range: Range<Int>? = nil, leadingDelta: Float, trailingDelta: Float,
         minimumSeparation: Int = 0, direction: SearchDirection = .forward, highestFirst: Bool = false,

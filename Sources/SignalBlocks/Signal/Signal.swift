@@ -13,10 +13,14 @@
 /// - Inputs are only read. A function works either in place (one `inout` span) or from its inputs into another span.
 ///
 /// Gains are amplitudes, not powers: 0.5 is -6 dB. Every function takes O(n) unless it says otherwise.
+///
+/// Threads: any.
 public enum Signal {}
 
 extension MutableSpan<Float> {
     /// These samples, to read, as inputs of the functions of ``Signal``.
+    ///
+    /// Threads: any.
     @inlinable public var samples: Samples {
         @_noLocks @_noAllocation @_lifetime(&self) mutating get {
             let base = unsafe withUnsafeMutableBufferPointer { $0.baseAddress }

@@ -1,6 +1,8 @@
 /// The ways in which a sound gets softer with its distance, as OpenAL defines them.
 ///
 /// The distance counts from `minimum`, nearer than which nothing gets louder, to `maximum`, beyond which nothing gets softer.
+///
+/// Threads: any.
 public enum DistanceModel: Int, Sendable, Hashable, CaseIterable {
     /// `minimum / (minimum + rollOff * (distance - minimum))`: half as loud at twice the distance.
     case inverse

@@ -10,6 +10,8 @@
 ///
 /// Latency: 20 ms at a pitch of 0; around that on the way, by half a jump and the fade. The pitch is meant to be -1,200…1,200
 /// cents. Frequencies that it lifts above half of the rate are not removed.
+///
+/// Threads: any.
 public struct PeriodShifter: ~Copyable, Sendable {
     /// The number of channels.
     public let channelCount: Int
@@ -37,6 +39,8 @@ public struct PeriodShifter: ~Copyable, Sendable {
     private static var parts: Int { @_noLocks @_noAllocation get { 256 } }
 
     /// Returns the latency in frames.
+    ///
+    /// Threads: control.
     public static func latency(sampleRate: Double) -> Int { sampleRate > 0 ? Int(0.02 * min(sampleRate, 1e6)) : 0 }
 
     /// Allocates.
@@ -46,6 +50,8 @@ public struct PeriodShifter: ~Copyable, Sendable {
     ///     error.
     ///   - channels: 1…64.
     /// - Precondition: There are 1…64 channels.
+    ///
+    /// Threads: control.
     public init(sampleRate: Double, channels: Int) {
         let sampleRate = nearestSampleRate(to: sampleRate, from: 1_000, for: "PeriodShifter")
         demand(channels >= 1 && channels <= 64, "PeriodShifter: \(channels) channels; there must be 1…64")

@@ -1,5 +1,7 @@
 extension TimeStretch {
     /// The changes that a sound gets: numbers, or glides from frame to frame.
+    ///
+    /// Threads: any.
     public struct Settings: Sendable, BitwiseCopyable {
         let rateGlide: Glide
         let rateFactor: Double

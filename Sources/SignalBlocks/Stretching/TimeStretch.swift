@@ -27,6 +27,8 @@
 /// and Holighaus 2017, "Phase vocoder done right"): the first keeps tones, the second clicks. At an attack, all that it
 /// makes louder is moved as one to the attack's place, so that it keeps its shape. All channels turn alike. Groups of bins that
 /// do not go on along time, as those of noise, get the gain that makes up for what their overlapping blocks lose.
+///
+/// Threads: any.
 public struct TimeStretch: ~Copyable, Sendable {
     /// The number of channels.
     public let channelCount: Int
@@ -67,6 +69,8 @@ public struct TimeStretch: ~Copyable, Sendable {
     ///   - block: The length of a block in seconds, 0.01…0.5: long ones are better for tones, short ones for attacks.
     ///   - spreads: `true` for the render thread: see ``spreads``.
     /// - Precondition: The other numbers are in range.
+    ///
+    /// Threads: control.
     public init(sampleRate: Double, channels: Int, block: Double = 0.12, spreads: Bool = false) {
         let sampleRate = nearestSampleRate(to: sampleRate, from: 1_000, for: "TimeStretch")
         demand(channels >= 1 && channels <= 64, "TimeStretch: \(channels) channels; there must be 1…64")
@@ -101,12 +105,16 @@ public struct TimeStretch: ~Copyable, Sendable {
     /// matter: 0.12, and up to 0.24 for low pitches, which would else tell close notes apart less well.
     ///
     /// - Parameter cents: The pitch, which need not be in its range.
+    ///
+    /// Threads: control.
     public static func block(cents: Double) -> Double {
         let longer = cents < 0 ? RenderMath.exp2(-cents / 600) : 1
         return longer < 2 ? 0.12 * longer : 0.24
     }
 
     /// Returns the largest number of input frames beyond *n* × rate that output frame *n* needs.
+    ///
+    /// Threads: control.
     public func lookAhead(rate: Double, cents: Double) -> Int {
         let settings = Settings(rate: rate, cents: cents)
         let (step, rate) = (settings.step(0), settings.rate(0))
@@ -122,6 +130,8 @@ public struct TimeStretch: ~Copyable, Sendable {
     }
 
     /// Returns the frames by which a sound is late after a reset with the ``inputDelay(cents:)`` of a pitch, at a rate of 1.
+    ///
+    /// Threads: control.
     public static func latency(
         sampleRate: Double, block: Double = 0.12, spreads: Bool = true, cents: Double = 0
     ) -> Int {

@@ -14,6 +14,8 @@
 /// white noise is below 2.5e-7 at every size (RMS, relative), and below 3e-7 there and back.
 ///
 /// - Complexity: O(*size* log *size*); memory of about 5 *size* floats.
+///
+/// Threads: any.
 public struct RealFFT: ~Copyable, Sendable {
     /// Samples in a block.
     public let size: Int
@@ -30,6 +32,8 @@ public struct RealFFT: ~Copyable, Sendable {
     /// Allocates a transform of a supported size.
     ///
     /// - Precondition: ``isSupported(_:)`` is true of `size`.
+    ///
+    /// Threads: control.
     public init(size: Int) {
         demand(
             RealFFT.isSupported(size), "RealFFT: \(size) is not 2^n, 3*2^n, 5*2^n or 15*2^n with n >= 4, up to 2^20")
@@ -54,12 +58,16 @@ public struct RealFFT: ~Copyable, Sendable {
     public var bins: Int { @_noLocks @_noAllocation get { size / 2 &+ 1 } }
 
     /// Returns whether there is a transform of this size.
+    ///
+    /// Threads: control.
     public static func isSupported(_ size: Int) -> Bool {
         guard size >= 16, size <= 1 << 20, size.trailingZeroBitCount >= 4 else { return false }
         return [1, 3, 5, 15].contains(size >> size.trailingZeroBitCount)
     }
 
     /// Returns the smallest supported size that holds `count` samples; `nil` above 2^20.
+    ///
+    /// Threads: control.
     public static func size(atLeast count: Int) -> Int? {
         var best: Int?
         for factor in [1, 3, 5, 15] {
