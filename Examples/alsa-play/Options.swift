@@ -22,7 +22,7 @@ import RenderStack
         static let usage = """
             Plays two tones (440 and 660 Hz) straight on a sound card, or what comes in. One line per event.
 
-            Usage: alsa-play [options]
+            Usage: \(Terminal.programName) [options]
               --device NAME     the card that plays ("default"); none: only record
               --input NAME      the card that records; what comes in is played
               --rate HZ         frames per second, 1000 to 768000 (48000); converted where the card has others

@@ -5,13 +5,13 @@
 //     devices --json              # the same for a program
 
 import ExampleSupport
-import Foundation
+import Glibc
 import RenderStack
 
 let usage = """
     Lists the sound devices and MIDI ports of this machine, and says what stands in the way of good sound.
 
-    Usage: devices [options]
+    Usage: \(Terminal.programName) [options]
       --list            the devices and ports only
       --doctor          what stands in the way only
       --device NAME     what this device can do, and nothing else

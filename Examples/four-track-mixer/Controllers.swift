@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import RenderStack
 
 /// MIDI controllers: from a port, or from a text file for want of one.

@@ -2,7 +2,7 @@
 // Then it plays the recording.
 
 import ExampleSupport
-import Foundation
+import Glibc
 import RenderStack
 
 let options = Options.read(

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import RenderStack
 
 /// The session to mix: a small text file, a line for each track, and one for each track that makes way for another.

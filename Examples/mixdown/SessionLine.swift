@@ -1,5 +1,3 @@
-import Foundation
-
 /// A line of a session, which is read word by word.
 struct SessionLine {
     private let place: String
@@ -86,9 +84,8 @@ struct SessionLine {
         let word = next()
         guard let word, let number = Double(word), range.contains(number) else {
             let what = name == "compress" || name == "duck" ? "the threshold in decibels" : "it"
-            throw mistake(
-                "\(name) \(word ?? "ends there"): \(what) must be "
-                    + "\(range.lowerBound.formatted())…\(range.upperBound.formatted())")
+            let ends = [range.lowerBound, range.upperBound].map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
+            throw mistake("\(name) \(word ?? "ends there"): \(what) must be \(ends[0])…\(ends[1])")
         }
         return number
     }

@@ -2,7 +2,7 @@
 // choose.
 
 import ExampleSupport
-import Foundation
+import FoundationEssentials
 import RenderStack
 
 let options = Options.read(

@@ -13,12 +13,12 @@ import RenderStack
 
         private static let about = """
             Plays LV2 plug-ins and says what they are:
-              plugins list [WORD]        all plug-ins, or those with a word in their name, class, author or URI
-              plugins describe PLUGIN    its channels, controls and presets; PLUGIN is a URI, a name, or a folder
-              plugins scan               tries all in a child process, and says which cannot be used and why
-              plugins play PLUGIN        an effect on a file, or on a tone and noise; an instrument by itself
-              plugins draw PLUGIN        draws what an effect does to each frequency
-            --set SYMBOL=VALUE           sets a control, as often as wanted; describe shows them
+              \(Terminal.programName) list [WORD]        all plug-ins, or those with a word in their name, class, author or URI
+              \(Terminal.programName) describe PLUGIN    its channels, controls and presets; PLUGIN is a URI, a name, or a folder
+              \(Terminal.programName) scan               tries all in a child process, and says which cannot be used and why
+              \(Terminal.programName) play PLUGIN        an effect on a file, or on a tone and noise; an instrument by itself
+              \(Terminal.programName) draw PLUGIN        draws what an effect does to each frequency
+            The option --set SYMBOL=VALUE sets a control. You may give it several times; describe shows the controls.
             """
 
         init(_ arguments: ArraySlice<String>) {

@@ -1,5 +1,5 @@
 import ExampleSupport
-import Foundation
+import FoundationEssentials
 import RenderStack
 
 /// The rooms by name, and those in text files.

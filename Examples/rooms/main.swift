@@ -2,7 +2,6 @@
 // response of a real room. Keys change the room while it plays.
 
 import ExampleSupport
-import Foundation
 import RenderStack
 
 let options = Options.read(

@@ -9,8 +9,8 @@ let options = Options.read(
         Changes the tempo or the pitch of a sound file, each by itself, and writes another file.
 
         The tempo is a rate (2 is twice as fast), or the beats per minute that the file has and those that it is to have:
-          stretch loop.wav faster.wav --bpm-from 96 --bpm-to 120
-          stretch loop.wav faster.wav --bars 4 --bpm-to 120       (four bars of four beats are the whole file)
+          \(Terminal.programName) loop.wav faster.wav --bpm-from 96 --bpm-to 120
+          \(Terminal.programName) loop.wav faster.wav --bars 4 --bpm-to 120       (four bars of four beats are the whole file)
         """,
     files: "IN OUT",
     extras: [

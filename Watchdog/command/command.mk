@@ -20,10 +20,12 @@ $(BUILD)/command/system-calls.inc:
 	@mkdir -p $(@D)
 	@echo '#include <sys/syscall.h>' | $(CC) -E -dM - | sed -n 's/^#define __NR_\([a-z0-9_]*\) .*/[__NR_\1] = "\1",/p' | sort > $@
 
+# The command looks for its library in ../lib and in ../lib/rtwatch.
+LIBDIR ?= $(PREFIX)/lib
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(COMMAND) $(DESTDIR)$(PREFIX)/bin/rtwatch
-	install -m 755 $(BUILD)/librtwatch.so $(DESTDIR)$(PREFIX)/lib/librtwatch.so
+	install -m 755 $(BUILD)/librtwatch.so $(DESTDIR)$(LIBDIR)/librtwatch.so
 	install -m 644 rtwatch.h $(DESTDIR)$(PREFIX)/include/rtwatch.h
 	install -m 644 rtwatch.1 $(DESTDIR)$(PREFIX)/share/man/man1/rtwatch.1
 
