@@ -175,6 +175,10 @@ void crender_cycle_begins(uint64_t period);
 /// Tells the watchdog that the calling thread has ended its cycle.
 void crender_cycle_ends(void);
 
+/// Returns whether the calling thread is in a cycle, and not between crender_permitted_begins and crender_permitted_ends: once in a
+/// cycle, because what it may not do there leads to more of it.
+int crender_is_first_lock_of_cycle(void);
+
 /// Begins, for the watchdog, work that a cycle may do: the set-up of a foreign audio thread, or waiting for a disk
 /// offline.
 void crender_permitted_begins(void);

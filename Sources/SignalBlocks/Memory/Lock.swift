@@ -6,7 +6,7 @@ internal import Glibc
 /// No lock is ever held while code of a user runs: a completion, a `deinit`, a `prepare`, a closure that changes a
 /// list. Such code may ask anything of anything, and may wait for another thread that does.
 ///
-/// Debug builds check both, the order in ``Lock/withLock(_:)`` and the absence of locks in
+/// Debug builds check both, the order in ``Lock/withLock(in:_:)`` and the absence of locks in
 /// ``HeldLocks/expectNone(before:)``.
 package enum LockRank: UInt8 {
     /// An output or a session, from its start to its stop.
@@ -37,7 +37,7 @@ package enum LockRank: UInt8 {
     case leaf
 }
 
-/// A mutex for the control side. Never taken on a render thread.
+/// A mutex for the control side. Never taken inside of a cycle: a debug build tells who does it, once.
 ///
 /// The lock is no `Synchronization.Mutex`: that is a bare futex, which ThreadSanitizer does not see. And it is not one
 /// of `Void`: a value without a size is taken for the head of the object.
@@ -64,11 +64,11 @@ package enum LockRank: UInt8 {
     }
 
     /// Runs a closure that has the state to itself. It must be short, and must not run code of a user: what may be the last
-    /// reference to an object leaves the state by ``change(_:)``, or is returned from here.
+    /// reference to an object leaves the state by ``change(in:_:)``, or is returned from here.
     @inlinable package func withLock<Result, Failure: Error>(
-        _ body: (inout State) throws(Failure) -> Result
+        in file: StaticString = #fileID, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let held = take()
+        let held = take(file)
         defer { giveBack(held) }
         return try body(&state)
     }
@@ -78,19 +78,20 @@ package enum LockRank: UInt8 {
     /// For changes by which objects leave: the last reference to an object may be the one that leaves, and its `deinit` may be
     /// code of a user.
     @inlinable package func change<Result, Failure: Error>(
-        _ body: (inout State) throws(Failure) -> Result
+        in file: StaticString = #fileID, _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var before: State?
         defer { withExtendedLifetime(before) {} }
-        return try withLock { state throws(Failure) in
+        return try withLock(in: file) { state throws(Failure) in
             before = state
             return try body(&state)
         }
     }
 
     /// Takes the mutex. Returns which locks this thread held before.
-    @usableFromInline func take() -> UInt64 {
+    @usableFromInline func take(_ file: StaticString) -> UInt64 {
         #if DEBUG
+            HeldLocks.expectControlCode(in: file)
             let held = HeldLocks.take(rank)
         #else
             let held: UInt64 = 0
@@ -117,6 +118,14 @@ package enum HeldLocks {
         }
         crender_held_locks_set(held | 1 << UInt64(rank.rawValue))
         return held
+    }
+
+    /// Says of a file, once, that its code is for control code, and was called in a cycle.
+    static func expectControlCode(in file: StaticString) {
+        guard crender_is_first_lock_of_cycle() != 0 else { return }
+        StandardError.sayOnce(
+            "\(file) locks inside of a cycle. Call what says \"Threads: control.\" from control code, and not from a render "
+                + "loop or `process`; rtwatch names the line")
     }
 
     static func giveBack(_ held: UInt64) { crender_held_locks_set(held) }
