@@ -1,7 +1,7 @@
 internal import CSndFile
 internal import DiskFiles
 
-// The library's marks: those of AIFF files. It reads WAV files' marks without their names, and writes none of any other format.
+// The library's marks: those of AIFF files. It would write those of WAV files without their names, and writes none of other formats.
 
 extension SoundFile {
     /// Hands marks over, before the first sample.
