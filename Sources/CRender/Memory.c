@@ -51,10 +51,32 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
 static bool locks, locks_are_limited;
 
+// Bytes of a limit that this file leaves: for the stacks of render threads, which are locked when those start, and for what
+// other libraries lock. libjack 1.9.22 gives no connection unless it can lock a page for each client of its server.
+enum { STACKS = 512 * 1024, LIBRARIES = 1024 * 1024 };
+
+// Returns the number behind a name in /proc/self/status, in bytes; 0 if the kernel does not tell.
+static size_t status_bytes(const char *name) {
+    char text[4096];
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 0;
+    ssize_t count = read(file, text, sizeof text - 1);
+    close(file);
+    text[count > 0 ? count : 0] = 0;
+    const char *line = strstr(text, name);
+    size_t kilobytes = 0;
+    return line && sscanf(line + strlen(name), "%zu", &kilobytes) == 1 ? kilobytes * 1024 : 0;
+}
+
 // Locks what is mapped in a range, and the rest of it when it is touched.
-static int lock_on_touch(const void *start, size_t bytes) {
+//
+// @param spared bytes of the limit that stay free; 0 where there is none.
+static int lock_on_touch(const void *start, size_t bytes, size_t spared) {
     uintptr_t mask = page_size() - 1, first = (uintptr_t)start & ~mask;
     size_t length = (((uintptr_t)start + bytes + mask) & ~mask) - first;
+    struct rlimit limit;
+    if (spared && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && status_bytes("\nVmLck:") + length + spared > limit.rlim_cur)
+        return ENOMEM;
     return mlock2((void *)first, length, MLOCK_ONFAULT) == 0 ? 0 : errno;
 }
 
@@ -70,9 +92,9 @@ void *crender_take_memory(size_t bytes) {
     block->next = blocks;
     if (blocks) blocks->previous = block;
     blocks = block;
-    bool is_locked = locks;
+    bool is_locked = locks, limited = locks_are_limited;
     pthread_mutex_unlock(&guard);
-    if (is_locked) lock_on_touch(block, bytes + sizeof(struct block));
+    if (is_locked) lock_on_touch(block, bytes + sizeof(struct block), limited ? STACKS + LIBRARIES : 0);
     return block + 1;
 }
 
@@ -86,9 +108,6 @@ void crender_give_memory(void *memory) {
 }
 
 // MARK: - Locks
-
-// Bytes that are left for the stacks of render threads.
-enum { STACKS = 512 * 1024 };
 
 // A line of /proc/self/maps.
 struct mapping {
@@ -200,24 +219,26 @@ static void free_mappings(struct mappings maps) {
 }
 
 // Locks a range, or as much of it as the limit allows, and adds up both.
-static void lock_range(uintptr_t start, size_t bytes, struct crender_locks *result) {
+static void lock_range(uintptr_t start, size_t bytes, size_t spared, struct crender_locks *result) {
     const size_t piece = 64 * 1024;
     result->wanted += bytes;
-    int error = lock_on_touch((void *)start, bytes);
+    int error = lock_on_touch((void *)start, bytes, spared);
     if (error == 0) {
         result->locked += bytes;
         return;
     }
     result->error = error;
-    for (size_t done = 0; done + piece < bytes && lock_on_touch((void *)(start + done), piece) == 0; done += piece)
+    for (size_t done = 0; done + piece < bytes; done += piece) {
+        if (lock_on_touch((void *)(start + done), piece, spared) != 0) break;
         result->locked += piece;
+    }
 }
 
 // The longest mapping that is searched. A sanitizer reserves terabytes; a search of those would take seconds.
 static const size_t longest_mapping = (size_t)1 << 36;
 
 // Locks those parts of a mapping that are in memory. The rest of it, such as most of a thread's stack, would count too.
-static void lock_resident(const struct mapping *mapping, struct crender_locks *result) {
+static void lock_resident(const struct mapping *mapping, size_t spared, struct crender_locks *result) {
     enum { PAGES = 2048, GAP = 8 };
     if (mapping->end - mapping->start > longest_mapping) return;
     unsigned char is_there[PAGES];
@@ -230,14 +251,14 @@ static void lock_resident(const struct mapping *mapping, struct crender_locks *r
             if (!(is_there[index] & 1)) continue;
             uintptr_t found = at + index * page;
             if (first && found - last > GAP * page) {
-                lock_range(first, last - first, result);
+                lock_range(first, last - first, spared, result);
                 first = 0;
             }
             if (!first) first = found;
             last = found + page;
         }
     }
-    if (first) lock_range(first, last - first, result);
+    if (first) lock_range(first, last - first, spared, result);
 }
 
 // The path of the file that this code was loaded from.
@@ -248,7 +269,9 @@ static const char *program_path(struct mappings maps) {
 }
 
 // Goes through the mappings of one kind. Code is read in first; kernels before 5.14 refuse, and read it when it runs.
-static void lock_kind(enum kind kind, struct mappings maps, struct code code, struct crender_locks *result) {
+static void lock_kind(
+    enum kind kind, struct mappings maps, struct code code, size_t spared, struct crender_locks *result
+) {
     for (const struct mapping *mapping = maps.all; mapping < maps.all + maps.count; mapping++) {
         enum kind found = kind_of(mapping, code);
         void *start = (void *)mapping->start;
@@ -256,10 +279,10 @@ static void lock_kind(enum kind kind, struct mappings maps, struct code code, st
         if (kind == CODE && found == OTHER && mapping->is_code) madvise(start, bytes, MADV_WILLNEED);
         if (found != kind) continue;
         if (kind == HEAP) {
-            lock_resident(mapping, result);
+            lock_resident(mapping, spared, result);
         } else {
             if (!mapping->is_writable) madvise(start, bytes, MADV_POPULATE_READ);
-            lock_range(mapping->start, bytes, result);
+            lock_range(mapping->start, bytes, spared, result);
         }
     }
 }
@@ -272,22 +295,19 @@ struct crender_locks crender_lock_memory(bool runs_servers) {
     struct mappings maps = read_mappings();
     struct code code = {program_path(maps), runs_servers};
     bool limited = is_limited();
-    // Of a limit some is left for the stacks of render threads, which are locked when those start.
-    void *kept = mmap(NULL, STACKS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (kept != MAP_FAILED) lock_on_touch(kept, STACKS);
+    size_t spared = limited ? STACKS + LIBRARIES : 0;
     pthread_mutex_lock(&guard);
     locks = true;
     locks_are_limited = limited;
     for (struct block *block = blocks; block; block = block->next)
-        lock_range((uintptr_t)block, block->bytes + sizeof *block, &result);
+        lock_range((uintptr_t)block, block->bytes + sizeof *block, spared, &result);
     pthread_mutex_unlock(&guard);
     result.audio = result.locked;
     result.audio_wanted = result.wanted;
     // The blocks lie in the heap, whose pages are counted once.
     result.wanted = result.locked = 0;
-    lock_kind(HEAP, maps, code, &result);
-    lock_kind(CODE, maps, code, &result);
-    if (kept != MAP_FAILED) munmap(kept, STACKS);
+    lock_kind(HEAP, maps, code, spared, &result);
+    lock_kind(CODE, maps, code, spared, &result);
     free_mappings(maps);
     errno = saved;
     return result;
@@ -317,7 +337,7 @@ void crender_lock_new_memory(void) {
     before = now;
     struct crender_locks result = {0};
     struct mappings maps = read_mappings();
-    lock_kind(HEAP, maps, (struct code){NULL, false}, &result);
+    lock_kind(HEAP, maps, (struct code){NULL, false}, 0, &result);
     free_mappings(maps);
 }
 
@@ -355,9 +375,9 @@ size_t crender_prefault_stack(size_t bytes) {
     if (bytes == 0) return 0;
     touch_stack(bytes, page_size());
     pthread_mutex_lock(&guard);
-    bool is_locked = locks;
+    bool is_locked = locks, limited = locks_are_limited;
     pthread_mutex_unlock(&guard);
-    if (is_locked) lock_on_touch((const void *)(here - bytes), bytes);
+    if (is_locked) lock_on_touch((const void *)(here - bytes), bytes, limited ? LIBRARIES : 0);
     return bytes;
 }
 

@@ -78,7 +78,8 @@ public enum JACKError: Error, Sendable, Hashable, CustomStringConvertible {
     static func reasons(_ status: UInt32) -> String {
         let names: [(JackStatus, String)] = [
             (JackInvalidOption, "an option that it does not know"), (JackNameNotUnique, "the name is taken"),
-            (JackServerFailed, "it cannot be reached"), (JackServerError, "it does not answer as it should"),
+            (JackServerFailed, "it cannot be reached"),
+            (JackServerError, "it does not answer as it should, or this user may lock no memory"),
             (JackNoSuchClient, "there is no such client"), (JackInitFailure, "the client cannot be set up"),
             (JackShmFailure, "its shared memory cannot be reached"), (JackVersionError, "it has another version"),
             (JackBackendError, "its driver has failed"), (JackClientZombie, "it has removed the client"),

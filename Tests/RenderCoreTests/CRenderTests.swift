@@ -223,6 +223,15 @@ private func product(_ a: Float, _ b: Float) -> Float { a * b }
             #expect(kilobytes("VmLck:") <= 4_096 - 384)
             let later = unsafe crender_take_memory(16 << 20)
             #expect(unsafe later != nil)
+            // Renderers and threads that come later leave room too: libjack 1.9.22 connects only if it can lock a page for
+            // each of the server's clients.
+            for _ in 0..<32 { #expect(unsafe crender_take_memory(64 << 10) != nil) }
+            await onThread { #expect(crender_prefault_stack(256 << 10) == 256 << 10) }
+            for _ in 0..<128 {
+                let page = unsafe mmap(
+                    nil, 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0)
+                #expect(unsafe page != MAP_FAILED)
+            }
             var array = [UInt8](repeating: 1, count: 1 << 20)
             array[77] = 2
             #expect(array[77] == 2)

@@ -138,7 +138,8 @@ struct crender_locks {
 ///
 /// It does not lock mappings as a whole (mlockall): the kernel would count every thread's stack and all that the C
 /// library has reserved, which is many times as much as a program uses. If RLIMIT_MEMLOCK limits the process, it locks as much
-/// as the limit allows, and later allocations succeed all the same.
+/// as the limit allows but for 1.5 MB, which stay for the stacks of render threads and for what libjack locks itself, and later
+/// allocations succeed all the same.
 ///
 /// @param runs_servers whether render threads run code of the sound servers' and the cards' libraries.
 struct crender_locks crender_lock_memory(bool runs_servers);
