@@ -25,6 +25,16 @@ rate = client.samplerate
 EARLY = 40   # cycles after a change of the clock: the first ones may still be late ones of the old
 
 
+def freewheel(is_on):
+    """Asks again where a busy server has not answered in the two seconds that libjack waits."""
+    for attempt in range(5):
+        try:
+            return client.set_freewheel(is_on)
+        except jack.JackErrorCode:
+            if attempt == 4:
+                raise
+
+
 def listen(port, seconds, how="clock"):
     hear = client.inports.register("in")
     wanted = int(float(seconds) * rate)
@@ -44,11 +54,11 @@ def listen(port, seconds, how="clock"):
     with client:
         client.connect(port, hear)
         if how == "freewheel":
-            client.set_freewheel(True)
+            freewheel(True)
         isOn.set()
         done.wait(30)
         if how == "freewheel":
-            client.set_freewheel(False)
+            freewheel(False)
     samples = numpy.concatenate(heard)[:wanted].astype(float)
     spectrum = numpy.abs(numpy.fft.rfft(samples * numpy.hanning(len(samples)), 8 * len(samples)))
     pitch = numpy.argmax(spectrum) * rate / (8 * len(samples))
