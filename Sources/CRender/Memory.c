@@ -68,16 +68,36 @@ static size_t status_bytes(const char *name) {
     return line && sscanf(line + strlen(name), "%zu", &kilobytes) == 1 ? kilobytes * 1024 : 0;
 }
 
+// Memory is locked in pieces of this size where not all of it can be.
+enum { PIECE = 64 * 1024 };
+
+// What may be locked of a limit.
+struct allowance {
+    size_t spared;   // bytes of the limit that stay free; 0 where there is no limit
+    size_t left;     // bytes that are left besides, as far as they were counted
+    bool is_spent;
+};
+
+static bool allows(struct allowance *allowance, size_t bytes) {
+    if (!allowance->spared || bytes <= allowance->left) return true;
+    if (allowance->is_spent) return false;
+    // The kernel is asked seldom: that opens a file, and a range that was locked before has only been counted twice.
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    size_t used = status_bytes("\nVmLck:") + allowance->spared;
+    allowance->left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    allowance->is_spent = allowance->left < PIECE;
+    return bytes <= allowance->left;
+}
+
 // Locks what is mapped in a range, and the rest of it when it is touched.
-//
-// @param spared bytes of the limit that stay free; 0 where there is none.
-static int lock_on_touch(const void *start, size_t bytes, size_t spared) {
+static int lock_on_touch(const void *start, size_t bytes, struct allowance *allowance) {
     uintptr_t mask = page_size() - 1, first = (uintptr_t)start & ~mask;
     size_t length = (((uintptr_t)start + bytes + mask) & ~mask) - first;
-    struct rlimit limit;
-    if (spared && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && status_bytes("\nVmLck:") + length + spared > limit.rlim_cur)
-        return ENOMEM;
-    return mlock2((void *)first, length, MLOCK_ONFAULT) == 0 ? 0 : errno;
+    if (!allows(allowance, length)) return ENOMEM;
+    if (mlock2((void *)first, length, MLOCK_ONFAULT) != 0) return errno;
+    if (allowance->spared) allowance->left -= length;
+    return 0;
 }
 
 void *crender_take_memory(size_t bytes) {
@@ -94,7 +114,7 @@ void *crender_take_memory(size_t bytes) {
     blocks = block;
     bool is_locked = locks, limited = locks_are_limited;
     pthread_mutex_unlock(&guard);
-    if (is_locked) lock_on_touch(block, bytes + sizeof(struct block), limited ? STACKS + LIBRARIES : 0);
+    if (is_locked) lock_on_touch(block, bytes + sizeof(struct block), &(struct allowance){limited ? STACKS + LIBRARIES : 0});
     return block + 1;
 }
 
@@ -219,26 +239,23 @@ static void free_mappings(struct mappings maps) {
 }
 
 // Locks a range, or as much of it as the limit allows, and adds up both.
-static void lock_range(uintptr_t start, size_t bytes, size_t spared, struct crender_locks *result) {
-    const size_t piece = 64 * 1024;
+static void lock_range(uintptr_t start, size_t bytes, struct allowance *allowance, struct crender_locks *result) {
     result->wanted += bytes;
-    int error = lock_on_touch((void *)start, bytes, spared);
+    int error = lock_on_touch((void *)start, bytes, allowance);
     if (error == 0) {
         result->locked += bytes;
         return;
     }
     result->error = error;
-    for (size_t done = 0; done + piece < bytes; done += piece) {
-        if (lock_on_touch((void *)(start + done), piece, spared) != 0) break;
-        result->locked += piece;
-    }
+    for (size_t done = 0; done + PIECE < bytes && lock_on_touch((void *)(start + done), PIECE, allowance) == 0; done += PIECE)
+        result->locked += PIECE;
 }
 
 // The longest mapping that is searched. A sanitizer reserves terabytes; a search of those would take seconds.
 static const size_t longest_mapping = (size_t)1 << 36;
 
 // Locks those parts of a mapping that are in memory. The rest of it, such as most of a thread's stack, would count too.
-static void lock_resident(const struct mapping *mapping, size_t spared, struct crender_locks *result) {
+static void lock_resident(const struct mapping *mapping, struct allowance *allowance, struct crender_locks *result) {
     enum { PAGES = 2048, GAP = 8 };
     if (mapping->end - mapping->start > longest_mapping) return;
     unsigned char is_there[PAGES];
@@ -251,14 +268,14 @@ static void lock_resident(const struct mapping *mapping, size_t spared, struct c
             if (!(is_there[index] & 1)) continue;
             uintptr_t found = at + index * page;
             if (first && found - last > GAP * page) {
-                lock_range(first, last - first, spared, result);
+                lock_range(first, last - first, allowance, result);
                 first = 0;
             }
             if (!first) first = found;
             last = found + page;
         }
     }
-    if (first) lock_range(first, last - first, spared, result);
+    if (first) lock_range(first, last - first, allowance, result);
 }
 
 // The path of the file that this code was loaded from.
@@ -270,7 +287,7 @@ static const char *program_path(struct mappings maps) {
 
 // Goes through the mappings of one kind. Code is read in first; kernels before 5.14 refuse, and read it when it runs.
 static void lock_kind(
-    enum kind kind, struct mappings maps, struct code code, size_t spared, struct crender_locks *result
+    enum kind kind, struct mappings maps, struct code code, struct allowance *allowance, struct crender_locks *result
 ) {
     for (const struct mapping *mapping = maps.all; mapping < maps.all + maps.count; mapping++) {
         enum kind found = kind_of(mapping, code);
@@ -279,10 +296,10 @@ static void lock_kind(
         if (kind == CODE && found == OTHER && mapping->is_code) madvise(start, bytes, MADV_WILLNEED);
         if (found != kind) continue;
         if (kind == HEAP) {
-            lock_resident(mapping, spared, result);
+            lock_resident(mapping, allowance, result);
         } else {
             if (!mapping->is_writable) madvise(start, bytes, MADV_POPULATE_READ);
-            lock_range(mapping->start, bytes, spared, result);
+            lock_range(mapping->start, bytes, allowance, result);
         }
     }
 }
@@ -295,19 +312,19 @@ struct crender_locks crender_lock_memory(bool runs_servers) {
     struct mappings maps = read_mappings();
     struct code code = {program_path(maps), runs_servers};
     bool limited = is_limited();
-    size_t spared = limited ? STACKS + LIBRARIES : 0;
+    struct allowance allowance = {limited ? STACKS + LIBRARIES : 0};
     pthread_mutex_lock(&guard);
     locks = true;
     locks_are_limited = limited;
     for (struct block *block = blocks; block; block = block->next)
-        lock_range((uintptr_t)block, block->bytes + sizeof *block, spared, &result);
+        lock_range((uintptr_t)block, block->bytes + sizeof *block, &allowance, &result);
     pthread_mutex_unlock(&guard);
     result.audio = result.locked;
     result.audio_wanted = result.wanted;
     // The blocks lie in the heap, whose pages are counted once.
     result.wanted = result.locked = 0;
-    lock_kind(HEAP, maps, code, spared, &result);
-    lock_kind(CODE, maps, code, spared, &result);
+    lock_kind(HEAP, maps, code, &allowance, &result);
+    lock_kind(CODE, maps, code, &allowance, &result);
     free_mappings(maps);
     errno = saved;
     return result;
@@ -337,7 +354,7 @@ void crender_lock_new_memory(void) {
     before = now;
     struct crender_locks result = {0};
     struct mappings maps = read_mappings();
-    lock_kind(HEAP, maps, (struct code){NULL, false}, 0, &result);
+    lock_kind(HEAP, maps, (struct code){NULL, false}, &(struct allowance){0}, &result);
     free_mappings(maps);
 }
 
@@ -377,7 +394,7 @@ size_t crender_prefault_stack(size_t bytes) {
     pthread_mutex_lock(&guard);
     bool is_locked = locks, limited = locks_are_limited;
     pthread_mutex_unlock(&guard);
-    if (is_locked) lock_on_touch((const void *)(here - bytes), bytes, limited ? LIBRARIES : 0);
+    if (is_locked) lock_on_touch((const void *)(here - bytes), bytes, &(struct allowance){limited ? LIBRARIES : 0});
     return bytes;
 }
 
