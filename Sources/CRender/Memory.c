@@ -330,18 +330,6 @@ struct crender_locks crender_lock_memory(bool runs_servers) {
     return result;
 }
 
-// The memory of the process that is mapped, in pages; 0 if the kernel does not tell.
-static size_t resident(void) {
-    char text[128];
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return 0;
-    ssize_t count = read(file, text, sizeof text - 1);
-    close(file);
-    text[count > 0 ? count : 0] = 0;
-    size_t pages = 0;
-    return sscanf(text, "%*s %zu", &pages) == 1 ? pages : 0;
-}
-
 void crender_lock_new_memory(void) {
     // The one thread that calls it keeps this number.
     static size_t before;
@@ -349,7 +337,7 @@ void crender_lock_new_memory(void) {
     bool is_wanted = locks && !locks_are_limited;
     pthread_mutex_unlock(&guard);
     if (!is_wanted) return;
-    size_t now = resident();
+    size_t now = status_bytes("\nVmRSS:");
     if (now == before) return;
     before = now;
     struct crender_locks result = {0};
