@@ -107,7 +107,7 @@ extension JACKTests {
             #expect(heard.first == began.sampleTime)
             try #require(heard.channels[0].count > 1_100_000)
             let expected: [Float] = silence(1000) + sound
-            #expect(Array(heard.channels[0].prefix(1_001_000)) == expected)
+            #expect(JACKTests.firstDifference(heard.channels[0].prefix(1_001_000), expected) == nil)
             #expect(heard.channels[0].dropFirst(1_001_000).allSatisfy { $0 == 0 })
             #expect(renderer.faultCount == 0)
 
@@ -119,7 +119,8 @@ extension JACKTests {
                 context.output()
             }
             again.play()
-            #expect(offline.renderOffline(frames: heard.channels[0].count).array(0) == heard.channels[0])
+            let block = offline.renderOffline(frames: heard.channels[0].count)
+            #expect(JACKTests.firstDifference(block.array(0), heard.channels[0]) == nil)
         }
 
         /// The place of the first slice that rolled.

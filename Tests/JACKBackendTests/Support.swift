@@ -15,6 +15,13 @@ extension JACKTests {
         return await becomesTrue { output.session.linkLooks.load(ordering: .acquiring) >= looks + 2 }
     }
 
+    /// The first place at which sounds differ. In an expectation, unlike `==`, which looks for the shortest way from one array to the
+    /// other: of a million samples that takes hours.
+    static func firstDifference(_ some: some Collection<Float>, _ others: some Collection<Float>) -> Int? {
+        if some.count != others.count { return min(some.count, others.count) }
+        return zip(some, others).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+    }
+
     /// The text of a file; empty where there is none.
     static func contents(of path: String) -> String {
         guard let file = fopen(path, "r") else { return "" }
