@@ -57,7 +57,7 @@ enum { STACKS = 512 * 1024, LIBRARIES = 1024 * 1024 };
 
 // Returns the number behind a name in /proc/self/status, in bytes; 0 if the kernel does not tell.
 static size_t status_bytes(const char *name) {
-    char text[4096];
+    char text[8192];
     int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
     ssize_t count = read(file, text, sizeof text - 1);
