@@ -100,6 +100,15 @@ static int lock_on_touch(const void *start, size_t bytes, struct allowance *allo
     return 0;
 }
 
+// Locks memory that is new, where memory is being locked. Of a limit some bytes stay free.
+static void lock_new(const void *start, size_t bytes, size_t spared) {
+    pthread_mutex_lock(&guard);
+    bool is_wanted = locks;
+    struct allowance allowance = {locks_are_limited ? spared : 0};
+    pthread_mutex_unlock(&guard);
+    if (is_wanted) lock_on_touch(start, bytes, &allowance);
+}
+
 void *crender_take_memory(size_t bytes) {
     void *memory;
     if (bytes > SIZE_MAX - sizeof(struct block)) return NULL;
@@ -112,9 +121,8 @@ void *crender_take_memory(size_t bytes) {
     block->next = blocks;
     if (blocks) blocks->previous = block;
     blocks = block;
-    bool is_locked = locks, limited = locks_are_limited;
     pthread_mutex_unlock(&guard);
-    if (is_locked) lock_on_touch(block, bytes + sizeof(struct block), &(struct allowance){limited ? STACKS + LIBRARIES : 0});
+    lock_new(block, bytes + sizeof(struct block), STACKS + LIBRARIES);
     return block + 1;
 }
 
@@ -379,10 +387,7 @@ size_t crender_prefault_stack(size_t bytes) {
     if (bytes > available) bytes = available;
     if (bytes == 0) return 0;
     touch_stack(bytes, page_size());
-    pthread_mutex_lock(&guard);
-    bool is_locked = locks, limited = locks_are_limited;
-    pthread_mutex_unlock(&guard);
-    if (is_locked) lock_on_touch((const void *)(here - bytes), bytes, &(struct allowance){limited ? LIBRARIES : 0});
+    lock_new((const void *)(here - bytes), bytes, LIBRARIES);
     return bytes;
 }
 

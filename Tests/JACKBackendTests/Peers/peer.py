@@ -110,13 +110,13 @@ def midi_echo(to, back):
         client.connect(out, to)
         client.connect(back, hear)
         # By the clock a busy machine may miss the very cycle in which they come.
-        client.set_freewheel(True)
+        freewheel(True)
         isOn.set()
         for _ in range(200):
             if len(heard) >= len(expected):
                 break
             time.sleep(0.02)
-        client.set_freewheel(False)
+        freewheel(False)
     print("all messages came back" if heard == expected else f"sent {expected}\nheard {heard}")
     sys.exit(heard != expected)
 
