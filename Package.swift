@@ -51,9 +51,22 @@ let package = Package(
         // A building block has no context, a module does: what is below RenderCore knows neither the stack nor a renderer.
         .target(
             name: "SignalBlocks", dependencies: ["CKernels", "CRender", "RenderMathematics"], swiftSettings: library),
+        // What threads exchange: plain values, and what carries them from one to the other. It knows no module and no stack.
         .target(
-            name: "RenderCore", dependencies: ["CRender", "LinuxRealtime", "SignalBlocks"],
+            name: "Exchange", dependencies: ["CRender", "LinuxRealtime", "SignalBlocks"], swiftSettings: library),
+        .target(
+            name: "RenderCore", dependencies: ["CRender", "Exchange", "LinuxRealtime", "SignalBlocks"],
             swiftSettings: library),
+        // Above the core: what comes into a cycle, what drives a renderer, modules made of modules, voices, and work beside the
+        // audio.
+        .target(name: "Supply", dependencies: ["RenderCore"], swiftSettings: library),
+        .target(
+            name: "Outputs", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
+        .target(
+            name: "Composition", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Supply"],
+            swiftSettings: library),
+        .target(name: "Voices", dependencies: ["RenderCore"], swiftSettings: library),
+        .target(name: "Background", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
         // The field's own libraries, from Debian.
         .systemLibrary(
             name: "CSndFile", path: "Sources/System/CSndFile", pkgConfig: "sndfile",
@@ -73,56 +86,66 @@ let package = Package(
 
         .target(name: "DiskFiles", swiftSettings: library),
         .target(
-            name: "AudioFiles", dependencies: ["DiskFiles", "RenderCore", "CSndFile", "CSoxr"], swiftSettings: library),
+            name: "AudioFiles", dependencies: ["DiskFiles", "RenderCore", "CSndFile", "CSoxr"],
+            swiftSettings: library),
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
         .target(name: "SOFAFiles", dependencies: ["SignalBlocks", "AudioFiles", "CMySOFA"], swiftSettings: library),
-        .target(name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles"], swiftSettings: library),
+        .target(
+            name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles", "Background"], swiftSettings: library),
         .target(
             name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], path: "Modules/Players",
             swiftSettings: library),
         .target(
-            name: "Tones", dependencies: ["MIDIFiles", "RenderCore"], path: "Modules/Tones", swiftSettings: library),
-        .target(name: "Mixing", dependencies: ["RenderCore"], path: "Modules/Mixing", swiftSettings: library),
+            name: "Tones", dependencies: ["MIDIFiles", "RenderCore", "Voices", "Supply"], path: "Modules/Tones",
+            swiftSettings: library),
+        .target(
+            name: "Mixing", dependencies: ["RenderCore", "Composition"], path: "Modules/Mixing", swiftSettings: library),
         .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
         .target(name: "Dynamics", dependencies: ["RenderCore"], path: "Modules/Dynamics", swiftSettings: library),
         .target(
             name: "Modulation", dependencies: ["RenderCore", "Tones", "Processors"], path: "Modules/Modulation",
             swiftSettings: library),
-        .target(name: "Distortion", dependencies: ["RenderCore"], path: "Modules/Distortion", swiftSettings: library),
         .target(
-            name: "Reverberation", dependencies: ["RenderCore", "AudioFiles"], path: "Modules/Reverberation",
+            name: "Distortion", dependencies: ["RenderCore", "Composition", "Supply"], path: "Modules/Distortion",
+            swiftSettings: library),
+        .target(
+            name: "Reverberation", dependencies: ["RenderCore", "AudioFiles", "Background"],
+            path: "Modules/Reverberation",
             swiftSettings: library),
         .target(name: "MIDIFiles", dependencies: ["DiskFiles", "RenderCore"], swiftSettings: library),
         .target(
             name: "InstrumentFiles", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], swiftSettings: library
         ),
         .target(
-            name: "Instruments", dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles"],
+            name: "Instruments", dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles", "Supply"],
             path: "Modules/Instruments", swiftSettings: library),
         .target(
             name: "Space", dependencies: ["RenderCore", "Mixing", "SOFAFiles"], path: "Modules/Space",
             swiftSettings: library),
         .target(
-            name: "TempoAndPitch", dependencies: ["RenderCore"], path: "Modules/TempoAndPitch", swiftSettings: library),
+            name: "TempoAndPitch", dependencies: ["RenderCore", "Composition"], path: "Modules/TempoAndPitch",
+            swiftSettings: library),
         .target(
             name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskFiles", "DiskStreaming", "Loudness"],
             path: "Modules/Taps", swiftSettings: library),
         .target(
-            name: "ALSABackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CALSA"],
+            name: "ALSABackend",
+            dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CALSA", "Outputs", "Supply"],
             swiftSettings: library),
         .target(
-            name: "JACKBackend", dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK"],
+            name: "JACKBackend",
+            dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK", "Outputs", "Supply"],
             swiftSettings: library),
         .target(name: "CPluginHost"),
         .target(
-            name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "DiskFiles", "RenderCore"],
+            name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "DiskFiles", "RenderCore", "Supply"],
             swiftSettings: library),
         .target(
             name: "RenderStack",
             dependencies: [
-                "RenderCore", "AudioFiles", "Distortion", "Dynamics", "InstrumentFiles", "Instruments", "Loudness",
-                "MIDIFiles", "Mixing", "Modulation", "Players", "Processors", "Reverberation", "SOFAFiles", "Space",
-                "Taps", "TempoAndPitch", "Tones",
+                "AudioFiles", "Background", "Composition", "Distortion", "Dynamics", "InstrumentFiles", "Instruments",
+                "Loudness", "MIDIFiles", "Mixing", "Modulation", "Outputs", "Players", "Processors", "RenderCore",
+                "Reverberation", "SOFAFiles", "Space", "Supply", "Taps", "TempoAndPitch", "Tones", "Voices",
                 .target(name: "ALSABackend", condition: .when(traits: ["Everything", "ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["Everything", "JACK"])),
                 .target(name: "LV2Hosting", condition: .when(traits: ["Everything", "LV2"])),
@@ -173,14 +196,17 @@ let package = Package(
         .testTarget(
             name: "RenderCoreTests",
             dependencies: [
-                "RenderCore", "CRender", "LinuxRealtime", "RenderStack", "TestSupport", "CAllocationCounter",
+                "Background", "CAllocationCounter", "CRender", "Composition", "Exchange", "LinuxRealtime", "Outputs",
+                "RenderCore", "RenderStack", "TestSupport", "Voices", "Supply",
             ]),
-        .testTarget(name: "StressTests", dependencies: ["RenderCore", "RenderStack", "TestSupport"]),
+        .testTarget(
+            name: "StressTests",
+            dependencies: ["Background", "Composition", "RenderCore", "RenderStack", "TestSupport"]),
         .testTarget(
             name: "PlayersTests",
             dependencies: ["DiskStreaming", "RenderStack", "RenderStackTesting", "TestSupport", "CAllocationCounter"]),
         .testTarget(name: "TonesTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
-        .testTarget(name: "MixingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+        .testTarget(name: "MixingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport", "Supply"]),
         .testTarget(name: "ProcessorsTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(
             name: "DynamicsTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
@@ -200,7 +226,7 @@ let package = Package(
             dependencies: ["ALSABackend", "CALSA", "LinuxRealtime", "RenderStack", "TestSupport"],
             exclude: ["Card"]),
         .testTarget(
-            name: "JACKBackendTests", dependencies: ["CJACK", "JACKBackend", "RenderStack", "TestSupport"],
+            name: "JACKBackendTests", dependencies: ["CJACK", "JACKBackend", "RenderStack", "TestSupport", "Supply"],
             exclude: ["Peers"]),
         .testTarget(
             name: "InstrumentsTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),

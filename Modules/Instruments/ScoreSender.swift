@@ -1,5 +1,6 @@
 public import MIDIFiles
 public import RenderCore
+public import Supply
 
 /// Sends the messages of a score to a MIDI output, each on its frame: a MIDI file plays other programs and machines.
 ///

@@ -1,3 +1,4 @@
+internal import Composition
 public import RenderCore
 internal import Synchronization
 

@@ -1,3 +1,4 @@
+internal import Composition
 public import RenderCore
 
 /// A channel strip: a generator with its volume, pan, mute and solo. The generator keeps these settings when it moves

@@ -1,3 +1,4 @@
+internal import Composition
 public import RenderCore
 
 /// Another renderer, at a sample rate of its own: pushes its output, brought to the outer renderer's rate.

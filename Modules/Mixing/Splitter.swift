@@ -1,3 +1,4 @@
+internal import Composition
 public import RenderCore
 
 /// One generator that is heard in several places and rendered once. Pushes the generator's buffer.

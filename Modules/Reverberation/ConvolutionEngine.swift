@@ -1,3 +1,4 @@
+internal import Background
 internal import RenderCore
 
 /// A response at the rate of a renderer, with all that its convolution needs, and the jobs for its long parts.

@@ -1,3 +1,4 @@
+internal import Composition
 public import RenderCore
 
 /// Another renderer at another tempo, another pitch, or both, each by itself.

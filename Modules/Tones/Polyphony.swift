@@ -1,6 +1,8 @@
 public import MIDIFiles
 public import RenderCore
+public import Supply
 internal import Synchronization
+public import Voices
 
 /// Many voices of one kind that a user writes, computed eight at a time. Pushes one buffer with their sum.
 ///

@@ -1,4 +1,5 @@
 internal import RenderCore
+internal import Voices
 
 /// A command to a ``Polyphony``.
 struct VoiceCommand: BitwiseCopyable, Sendable {

@@ -1,5 +1,6 @@
 internal import MIDIFiles
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// The part of a ``Polyphony`` that does not depend on the type of its voices: the compiler checks it as it stands.

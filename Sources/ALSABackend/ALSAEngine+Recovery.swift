@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Outputs
 internal import RenderCore
 internal import Synchronization
 

@@ -2,7 +2,9 @@ internal import CALSA
 internal import CRender
 internal import Glibc
 internal import LinuxRealtime
+internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// The render thread of an output: renders a cycle whenever its device has room for one.

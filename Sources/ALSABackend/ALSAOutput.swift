@@ -1,4 +1,6 @@
+public import Outputs
 public import RenderCore
+public import Supply
 internal import Synchronization
 
 /// Plays a renderer straight on a sound card, and records from one, without a sound server.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import LinuxRealtime
+internal import Outputs
 internal import RenderCore
 internal import Synchronization
 

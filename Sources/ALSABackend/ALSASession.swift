@@ -1,5 +1,6 @@
 internal import CRender
 internal import Glibc
+internal import Outputs
 internal import RenderCore
 internal import Synchronization
 

@@ -1,5 +1,6 @@
 internal import CALSA
 internal import RenderCore
+internal import Supply
 
 /// The formats of samples in a device's memory.
 ///

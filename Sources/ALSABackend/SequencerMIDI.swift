@@ -3,6 +3,7 @@ internal import CRender
 internal import Glibc
 internal import LinuxRealtime
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// The MIDI of an output. The kernel stamps input events, which are put into the cycle that they belong to. The kernel

@@ -1,4 +1,5 @@
 internal import CALSA
+internal import Outputs
 internal import RenderCore
 
 /// The notes that each source holds down at each of our inputs.

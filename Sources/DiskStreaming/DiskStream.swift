@@ -1,4 +1,5 @@
 package import AudioFiles
+internal import Background
 internal import RenderCore
 internal import Synchronization
 

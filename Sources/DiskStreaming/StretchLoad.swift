@@ -1,3 +1,4 @@
+internal import Background
 internal import Glibc
 internal import RenderCore
 internal import Synchronization

@@ -1,5 +1,6 @@
 internal import CJACK
 internal import RenderCore
+internal import Supply
 
 /// The audio ports of a connection, and where their buffers are in this cycle.
 @safe final class JACKAudioMemory {

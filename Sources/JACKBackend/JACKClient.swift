@@ -1,5 +1,6 @@
 internal import CJACK
 internal import Dispatch
+internal import Outputs
 internal import RenderCore
 internal import Synchronization
 

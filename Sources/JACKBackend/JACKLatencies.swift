@@ -1,5 +1,6 @@
 internal import CJACK
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// The latencies that our ports report, and those behind and before them.

@@ -1,5 +1,6 @@
 internal import CJACK
 internal import Glibc
+internal import Outputs
 internal import RenderCore
 internal import Synchronization
 

@@ -1,5 +1,7 @@
 internal import CJACK
+internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// The MIDI ports of a connection and the events of this cycle: bytes on JACK's side, plain values on ours.

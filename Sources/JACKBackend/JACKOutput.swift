@@ -1,6 +1,8 @@
 internal import CJACK
 internal import Glibc
+public import Outputs
 public import RenderCore
+public import Supply
 internal import Synchronization
 
 /// Plays a renderer through a JACK server, together with all other programs that do.

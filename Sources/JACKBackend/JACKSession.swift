@@ -2,6 +2,7 @@ internal import CJACK
 internal import CRender
 internal import Glibc
 internal import LinuxRealtime
+internal import Outputs
 internal import RenderCore
 internal import Synchronization
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import RenderCore
+internal import Supply
 
 /// The ports to which an output connects its ports by itself.
 ///

@@ -2,6 +2,7 @@ internal import CPluginHost
 internal import Glibc
 public import RenderCore
 internal import SignalBlocks
+public import Supply
 internal import Synchronization
 
 /// An LV2 plug-in as a module: effects edit the top, instruments and other generators push a buffer, and a plug-in with a

@@ -1,5 +1,6 @@
 internal import CPluginHost
 internal import RenderCore
+internal import Supply
 
 /// A run of a plug-in's instances in a slice: the foreign code itself, in which the compiler checks no annotation.
 @safe struct LV2Run {

@@ -1,2 +1,2 @@
-// An import of the core brings its building blocks, and with those its mathematics.
-@_exported public import SignalBlocks
+// An import of the core brings what threads exchange, and the building blocks.
+@_exported public import Exchange

@@ -6,6 +6,7 @@ import Testing
 
 @testable import JACKBackend
 @testable import RenderCore
+@testable import Supply
 
 extension JACKTests {
     /// Tests of good behaviour on a machine that is not as it should be.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import RenderCore
+@testable import Supply
 
 /// Inputs, MIDI and transport of an output reach the renderers inside of its renderer, on the same frames.
 @Suite struct PassedSupplyTests {

@@ -270,6 +270,26 @@ extension ModuleSounds {
                 ImpulseResponse(AudioBlock(interleaved: echoes, channels: 1), sampleRate: rate), mix: 0.5)
         },
         Sound("RateConverter", "Mixing", .noise) { inner in RateConverter(try inner(), sampleRate: 8_000) },
+        Sound("ClosureModule", "RenderCore", .notes) { _ in ClosureModule(.edits) { context in context.gain(0.5) } },
+        Sound("ModuleList", "Composition", .notes) { _ in
+            ModuleList(chaining: [LowPass(cutoff: 400), Delay(time: 0.35)])
+        },
+        Sound("Insert", "Composition", .notes) { _ in
+            let (dry, fold) = (AudioInput(channels: 2, name: "dry"), Distortion(.fold, drive: 12))
+            let chain = try Renderer { context in
+                context.run(dry)
+                context.run(fold)
+                context.output()
+            }
+            return Insert(chain, input: dry)
+        },
+        Sound("SubRenderer", "Composition", .notes) { inner in SubRenderer(try inner()) },
+        Sound("Mixer", "Mixing", .nothing) { _ in
+            let mixer = Mixer()
+            mixer.append(Oscillator(.saw, frequency: 110, level: 0.2)).pan.value = -0.5
+            mixer.append(Noise(.white, level: 0.05)).pan.value = 0.5
+            return mixer
+        },
         Sound("Environment", "Space", .nothing) { _ in
             let sources = Environment()
             let bee = sources.append(

@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
+@testable import Background
 @testable import RenderCore
 
 /// Jobs under ThreadSanitizer: states that travel, modules that end while their jobs run.

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 
+@testable import Composition
 @testable import RenderCore
 
 /// For ThreadSanitizer: branches on several threads, while they are exchanged and the workers end.

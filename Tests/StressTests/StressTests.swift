@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
+@testable import Composition
 @testable import RenderCore
 
 /// For ThreadSanitizer and AddressSanitizer: everything that control code can do to renderers that run.

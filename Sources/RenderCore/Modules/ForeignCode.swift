@@ -12,7 +12,7 @@ internal import CRender
 ///
 /// Foreign code is kept apart in four ways:
 /// - Samples that are infinite or not a number do not reach it, and do not come out of it: the buffers become silent,
-///   and a ``Fault`` with the name reports it. If they came out of the code, the module is reset.
+///   and a ``/Exchange/Fault`` with the name reports it. If they came out of the code, the module is reset.
 /// - Changes that it makes to the thread's rounding and to its treatment of denormal numbers are undone.
 /// - The watchdog's report gives the name beside each call that it finds inside.
 /// - In a dry run it is not called.

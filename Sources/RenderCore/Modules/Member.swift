@@ -18,7 +18,7 @@
 /// A field of a class counts references when `process` reads it; a member is called without a count. The module that
 /// has members lists them in ``Module/members``: then the renderer prepares them, adds up their latencies, resets them,
 /// and tells their faults by their names. One that is not listed is silent until the renderer has met and prepared it,
-/// which is a ``Fault``. Modules may be in one another 64 deep.
+/// which is a ``/Exchange/Fault``. Modules may be in one another 64 deep.
 ///
 /// Threads: control.
 @safe public struct Member<M: Module>: ~Copyable, @unchecked Sendable {

@@ -46,7 +46,7 @@ public protocol Module: AnyObject, Sendable {
     ///     public var members: [any Module] { [filter.module, echo.module] }
     ///
     /// The renderer reads the list whenever the module joins a render loop, and should get the same modules each time.
-    /// Keep modules that come and go in a ``ModuleList``, which can be a member. A module may be a member of one module
+    /// Keep modules that come and go in a ``/Composition/ModuleList``, which can be a member. A module may be a member of one module
     /// only, and once.
     var members: [any Module] { get }
 
@@ -178,4 +178,10 @@ public struct Preparation: Sendable, Hashable {
     public let maximumFrameCount: Int
     /// The largest number of channels of a buffer.
     public let maximumChannelCount: Int
+
+    package init(sampleRate: Double, maximumFrameCount: Int, maximumChannelCount: Int) {
+        self.sampleRate = sampleRate
+        self.maximumFrameCount = maximumFrameCount
+        self.maximumChannelCount = maximumChannelCount
+    }
 }

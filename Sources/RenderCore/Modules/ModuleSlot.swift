@@ -1,12 +1,12 @@
 /// A module behind one indirect call, without a reference count: an element of lists of different modules.
 ///
 /// An `any Module` is retained and released at each call; a slot held by `Unmanaged` is not.
-@usableFromInline class ModuleSlot {
-    func run(_ context: inout RenderContext) {}
-    func isKnown(_ context: inout RenderContext) -> Bool { false }
+@usableFromInline package class ModuleSlot {
+    package func run(_ context: inout RenderContext) {}
+    package func isKnown(_ context: inout RenderContext) -> Bool { false }
     func isHere(_ context: borrowing RenderContext) -> Bool { false }
     func reset(_ context: inout RenderContext) {}
-    func isActive(_ context: borrowing RenderContext) -> Bool { false }
+    package func isActive(_ context: borrowing RenderContext) -> Bool { false }
     func refuseNesting(_ context: inout RenderContext) {}
     func resetInItsName(_ context: inout RenderContext) {}
 }
@@ -36,7 +36,7 @@ extension Module {
     /// Returns the module in a slot of its own type.
     ///
     /// - Parameter kind: The effect that it must have there; by default it may have any.
-    func makeSlot(as kind: StackEffect? = nil) -> ModuleSlot {
+    package func makeSlot(as kind: StackEffect? = nil) -> ModuleSlot {
         if let kind, !isOf(kind) { return MisfitSlot(self, kind) }
         return ModuleSlotOf(self)
     }

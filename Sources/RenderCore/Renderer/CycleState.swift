@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// The state that a renderer carries from cycle to cycle, and the cycle itself.
-@safe final class CycleState: @unchecked Sendable {
+@safe package final class CycleState: @unchecked Sendable {
     // Unchecked because only the thread that has claimed the renderer's cycle counter touches anything here.
     let counter = CycleCounter()
     let inbox: Inbox
@@ -108,7 +108,7 @@ internal import Synchronization
     }
 
     /// The loop's sample rate, for a driver that is about to render.
-    var sampleRate: Double { Double(bitPattern: rateBits.load(ordering: .relaxed)) }
+    package var sampleRate: Double { Double(bitPattern: rateBits.load(ordering: .relaxed)) }
     private let rateBits: Atomic<UInt64>
 
     /// Returns whether a cycle was rendered since the last call. For the collector alone.
@@ -135,7 +135,7 @@ internal import Synchronization
     }
 
     /// Channels of the first output. On a render thread: inside of any renderer's cycle the loop cannot be freed.
-    var channelCount: Int {
+    package var channelCount: Int {
         unsafe CycleState.image(image.load(ordering: .sequentiallyConsistent))._withUnsafeGuaranteedRef {
             unsafe $0.core.pointee.buses[0].fullCount
         }
@@ -159,7 +159,7 @@ internal import Synchronization
     ///   - driver: The output that calls; 0 for none.
     ///   - sampleTime: The first frame, if the clock of another renderer says it.
     ///   - resets: `true` if all modules are reset before, and the clock goes on.
-    func render(
+    package func render(
         frames: Int, into channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>, hostTime: Int64, isOffline: Bool,
         inside outer: RenderPass? = nil, followsClock: Bool = false, beats source: BeatSource = .own,
         supply passed: PassedSupply = .none, startsOver: Bool = false, driver: UInt = 0,

@@ -19,9 +19,11 @@ package struct RenderPass: BitwiseCopyable, Sendable {
 
     /// Returns the place so many frames later.
     @_noLocks @_noAllocation
-    func moved(by frames: Int) -> RenderPass {
+    package func moved(by frames: Int) -> RenderPass {
         RenderPass(number: number, offset: offset &+ frames, sampleTime: sampleTime &+ Int64(frames))
     }
 
-    static var none: RenderPass { @_noLocks @_noAllocation get { RenderPass(number: 0, offset: 0, sampleTime: 0) } }
+    package static var none: RenderPass {
+        @_noLocks @_noAllocation get { RenderPass(number: 0, offset: 0, sampleTime: 0) }
+    }
 }

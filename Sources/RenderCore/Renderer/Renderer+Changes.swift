@@ -31,7 +31,7 @@ extension Renderer {
     ///
     ///     try renderer.transaction(at: .now + .seconds(2)) { filter.cutoff.value = 500 }
     ///
-    /// If the time has passed, the changes are made at once, and ``RenderEvent/late(count:frames:sampleTime:)`` reports
+    /// If the time has passed, the changes are made at once, and ``/Exchange/RenderEvent/late(count:frames:sampleTime:)`` reports
     /// it. Control code too sees them when they have happened; values that are set in the meantime hold until then.
     /// Inside another transaction this one keeps its time; if the other throws, this one is called off.
     ///
@@ -56,7 +56,7 @@ extension Renderer {
 
     /// Runs a closure on the render thread at one frame: also in the middle of a cycle.
     ///
-    /// If the time has passed it runs at once, and ``RenderEvent/late(count:frames:sampleTime:)`` reports it.
+    /// If the time has passed it runs at once, and ``/Exchange/RenderEvent/late(count:frames:sampleTime:)`` reports it.
     ///
     /// - Parameters:
     ///   - time: The time.

@@ -13,7 +13,7 @@ extension Renderer {
     ///   - block: The block to fill; its samples are overwritten.
     ///   - first: The first frame of the block to write.
     ///   - frames: The number of frames; by default up to the end of the block. Frames outside of the block are not
-    ///     rendered, which is a ``Fault``.
+    ///     rendered, which is a ``/Exchange/Fault``.
     ///   - hostTime: The time at which the first frame is due, within seventy years of 0; by default now.
     ///   - isOffline: `true` to render as fast as the machine can, with no listener waiting.
     ///
@@ -30,7 +30,7 @@ extension Renderer {
     static func held(_ hostTime: Int64) -> Int64 { min(max(hostTime, -latestHostTime), latestHostTime) }
 
     /// Renders a cycle into a block, for an output that drives the renderer.
-    func render(
+    package func render(
         into block: inout AudioBlock, from first: Int, frames: Int?, hostTime: Int64?, isOffline: Bool, driver: UInt
     ) {
         let (wanted, start) = (frames, first)

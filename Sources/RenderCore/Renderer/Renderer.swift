@@ -24,9 +24,9 @@ public final class Renderer: EventSource, CustomStringConvertible {
     /// Runs messages on the render thread.
     public let messages: MessageQueue
 
-    let state: CycleState
+    package let state: CycleState
     let token: UInt
-    let reporter: RendererReporter
+    package let reporter: RendererReporter
     let control: Lock<Control>
 
     /// The settings and the loop that control code has asked for, and how many of the changes are in place. See
@@ -244,7 +244,7 @@ public final class Renderer: EventSource, CustomStringConvertible {
     /// The first frame of the next cycle.
     public var sampleTime: Int64 { state.clock.load(ordering: .relaxed) }
 
-    /// The time at which the last cycle was due, in nanoseconds of ``HostClock``; `nil` before the first.
+    /// The time at which the last cycle was due, in nanoseconds of ``/Exchange/HostClock``; `nil` before the first.
     public var lastRenderTime: Int64? {
         let time = state.lastHostTime.load(ordering: .relaxed)
         return time == .min ? nil : time

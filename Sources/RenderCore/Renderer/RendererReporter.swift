@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Passes on the work that the render thread of a renderer leaves for the control side: events, finished jobs, modules
 /// to be looked at. It does not hold the renderer, which so ends with its last reference outside.
-final class RendererReporter: Collectable, Sendable {
+package final class RendererReporter: Collectable, Sendable {
     let hub = EventHub<RenderEvent>()
     let names: ModuleNames
     private let state: CycleState
@@ -49,7 +49,7 @@ final class RendererReporter: Collectable, Sendable {
         Collector.shared.wake()
     }
 
-    func collect() -> Bool {
+    package func collect() -> Bool {
         var wasBusy = state.inbox.collect() > 0
         let isMissing = state.newcomers.takeMissing()
         if mustLook.exchange(false, ordering: .relaxed) || isMissing || state.newcomers.isWaiting {
@@ -117,7 +117,7 @@ final class RendererReporter: Collectable, Sendable {
     private let hasWritten = Atomic<Bool>(false)
 
     /// Tells an event. The first mistake that no listener hears goes to standard error.
-    func tell(_ event: RenderEvent) {
+    package func tell(_ event: RenderEvent) {
         if event.isMistake, !hub.hasListeners, !hasWritten.exchange(true, ordering: .relaxed) {
             StandardError.say(
                 "\(event.description.trimmingFullStop). Nothing listens to this renderer's events, which have all of "

@@ -111,7 +111,7 @@ extension RenderContext {
 
     /// Notes that the buffers on top become one.
     @_semantics("no_performance_analysis") @inline(never)
-    @usableFromInline func joinPaths(_ count: Int) {
+    @usableFromInline package func joinPaths(_ count: Int) {
         guard let dryRun = unsafe core.pointee.dryRun else { return }
         let parts = paths(count)
         setPaths(count, unsafe dryRun._withUnsafeGuaranteedRef { $0.paths.join(parts) })
@@ -126,7 +126,7 @@ extension RenderContext {
     }
 
     /// Tells a dry run that the top is taken in another way than by an output.
-    func isHeardElsewhere() {
+    package func isHeardElsewhere() {
         guard let dryRun = unsafe core.pointee.dryRun else { return }
         let heard = paths(1)
         unsafe dryRun._withUnsafeGuaranteedRef { $0.paths.note(heard, at: SignalPaths.elsewhere) }

@@ -7,11 +7,11 @@
 ///     }
 ///
 /// A buffer is a view: it cannot outlive the access to its context. A channel that does not exist is silence that leads
-/// nowhere, and a ``Fault``.
+/// nowhere, and a ``/Exchange/Fault``.
 ///
 /// Threads: render.
 @safe public struct AudioBuffer: ~Copyable, ~Escapable {
-    @usableFromInline let entry: UnsafeMutablePointer<StackEntry>
+    @usableFromInline package let entry: UnsafeMutablePointer<StackEntry>
     @usableFromInline let core: UnsafeMutablePointer<CycleMemory>
     @usableFromInline let offset: Int
     /// The number of frames in each channel: the context's ``RenderContext/frameCount``.
@@ -46,7 +46,7 @@
     ///         for i in left.indices { (left[i], right[i]) = (left[i] + right[i], left[i] - right[i]) }
     ///     }
     ///
-    /// `body` is not called if one of them does not exist or both are the same, which is a ``Fault`` that silences the
+    /// `body` is not called if one of them does not exist or both are the same, which is a ``/Exchange/Fault`` that silences the
     /// module for this slice.
     @inlinable @_transparent
     public mutating func withChannels(
@@ -84,7 +84,7 @@
     }
 
     @_noLocks @_noAllocation
-    @inlinable func memory(_ channel: Int) -> UnsafeMutablePointer<Float> {
+    @inlinable package func memory(_ channel: Int) -> UnsafeMutablePointer<Float> {
         if channel >= 0 && channel < channelCount { return unsafe entry.pointee.channels[channel] + offset }
         return unsafe core.pointee.missingChannel(channel, of: channelCount)
     }

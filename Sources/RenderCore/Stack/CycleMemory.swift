@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The memory that one render loop of one renderer needs on the render thread, besides the context itself. It never
 /// moves.
-@safe @usableFromInline struct CycleMemory: ~Copyable {
+@safe @usableFromInline package struct CycleMemory: ~Copyable {
     // The stack.
     @usableFromInline let entries: UnsafeMutablePointer<StackEntry>
     @usableFromInline let entryCount: Int
@@ -31,7 +31,7 @@ internal import Synchronization
     /// In a dry run, the path of the results of the module that was met last.
     @usableFromInline var resultPath: Int32 = 0
     /// The sound, events and transport that the driver has brought into this cycle; `nil` outside of one.
-    var supply: UnsafeMutablePointer<CycleSupply>?
+    package var supply: UnsafeMutablePointer<CycleSupply>?
     /// The frame of the supply at which this cycle begins: 0, but for a renderer inside of another.
     var supplyStart = 0
     /// The clock that counts beats, and how many frames it is ahead of the sample time; `nil` in a dry run.
@@ -163,7 +163,7 @@ internal import Synchronization
     /// Gives an entry the slot's own memory, with what it shows now.
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
-    static func makeOwn(
+    package static func makeOwn(
         _ entry: UnsafeMutablePointer<StackEntry>, in core: UnsafeMutablePointer<CycleMemory>
     ) {
         guard let home = unsafe entry.pointee.home else { return }

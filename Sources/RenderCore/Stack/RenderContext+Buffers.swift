@@ -113,7 +113,7 @@ extension RenderContext {
 
     /// Returns whether `count` buffers are there; if not, that is a fault.
     @_noLocks @_noAllocation
-    @inlinable func require(_ count: Int, for operation: Fault.Operation) -> Bool {
+    @inlinable package func require(_ count: Int, for operation: Fault.Operation) -> Bool {
         if count <= depth &- floor { return true }
         fault(.underflow, operation, wanted: count, found: depth &- floor)
         return false

@@ -95,7 +95,7 @@ extension RenderContext {
 
     /// Pans with equal power: in the middle both sides get 0.707, so that a moving sound keeps its loudness.
     ///
-    /// Mono becomes stereo; two channels each get their gain; more than two are a ``Fault``.
+    /// Mono becomes stereo; two channels each get their gain; more than two are a ``/Exchange/Fault``.
     ///
     /// - Parameter position: -1 (left) to 1 (right).
     @_noLocks @_noAllocation

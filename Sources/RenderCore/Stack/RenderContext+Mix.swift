@@ -191,7 +191,7 @@ extension RenderContext {
 
     /// Adds one buffer to another that has at least as many channels.
     @_noLocks @_noAllocation
-    @usableFromInline mutating func addEntry(_ index: Int, to target: Int, gain: Float) {
+    @usableFromInline package mutating func addEntry(_ index: Int, to target: Int, gain: Float) {
         guard let source = unsafe realEntry(index), let sum = unsafe realEntry(target) else { return }
         unsafe StackKernel.addChannels(
             source.pointee.channels, source.pointee.channelCount, offset,

@@ -7,7 +7,7 @@ extension RenderContext {
     /// Runs a module.
     ///
     /// The module reaches only the buffers that its ``Module/stackEffect`` declares, and leaves exactly the declared
-    /// ones: a missing buffer is replaced by silence, an additional one is dropped, and both are a ``Fault`` with its
+    /// ones: a missing buffer is replaced by silence, an additional one is dropped, and both are a ``/Exchange/Fault`` with its
     /// name. A module that another renderer uses is silent here, also a fault.
     @inlinable @inline(__always) public mutating func run<M: Module>(_ module: M) {
         let identity = unsafe UnsafeRawPointer(Unmanaged.passUnretained(module).toOpaque())

@@ -176,7 +176,7 @@ extension RenderContext {
 
     /// Takes the next free slot for a buffer on top. `false`: the buffer is silent, and the fault is raised.
     @_noLocks @_noAllocation
-    @inlinable mutating func claim(channels: Int, for operation: Fault.Operation) -> Bool {
+    @inlinable package mutating func claim(channels: Int, for operation: Fault.Operation) -> Bool {
         let position = depth
         if !Checks.areOn || (position < entryCount && channels > 0 && channels <= channelLimit) {
             if unsafe !Checks.areOn || entries[position].kind == StackEntry.own {
@@ -244,7 +244,7 @@ extension RenderContext {
 
     /// Pushes a zeroed buffer, without judging how it came to that.
     @_noLocks @_noAllocation
-    @usableFromInline mutating func pushSilence(channels: Int) {
+    @usableFromInline package mutating func pushSilence(channels: Int) {
         if claim(channels: max(1, min(channels, channelLimit)), for: .push) {
             unsafe clearTop(entries[depth &- 1].channelCount)
         }
@@ -279,7 +279,7 @@ extension RenderContext {
 
     /// Returns the entry at an index from the top, if it exists and has memory.
     @_noLocks @_noAllocation
-    @inlinable func realEntry(_ index: Int) -> UnsafeMutablePointer<StackEntry>? {
+    @inlinable package func realEntry(_ index: Int) -> UnsafeMutablePointer<StackEntry>? {
         let position = depth &- 1 &- index
         if !Checks.areOn { return unsafe entries + position }
         guard index >= 0 && position >= floor && position < entryCount else { return nil }
@@ -316,7 +316,7 @@ extension RenderContext {
     /// Counts a fault and reports it.
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
-    func fault(_ kind: Fault.Kind, _ operation: Fault.Operation, wanted: Int, found: Int) {
+    package func fault(_ kind: Fault.Kind, _ operation: Fault.Operation, wanted: Int, found: Int) {
         // Numbers are handed over and not the context, which would be copied as a whole, also if there is no fault.
         unsafe RenderContext.fault(core, kind, operation, wanted: wanted, found: found, at: sampleTime)
     }

@@ -2,7 +2,7 @@
 
 extension RenderContext {
     /// Returns how many frames after the first one of this slice a moment is, to the nearest: a negative number for a
-    /// moment that has passed, 0 for ``RenderTime/immediately``. A moment that knows its frame on the renderer's clock
+    /// moment that has passed, 0 for ``/Exchange/RenderTime/immediately``. A moment that knows its frame on the renderer's clock
     /// is taken by that.
     @_noLocks @_noAllocation
     public func frames(until time: RenderTime) -> Int64 { frames(from: self.time, until: time) }

@@ -12,30 +12,30 @@ public import Synchronization
 ///     }
 ///
 /// **When something is missing.** No stack operation crashes. An operation that does not find what it needs (an empty
-/// stack, a full one, a wrong index) counts as a ``Fault``, is reported with the name of the module, and leaves silence
+/// stack, a full one, a wrong index) counts as a ``/Exchange/Fault``, is reported with the name of the module, and leaves silence
 /// in the place of its result.
 ///
 /// Threads: render.
 @safe public struct RenderContext: ~Copyable, ~Escapable {
     /// The memory that the context rarely needs, and that outlives the slice.
-    @usableFromInline let core: UnsafeMutablePointer<CycleMemory>
-    @usableFromInline let entries: UnsafeMutablePointer<StackEntry>
+    @usableFromInline package let core: UnsafeMutablePointer<CycleMemory>
+    @usableFromInline package let entries: UnsafeMutablePointer<StackEntry>
     /// The number of entries, with and without a slot.
-    @usableFromInline let entryCount: Int
-    @usableFromInline let channelLimit: Int
+    @usableFromInline package let entryCount: Int
+    @usableFromInline package let channelLimit: Int
 
     /// The number of buffers on the stack, with those that the running module cannot reach.
-    @usableFromInline var depth = 0
+    @usableFromInline package var depth = 0
     /// The number of buffers at the bottom of the stack that the running module cannot reach.
-    @usableFromInline var floor = 0
+    @usableFromInline package var floor = 0
     /// The frame of its buffers at which this context begins; not 0 inside ``subBlock(offset:length:_:)`` only.
-    @usableFromInline var offset = 0
+    @usableFromInline package var offset = 0
     /// The number of ``subBlock(offset:length:_:)`` that this is inside of, as it stands in the shape of an entry: 0 is
     /// none.
-    @usableFromInline var place: UInt64 = 0
+    @usableFromInline package var place: UInt64 = 0
     /// The module that is expected to run next.
     @usableFromInline var cursor: UnsafeMutablePointer<ModuleRecord>
-    @usableFromInline var mode: Mode
+    @usableFromInline package var mode: Mode
 
     /// The number of frames to render now: at least 1, at most the layout's, and different from call to call.
     public internal(set) var frameCount: Int
@@ -46,7 +46,7 @@ public import Synchronization
         @_noLocks @_noAllocation get { times[0] }
         @_noLocks @_noAllocation set { times[0] = newValue }
     }
-    /// The time at which the first frame of this slice is due, in nanoseconds of ``HostClock``.
+    /// The time at which the first frame of this slice is due, in nanoseconds of ``/Exchange/HostClock``.
     @inlinable public internal(set) var hostTime: Int64 {
         @_noLocks @_noAllocation get { times[1] }
         @_noLocks @_noAllocation set { times[1] = newValue }
@@ -106,11 +106,11 @@ public import Synchronization
     }
 
     /// The conditions of a slice that are out of the ordinary. Zero on the fast path.
-    @usableFromInline struct Mode: Sendable {
+    @usableFromInline package struct Mode: Sendable {
         @usableFromInline var bits: UInt8
         @_noLocks @_noAllocation @inlinable init(bits: UInt8) { self.bits = bits }
 
-        @usableFromInline enum Bit: UInt8 {
+        @usableFromInline package enum Bit: UInt8 {
             case dry = 1
             case offline = 2
             /// The context searches every module's buffers for samples that are not finite.
@@ -119,7 +119,7 @@ public import Synchronization
             case timing = 8
         }
         @_noLocks @_noAllocation
-        @inlinable func has(_ bit: Bit) -> Bool { bits & bit.rawValue != 0 }
+        @inlinable package func has(_ bit: Bit) -> Bool { bits & bit.rawValue != 0 }
         @_noLocks @_noAllocation
         mutating func add(_ bit: Bit) { bits |= bit.rawValue }
         @_noLocks @_noAllocation

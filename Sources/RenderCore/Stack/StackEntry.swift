@@ -1,18 +1,18 @@
 /// One position of the index stack: which memory, how many channels, when.
-@safe @usableFromInline struct StackEntry {
+@safe @usableFromInline package struct StackEntry {
     /// The addresses of the channels: a table of the slot's, with a place for each channel that a buffer may have.
-    @usableFromInline var channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+    @usableFromInline package var channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
     /// The slot's own memory; `nil` if there is none (see ``silent``).
     @usableFromInline var home: UnsafeMutablePointer<Float>?
     /// ``channelCount`` (16 bits), ``kind`` (2), ``place`` (14) and ``path`` (32), so that a push is one store, and what is
     /// nearly always so is seen by one comparison.
-    @usableFromInline var shape: UInt64
+    @usableFromInline package var shape: UInt64
     /// The range of the frames of external memory that may be read.
     var validFrom: Int32 = 0
     var validTo: Int32 = 0
     /// The time of its first frame: of the sample clock, and of the host's. Written and read together. With it an entry is
     /// a line of the processor's cache.
-    @usableFromInline var times = SIMD2<Int64>(0, 0)
+    @usableFromInline package var times = SIMD2<Int64>(0, 0)
     private var padding = SIMD2<Int64>(0, 0)
 
     /// Entries that stand in for buffers that are not there: three for views that are open at once, one for channels.
@@ -37,21 +37,21 @@
         UInt64(UInt16(truncatingIfNeeded: channels)) | UInt64(kind) << 16 | place
     }
 
-    @inlinable var channelCount: Int {
+    @inlinable package var channelCount: Int {
         @_noLocks @_noAllocation @inline(__always) get { Int(UInt16(truncatingIfNeeded: shape)) }
         @_noLocks @_noAllocation @inline(__always) set {
             shape = shape & ~0xFFFF | UInt64(UInt16(truncatingIfNeeded: newValue))
         }
     }
 
-    @inlinable var kind: UInt8 {
+    @inlinable package var kind: UInt8 {
         @_noLocks @_noAllocation @inline(__always) get { UInt8(truncatingIfNeeded: shape &>> 16) & 3 }
         @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0x3_0000 | UInt64(newValue) << 16 }
     }
 
     /// The number of parts of a slice that the buffer was pushed inside of, at the bits where ``shape`` holds it.
     /// Outside of that part the buffer's frames have never been written.
-    @inlinable var place: UInt64 {
+    @inlinable package var place: UInt64 {
         @_noLocks @_noAllocation @inline(__always) get { shape & 0xFFFC_0000 }
         @_noLocks @_noAllocation @inline(__always) set { shape = shape & ~0xFFFC_0000 | newValue }
     }
@@ -67,12 +67,12 @@
 
     /// One and two channels of the slot's own memory.
     @inlinable static var monoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 1 } }
-    @inlinable static var stereoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 2 } }
+    @inlinable package static var stereoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 2 } }
 
     /// The first channel of the slot's own memory.
     ///
     /// - Precondition: ``kind`` is ``own``.
-    @inlinable var first: UnsafeMutablePointer<Float> {
+    @inlinable package var first: UnsafeMutablePointer<Float> {
         @_noLocks @_noAllocation @inline(__always) get { unsafe home.unsafelyUnwrapped }
     }
 
@@ -98,7 +98,7 @@
     /// Memory of the caller's, which allowed edits in it.
     @usableFromInline static var external: UInt8 { @_noLocks @_noAllocation get { 1 } }
     /// Memory of the caller's, which is copied at the first edit.
-    @usableFromInline static var readOnly: UInt8 { @_noLocks @_noAllocation get { 2 } }
+    @usableFromInline package static var readOnly: UInt8 { @_noLocks @_noAllocation get { 2 } }
     /// No memory: the buffer was pushed when the stack was full. It reads as silence, and samples that are written to
     /// it are lost.
     @usableFromInline static var silent: UInt8 { @_noLocks @_noAllocation get { 3 } }

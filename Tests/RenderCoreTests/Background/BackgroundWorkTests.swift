@@ -3,6 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Background
+@testable import Composition
 @testable import RenderCore
 
 /// Plays pieces of the sound backwards, each turned around in the background: what `BackgroundWork` is for, on numbers that

@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
 
+@testable import Composition
 @testable import RenderCore
 
 /// Pushes a number, and counts who lives.

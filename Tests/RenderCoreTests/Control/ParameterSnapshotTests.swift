@@ -1,3 +1,4 @@
+import RenderStack
 import Testing
 
 @testable import RenderCore

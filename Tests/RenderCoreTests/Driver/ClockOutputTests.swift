@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
+@testable import Outputs
 @testable import RenderCore
 
 @Suite struct ClockOutputTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import RenderCore
+@testable import Supply
 
 @Suite struct CycleSupplyTests {
     /// A list of events over memory that lasts as long as the body.

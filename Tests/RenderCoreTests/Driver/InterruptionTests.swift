@@ -2,6 +2,7 @@ import CRender
 import Glibc
 import Testing
 
+@testable import Outputs
 @testable import RenderCore
 
 /// Signals belong to the process: one test at a time.

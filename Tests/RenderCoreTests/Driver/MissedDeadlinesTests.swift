@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Outputs
 @testable import RenderCore
 
 @Suite struct MissedDeadlinesTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import RenderCore
+@testable import Supply
 
 /// MIDI that an annotated `process` reads and sends, through handles that are its fields.
 @Suite struct MIDIModuleTests {

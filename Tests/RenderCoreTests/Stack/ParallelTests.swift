@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Composition
+@testable import Outputs
 @testable import RenderCore
 @testable import RenderStack
 

@@ -2,6 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Composition
 @testable import RenderCore
 
 /// 1 in the frame of each tick, 2 where a bar begins.

@@ -1,0 +1,156 @@
+package import RenderCore
+internal import Synchronization
+
+/// Holds the buffers of one branch back by a number of frames, which control code may change while they are heard.
+///
+/// Another number of frames is taken up as soon as so many have been heard, by a crossfade of 5 ms between the two, so
+/// that there is no step. The first number counts at once.
+@safe package struct LatencyDelay: ~Copyable, @unchecked Sendable {
+    // Unchecked because only the thread that has set `isBusy` touches the line, and a ring on its way belongs to the
+    // side that has taken it out of its place.
+    private let cell: UnsafeMutablePointer<Cell>
+    /// Apart from the cell, which the control side reads while this is changed.
+    private let line: UnsafeMutablePointer<DelayedLine>
+
+    @safe private struct Cell: ~Copyable {
+        /// The number of frames by which the branch is to be held back.
+        let wanted = Atomic<Int>(0)
+        /// The address of a larger ring, on its way to the render thread.
+        let offered = Atomic<UInt>(0)
+        /// The address of the newest ring that the render thread has put another in the place of.
+        let returned = Atomic<UInt>(0)
+        let isBusy = Atomic<Bool>(false)
+        let holders = Atomic<Int>(1)
+        /// The frames, channels and slice that the newest ring has room for.
+        let room = Lock((frames: 0, channels: 0, slice: 0), .part)
+
+        init() {}
+
+        deinit {
+            freeReturned()
+            if let ring = unsafe DelayRing.at(offered.load(ordering: .acquiring)) { unsafe DelayRing.free(ring) }
+        }
+
+        func freeReturned() {
+            var address = returned.exchange(0, ordering: .acquiring)
+            while let ring = unsafe DelayRing.at(address) {
+                address = unsafe ring.pointee.next
+                unsafe DelayRing.free(ring)
+            }
+        }
+    }
+
+    /// Creates a branch that is not held back.
+    package init() {
+        unsafe cell = .allocate(capacity: 1)
+        unsafe cell.initialize(to: Cell())
+        unsafe line = .allocate(capacity: 1)
+        unsafe line.initialize(to: DelayedLine())
+    }
+
+    /// Creates another reference to the same branch.
+    package init(sharing other: borrowing LatencyDelay) {
+        unsafe cell = other.cell
+        unsafe line = other.line
+        unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    deinit {
+        if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            unsafe line.deinitialize(count: 1)
+            unsafe line.deallocate()
+            unsafe cell.deinitialize(count: 1)
+            unsafe cell.deallocate()
+        }
+    }
+
+    /// The most frames that a branch is held back: some ten seconds. More would take more memory than a mistake should.
+    package static var limit: Int { 1 << 19 }
+
+    /// The number of frames by which the branch is held back, or is about to be.
+    package var frames: Int { unsafe cell.pointee.wanted.load(ordering: .relaxed) }
+
+    /// Sets how many frames it is held back. On the control side.
+    ///
+    /// - Parameters:
+    ///   - frames: 0…``limit``, and held to that.
+    ///   - preparation: The sizes of slices and buffers.
+    package func hold(_ frames: Int, for preparation: Preparation) {
+        let frames = max(0, min(frames, Self.limit))
+        let (channels, slice) = (preparation.maximumChannelCount, preparation.maximumFrameCount)
+        unsafe cell.pointee.room.withLock { room in
+            unsafe cell.pointee.freeReturned()
+            let isLarger = frames > room.frames || channels > room.channels || slice > room.slice
+            if isLarger && (frames > 0 || room.frames > 0) {
+                while room.frames < max(frames, 4_096) { room.frames = max(4_096, room.frames * 2) }
+                room.channels = max(room.channels, channels)
+                room.slice = max(room.slice, slice)
+                let ring = unsafe DelayRing.make(room.channels, frames: room.frames, slice: room.slice)
+                // A ring that the render thread has not taken is of no use any more.
+                let old = unsafe cell.pointee.offered.exchange(
+                    UInt(bitPattern: ring), ordering: .acquiringAndReleasing)
+                if let old = unsafe DelayRing.at(old) { unsafe DelayRing.free(old) }
+            }
+        }
+        unsafe cell.pointee.wanted.store(frames, ordering: .releasing)
+    }
+
+    /// Holds a buffer back. On the render thread, once per slice.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the buffer, from the top, which is 0.
+    ///   - hasEnded: `true` if the branch is silent, and the buffer is for sound that is still held back.
+    @_noLocks @_noAllocation
+    package func process(_ context: inout RenderContext, at index: Int = 0, hasEnded: Bool = false) {
+        guard enter(context) else { return }
+        let wanted = unsafe cell.pointee.wanted.load(ordering: .acquiring)
+        if unsafe cell.pointee.offered.load(ordering: .relaxed) != 0 { takeRing() }
+        unsafe line.pointee.process(&context, at: index, wanted: wanted, hasEnded: hasEnded)
+        leave()
+    }
+
+    /// Channels of the buffer that is to be pushed, silent, for sound that is still held back after the branch has
+    /// ended; 0 if there is none. On the render thread.
+    @_noLocks @_noAllocation
+    package func channelsLeft(_ context: borrowing RenderContext) -> Int {
+        guard enter(context) else { return 0 }
+        let channels = unsafe line.pointee.channelsLeft
+        leave()
+        return channels
+    }
+
+    /// Forgets the sound that is held back. On the render thread.
+    @_noLocks @_noAllocation
+    package func reset(_ context: borrowing RenderContext) {
+        guard enter(context) else { return }
+        unsafe line.pointee.reset()
+        leave()
+    }
+
+    @_noLocks @_noAllocation
+    private func enter(_ context: borrowing RenderContext) -> Bool {
+        if context.isDryRun { return false }
+        if unsafe !cell.pointee.isBusy.exchange(true, ordering: .acquiring) { return true }
+        context.fault(.foreignState, .state, wanted: 0, found: 0)
+        return false
+    }
+
+    @_noLocks @_noAllocation
+    private func leave() { unsafe cell.pointee.isBusy.store(false, ordering: .releasing) }
+
+    /// Goes on with a larger ring, and the frames of the old one.
+    @_noLocks @_noAllocation
+    private func takeRing() {
+        guard let new = unsafe DelayRing.at(cell.pointee.offered.exchange(0, ordering: .acquiring)) else { return }
+        guard let old = unsafe line.pointee.goOn(in: new) else { return }
+        // Only this thread puts rings here, and the control side takes all of them at once.
+        var head = unsafe cell.pointee.returned.load(ordering: .relaxed)
+        while true {
+            unsafe old.pointee.next = head
+            let (exchanged, found) = unsafe cell.pointee.returned.weakCompareExchange(
+                expected: head, desired: UInt(bitPattern: old), ordering: .acquiringAndReleasing)
+            if exchanged { return }
+            head = found
+        }
+    }
+}

@@ -1,0 +1,124 @@
+internal import Synchronization
+
+/// The beats of a renderer: the clock that its cycles count by, and the part of it that control code sees.
+@safe final class BeatKeeper: @unchecked Sendable {
+    // Unchecked because only the thread that has claimed the renderer's cycle counter touches the clocks behind the
+    // pointers.
+    /// The clock of the renderer while no other renderer is around it.
+    private let own: UnsafeMutablePointer<BeatClock>
+    /// The clock of the renderer inside of a renderer whose frames have another length.
+    private let followed: UnsafeMutablePointer<BeatClock>
+    /// Not the generic `Published`: its metadata would be made in the first cycle that stores.
+    private let shown: PublishedWords
+    /// The settings of control code that the render thread may not have seen yet: tempo, metre, position.
+    private let asked = Lock<[(setting: BeatClock.Setting, version: UInt64)?]>([nil, nil, nil])
+    private let versions = Atomic<UInt64>(0)
+    /// The number of settings that were ignored because they were no numbers.
+    let ignored = Atomic<Int>(0)
+
+    init(sampleRate: Double) {
+        let clock = BeatClock(sampleRate: sampleRate)
+        unsafe own = .allocate(capacity: 1)
+        unsafe own.initialize(to: clock)
+        unsafe followed = .allocate(capacity: 1)
+        unsafe followed.initialize(to: clock)
+        shown = PublishedWords(clock)
+    }
+
+    deinit {
+        unsafe own.deallocate()
+        unsafe followed.deallocate()
+    }
+
+    func makeVersion() -> UInt64 { versions.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    // MARK: Control side
+
+    /// Keeps the settings of control code until the render thread has seen it. Returns its version.
+    func ask(_ setting: BeatClock.Setting) -> UInt64 {
+        asked.withLock { asked in
+            let version = makeVersion()
+            asked[setting.index] = (setting, version)
+            return version
+        }
+    }
+
+    /// Returns the clock, as it will be in the cycle that begins at a frame.
+    func clock(at frame: Int64, sampleRate: Double) -> BeatClock {
+        // The requests are read first: the clock that is shown then is as new or newer.
+        let settings = asked.withLock { $0.compactMap(\.self) }
+        var clock = BeatClock(sampleRate: sampleRate)
+        unsafe shown.load(to: &clock, tries: .max)
+        if clock.framesPerMinute != 60 * sampleRate { clock.setRate(60 * sampleRate, at: frame) }
+        for (setting, version) in settings { clock.set(setting, version, at: frame) }
+        for index in 0..<3 {
+            if let staged = TempoChange.staged(self, index) { clock.set(staged, .max, at: frame) }
+        }
+        return clock
+    }
+
+    // MARK: Render thread
+
+    /// Returns the clock for a cycle of this renderer.
+    ///
+    /// - Parameter source: The beats that it takes: its own, or those of a renderer around it.
+    /// - Returns: The clock, and how many frames it is ahead of the sample time.
+    func begin(_ source: BeatSource, at frame: Int64) -> (clock: UnsafeMutablePointer<BeatClock>, shift: Int64) {
+        switch source {
+        case .own: return unsafe (own, 0)
+        case .same(let clock, let outerFrame): return unsafe (clock, outerFrame &- frame)
+        case .converted(let clock, let position, let ahead, let framesPerMinute):
+            unsafe followed.pointee.follow(
+                clock.pointee, position: position, ahead: ahead, framesPerMinute: framesPerMinute, at: frame)
+            return unsafe (followed, 0)
+        }
+    }
+
+    /// Takes up the sample rate and the transport, if the cycle counts by the renderer's own clock. It comes behind the
+    /// settings of control code for the cycle: a transport that begins to roll begins at that tempo.
+    ///
+    /// - Parameters:
+    ///   - clock: The clock that ``begin(_:at:)`` returned.
+    ///   - supply: The supply of a driver.
+    func settle(
+        _ clock: UnsafeMutablePointer<BeatClock>?, at frame: Int64, sampleRate: Double,
+        _ supply: UnsafeMutablePointer<CycleSupply>?
+    ) {
+        guard unsafe clock == own,
+            unsafe own.pointee.framesPerMinute != 60 * sampleRate || own.pointee.isLed || supply != nil
+        else { return }
+        unsafe settle(frame, 60 * sampleRate, supply?.pointee.transport)
+    }
+
+    private func settle(_ frame: Int64, _ framesPerMinute: Double, _ transport: Transport?) {
+        let (wasLed, anchor) = unsafe (own.pointee.isLed, own.pointee.frame)
+        let (tempo, beatsPerBar) = unsafe (own.pointee.beatsPerMinute, own.pointee.bars.beatsPerBar)
+        var isNew = false
+        if unsafe own.pointee.framesPerMinute != framesPerMinute {
+            unsafe own.pointee.setRate(framesPerMinute, at: frame)
+            isNew = true
+        }
+        if let transport, transport.isRolling {
+            unsafe own.pointee.follow(transport, at: frame)
+        } else if wasLed {
+            unsafe own.pointee.leave(at: frame)
+        }
+        if unsafe isNew || wasLed != own.pointee.isLed || anchor != own.pointee.frame
+            || tempo != own.pointee.beatsPerMinute || beatsPerBar != own.pointee.bars.beatsPerBar
+        {
+            unsafe shown.store(own)
+        }
+    }
+
+    /// Takes the program's settings, from a frame on.
+    func show(_ setting: BeatClock.Setting, _ version: UInt64, at frame: Int64) {
+        unsafe own.pointee.set(setting, version, at: frame)
+        unsafe shown.store(own)
+    }
+
+    /// Begins anew with frame 0.
+    func startOver() {
+        unsafe own.pointee.startOver()
+        unsafe shown.store(own)
+    }
+}
