@@ -57,13 +57,14 @@ let package = Package(
         .target(
             name: "RenderCore", dependencies: ["CRender", "Exchange", "LinuxRealtime", "SignalBlocks"],
             swiftSettings: library),
-        // Above the core: what comes into a cycle, what drives a renderer, modules made of modules, voices, and work beside the
-        // audio.
+        // Above the core: what modules and control code share, what comes into a cycle, what drives a renderer, modules made
+        // of modules, voices, and work beside the audio.
+        .target(name: "Sharing", dependencies: ["RenderCore"], swiftSettings: library),
         .target(name: "Supply", dependencies: ["RenderCore"], swiftSettings: library),
         .target(
             name: "Outputs", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
         .target(
-            name: "Composition", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Supply"],
+            name: "Composition", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Sharing", "Supply"],
             swiftSettings: library),
         .target(name: "Voices", dependencies: ["RenderCore"], swiftSettings: library),
         .target(name: "Background", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
@@ -91,25 +92,30 @@ let package = Package(
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
         .target(name: "SOFAFiles", dependencies: ["SignalBlocks", "AudioFiles", "CMySOFA"], swiftSettings: library),
         .target(
-            name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles", "Background"], swiftSettings: library),
-        .target(
-            name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], path: "Modules/Players",
+            name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles", "Background", "Sharing"],
             swiftSettings: library),
         .target(
-            name: "Tones", dependencies: ["MIDIFiles", "RenderCore", "Voices", "Supply"], path: "Modules/Tones",
+            name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Sharing"],
+            path: "Modules/Players",
             swiftSettings: library),
         .target(
-            name: "Mixing", dependencies: ["RenderCore", "Composition"], path: "Modules/Mixing", swiftSettings: library),
+            name: "Tones", dependencies: ["MIDIFiles", "RenderCore", "Voices", "Sharing", "Supply"],
+            path: "Modules/Tones",
+            swiftSettings: library),
+        .target(
+            name: "Mixing", dependencies: ["RenderCore", "Composition", "Sharing"], path: "Modules/Mixing",
+            swiftSettings: library),
         .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
         .target(name: "Dynamics", dependencies: ["RenderCore"], path: "Modules/Dynamics", swiftSettings: library),
         .target(
             name: "Modulation", dependencies: ["RenderCore", "Tones", "Processors"], path: "Modules/Modulation",
             swiftSettings: library),
         .target(
-            name: "Distortion", dependencies: ["RenderCore", "Composition", "Supply"], path: "Modules/Distortion",
+            name: "Distortion", dependencies: ["RenderCore", "Composition", "Sharing", "Supply"],
+            path: "Modules/Distortion",
             swiftSettings: library),
         .target(
-            name: "Reverberation", dependencies: ["RenderCore", "AudioFiles", "Background"],
+            name: "Reverberation", dependencies: ["RenderCore", "AudioFiles", "Background", "Sharing"],
             path: "Modules/Reverberation",
             swiftSettings: library),
         .target(name: "MIDIFiles", dependencies: ["DiskFiles", "RenderCore"], swiftSettings: library),
@@ -117,16 +123,17 @@ let package = Package(
             name: "InstrumentFiles", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], swiftSettings: library
         ),
         .target(
-            name: "Instruments", dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles", "Supply"],
+            name: "Instruments", dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles", "Sharing", "Supply"],
             path: "Modules/Instruments", swiftSettings: library),
         .target(
-            name: "Space", dependencies: ["RenderCore", "Mixing", "SOFAFiles"], path: "Modules/Space",
+            name: "Space", dependencies: ["RenderCore", "Mixing", "SOFAFiles", "Sharing"], path: "Modules/Space",
             swiftSettings: library),
         .target(
             name: "TempoAndPitch", dependencies: ["RenderCore", "Composition"], path: "Modules/TempoAndPitch",
             swiftSettings: library),
         .target(
-            name: "Taps", dependencies: ["RenderCore", "AudioFiles", "DiskFiles", "DiskStreaming", "Loudness"],
+            name: "Taps",
+            dependencies: ["RenderCore", "AudioFiles", "DiskFiles", "DiskStreaming", "Loudness", "Sharing"],
             path: "Modules/Taps", swiftSettings: library),
         .target(
             name: "ALSABackend",
@@ -138,14 +145,15 @@ let package = Package(
             swiftSettings: library),
         .target(name: "CPluginHost"),
         .target(
-            name: "LV2Hosting", dependencies: ["CPluginHost", "CRender", "DiskFiles", "RenderCore", "Supply"],
+            name: "LV2Hosting",
+            dependencies: ["CPluginHost", "CRender", "DiskFiles", "RenderCore", "Sharing", "Supply"],
             swiftSettings: library),
         .target(
             name: "RenderStack",
             dependencies: [
                 "AudioFiles", "Background", "Composition", "Distortion", "Dynamics", "InstrumentFiles", "Instruments",
                 "Loudness", "MIDIFiles", "Mixing", "Modulation", "Outputs", "Players", "Processors", "RenderCore",
-                "Reverberation", "SOFAFiles", "Space", "Supply", "Taps", "TempoAndPitch", "Tones", "Voices",
+                "Reverberation", "SOFAFiles", "Sharing", "Space", "Supply", "Taps", "TempoAndPitch", "Tones", "Voices",
                 .target(name: "ALSABackend", condition: .when(traits: ["Everything", "ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["Everything", "JACK"])),
                 .target(name: "LV2Hosting", condition: .when(traits: ["Everything", "LV2"])),
@@ -197,7 +205,7 @@ let package = Package(
             name: "RenderCoreTests",
             dependencies: [
                 "Background", "CAllocationCounter", "CRender", "Composition", "Exchange", "LinuxRealtime", "Outputs",
-                "RenderCore", "RenderStack", "TestSupport", "Voices", "Supply",
+                "RenderCore", "RenderStack", "TestSupport", "Sharing", "Supply", "Voices",
             ]),
         .testTarget(
             name: "StressTests",

@@ -1,5 +1,6 @@
 internal import Composition
 public import RenderCore
+internal import Sharing
 internal import Supply
 
 /// Runs an effect at 2, 4, 8 or 16 times the sample rate: what makes new frequencies folds back fewer of them. Edits the

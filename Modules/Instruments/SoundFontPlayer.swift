@@ -1,6 +1,7 @@
 public import InstrumentFiles
 public import MIDIFiles
 public import RenderCore
+internal import Sharing
 public import Supply
 
 /// Plays the instruments of a SoundFont or of an SFZ file by MIDI: sixteen channels, drums on the tenth.

@@ -1,4 +1,5 @@
 public import RenderCore
+internal import Sharing
 
 /// A sum of the sound that several places send to it: one reverb for all. Pushes the sum and begins anew.
 ///

@@ -1,5 +1,6 @@
 internal import Composition
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// The sum of any number of sources that come and go. Pushes one buffer.

@@ -1,5 +1,6 @@
 internal import Composition
 public import RenderCore
+internal import Sharing
 
 /// Another renderer, at a sample rate of its own: pushes its output, brought to the outer renderer's rate.
 ///

@@ -1,6 +1,7 @@
 internal import Composition
 internal import Glibc
 public import RenderCore
+internal import Sharing
 
 /// Another renderer, faster or slower, as a tape machine does it: pitch and tempo change together.
 ///

@@ -1,6 +1,7 @@
 public import AudioFiles
 internal import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 extension BufferPlayer {

@@ -1,6 +1,7 @@
 internal import AudioFiles
 package import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 // Tempo and pitch: streams of sounds in memory, which are stretched on their way to the render thread.

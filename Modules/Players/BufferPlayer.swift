@@ -1,5 +1,6 @@
 internal import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// Plays sounds from memory one after the other, each exactly on its frame. Pushes one buffer, silent while nothing

@@ -1,6 +1,7 @@
 internal import AudioFiles
 public import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 // The streams behind a player: made on the control side, filled by the disk thread, released when they are not heard

@@ -1,6 +1,7 @@
 public import AudioFiles
 package import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// Plays a file from the disk. Pushes one buffer with as many channels as the file has, silent while nothing plays.

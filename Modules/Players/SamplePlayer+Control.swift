@@ -1,4 +1,5 @@
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 extension SamplePlayer {

@@ -1,4 +1,5 @@
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// Plays many short sounds at once, each from its exact frame. Pushes one buffer, silent while nothing plays.

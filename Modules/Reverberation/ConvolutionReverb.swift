@@ -1,5 +1,6 @@
 internal import CRender
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// Puts a sound into a real room, or through any other response: it convolves it with an ``ImpulseResponse``. Edits the top.

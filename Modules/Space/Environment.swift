@@ -1,6 +1,7 @@
 internal import Mixing
 public import RenderCore
 public import SOFAFiles
+internal import Sharing
 
 /// A room with a listener and any number of sources around it. Pushes one buffer.
 ///

@@ -1,4 +1,5 @@
 internal import RenderCore
+internal import Sharing
 
 /// The numbers of an environment and of a source, as a voice reads them.
 struct Surroundings: ~Copyable, Sendable {

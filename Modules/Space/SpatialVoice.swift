@@ -1,4 +1,5 @@
 internal import RenderCore
+internal import Sharing
 
 /// Runs a source's generator, and pushes the environment's channels and one for the reverb.
 final class SpatialVoice: Generator {

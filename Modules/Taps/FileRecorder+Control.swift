@@ -1,6 +1,7 @@
 public import AudioFiles
 public import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// An event that a recorder reports.

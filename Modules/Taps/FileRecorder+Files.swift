@@ -2,6 +2,7 @@ internal import AudioFiles
 internal import DiskFiles
 internal import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 // MARK: - Files

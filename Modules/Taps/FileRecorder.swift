@@ -1,6 +1,7 @@
 public import AudioFiles
 package import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// Records the sound that it hears into a file. Reads the top, and never changes it.

@@ -1,5 +1,6 @@
 internal import Composition
 public import RenderCore
+internal import Sharing
 
 /// Another renderer at another tempo, another pitch, or both, each by itself.
 ///

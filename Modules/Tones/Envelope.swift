@@ -1,4 +1,5 @@
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// Shapes the loudness of the top: up when its gate is opened, down to silence when it is closed (attack, decay,

@@ -1,4 +1,5 @@
 public import RenderCore
+internal import Sharing
 
 /// A slow wave that moves other things: vibrato, tremolo, a filter's sweep. Pushes one mono buffer, or hands its value to
 /// a closure a thousand times a second; no latency.

@@ -1,5 +1,6 @@
 public import MIDIFiles
 public import RenderCore
+internal import Sharing
 public import Supply
 internal import Synchronization
 public import Voices

@@ -1,5 +1,6 @@
 internal import Glibc
 public import RenderCore
+internal import Sharing
 internal import Voices
 
 /// Many tones at once: each voice is a sine through a band-pass of its own, with a level and a place between left and

@@ -1,5 +1,6 @@
 internal import MIDIFiles
 internal import RenderCore
+internal import Sharing
 internal import Supply
 internal import Synchronization
 

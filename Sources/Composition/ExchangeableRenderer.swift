@@ -1,4 +1,5 @@
 package import RenderCore
+package import Sharing
 internal import Synchronization
 
 /// A renderer inside of a module that renders with it, at the outer one's sample rate: it can be exchanged while it runs.

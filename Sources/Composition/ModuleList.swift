@@ -1,5 +1,6 @@
 internal import Glibc
 public import RenderCore
+internal import Sharing
 
 /// Modules that come and go while they are heard: voices, players, a chain of effects.
 ///

@@ -1,4 +1,5 @@
 public import RenderCore
+internal import Sharing
 
 /// Several renderers at the same time, on as many processors: pushes the output of each of them.
 ///

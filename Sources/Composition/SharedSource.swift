@@ -1,4 +1,5 @@
 package import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// A generator that is heard in several places and rendered once: the inside of a `Splitter`.

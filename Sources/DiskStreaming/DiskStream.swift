@@ -1,6 +1,7 @@
 package import AudioFiles
 internal import Background
 internal import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// Frames of a file on their way to the render thread: a ring, which the I/O thread fills and the render thread empties

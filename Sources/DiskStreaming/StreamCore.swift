@@ -1,5 +1,6 @@
 internal import AudioFiles
 package import RenderCore
+internal import Sharing
 internal import Synchronization
 
 /// The part of a stream that both sides touch: the ring, and a few atomics.

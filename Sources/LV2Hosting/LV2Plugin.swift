@@ -1,6 +1,7 @@
 internal import CPluginHost
 internal import Glibc
 public import RenderCore
+internal import Sharing
 internal import SignalBlocks
 public import Supply
 internal import Synchronization

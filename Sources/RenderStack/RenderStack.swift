@@ -16,6 +16,7 @@
 @_exported public import RenderCore
 @_exported public import Reverberation
 @_exported public import SOFAFiles
+@_exported public import Sharing
 @_exported public import Space
 @_exported public import Supply
 @_exported public import Taps

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// It is open on one thread, from the beginning to the end of ``Renderer/transaction(at:_:)``'s closure. Until it is
 /// committed its changes are its own: only control code on that thread sees them, and throwing them away changes nothing.
-@safe @usableFromInline final class Transaction {
+@safe final class Transaction {
     private(set) var changes: [Change] = []
     /// The inbox that receives the transaction's changes.
     let inbox: Inbox
@@ -33,18 +33,7 @@ internal import Synchronization
     }
 
     /// Indicates whether one is open on this thread.
-    @usableFromInline static var isOpen: Bool { unsafe crender_transaction_get() != nil }
-
-    /// Has the open transaction do something when it is applied, in the cycle. `false`: its renderer's queue is full.
-    @usableFromInline static func stageInCurrent(_ work: @escaping @Sendable () -> Void) -> Bool {
-        guard let current else { return false }
-        do throws(MessageQueueFull) {
-            try current.stage(Message { _ in work() }, for: current.inbox)
-            return true
-        } catch {
-            return false
-        }
-    }
+    static var isOpen: Bool { unsafe crender_transaction_get() != nil }
 
     /// Runs a closure as if no transaction were open on this thread.
     static func suspended<Result>(_ body: () -> Result) -> Result {

@@ -72,7 +72,7 @@ public import Synchronization
     }
 
     /// The token of the owner that may touch a ``RenderState`` now: the running module's, else the renderer's own.
-    @usableFromInline var owner: UInt {
+    @usableFromInline package var owner: UInt {
         @_noLocks @_noAllocation @inlinable get {
             unsafe core.pointee.current.pointee.token.load(ordering: .relaxed)
         }

@@ -151,10 +151,12 @@ public import Synchronization
         }
     }
 
-    /// Returns whether the caller owns the state; a free state becomes the caller's. If another owner has it, that is a
-    /// fault.
+    /// Returns whether the module may go on: it owns this state, or takes it now. `false` in a dry run, and with one
+    /// ``/Exchange/Fault`` where the state belongs to another renderer: the module then pushes silence and touches nothing else.
+    ///
+    ///     guard state.belongs(to: context) else { return }         // first of all in `process`
     @inlinable @inline(__always)
-    func isOwned(_ context: borrowing RenderContext) -> Bool {
+    package func belongs(to context: borrowing RenderContext) -> Bool {
         !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || adopt(context)
     }
 
@@ -167,7 +169,7 @@ public import Synchronization
 
     @inlinable @inline(__always)
     package func enter(_ context: borrowing RenderContext) -> UnsafeMutablePointer<Value>? {
-        if isOwned(context) {
+        if belongs(to: context) {
             owner.store(context.owner | RenderContext.busy, ordering: .relaxed)
             return unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self)
         }
@@ -198,7 +200,7 @@ extension RenderState where Value: Copyable {
     /// Threads: render.
     @inlinable @inline(__always)
     public func read(_ context: borrowing RenderContext) -> Value {
-        if isOwned(context) {
+        if belongs(to: context) {
             return unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee
         }
         // Never the cell, which its owner may be writing to.
@@ -211,7 +213,7 @@ extension RenderState where Value: Copyable {
     /// Threads: render.
     @inlinable @inline(__always)
     public func write(_ value: Value, _ context: borrowing RenderContext) {
-        if isOwned(context) {
+        if belongs(to: context) {
             unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee = value
         }
     }
@@ -219,12 +221,12 @@ extension RenderState where Value: Copyable {
 
 extension RenderContext {
     /// Marks an owner that is using its state.
-    @usableFromInline static var busy: UInt { @_noLocks @_noAllocation get { 1 << 63 } }
+    @usableFromInline package static var busy: UInt { @_noLocks @_noAllocation get { 1 << 63 } }
 
     /// Takes a state that has no owner, or whose owner is gone. Returns `false`, with a fault, if another owner has it.
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
-    func adopt(_ state: borrowing Atomic<UInt>) -> Bool {
+    package func adopt(_ state: borrowing Atomic<UInt>) -> Bool {
         unsafe RenderContext.adopt(state, by: owner, isDryRun: isDryRun, core, sampleTime)
     }
 

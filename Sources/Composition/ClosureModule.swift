@@ -1,3 +1,6 @@
+public import RenderCore
+internal import Sharing
+
 /// A closure as a module: with a name in faults and statistics, a declared stack effect, and a life of its own.
 ///
 ///     let halve = ClosureModule(.edits, name: "Halve") { context in context.gain(0.5) }
@@ -24,10 +27,15 @@ public final class ClosureModule: CompositeModule {
 
     /// The closure, to be called without a count.
     @safe private struct Body: ~Copyable, Sendable {
-        let message: Unmanaged<Message>
-        init(_ body: @escaping RenderLoop) { unsafe message = .passRetained(Message(body)) }
-        deinit { unsafe message.release() }
-        func run(_ context: inout RenderContext) { unsafe message._withUnsafeGuaranteedRef { $0.run(&context) } }
+        private let box: Unmanaged<Box>
+        init(_ run: @escaping RenderLoop) { unsafe box = .passRetained(Box(run)) }
+        deinit { unsafe box.release() }
+        func run(_ context: inout RenderContext) { unsafe box._withUnsafeGuaranteedRef { $0.run(&context) } }
+    }
+
+    private final class Box: Sendable {
+        let run: RenderLoop
+        init(_ run: @escaping RenderLoop) { self.run = run }
     }
 
     /// Creates a module that calls a closure.

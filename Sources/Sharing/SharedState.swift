@@ -1,3 +1,4 @@
+public import RenderCore
 public import Synchronization
 
 /// A value that several modules on one render thread share, such as the sum of a bus.
@@ -7,7 +8,7 @@ public import Synchronization
 ///     …
 ///     sum.with(&context) { sum, context in … }            // in `process` of both
 ///
-/// A ``RenderState`` belongs to one module. A shared state belongs to the module that is in it, one at a time. A module
+/// A ``/RenderCore/RenderState`` belongs to one module. A shared state belongs to the module that is in it, one at a time. A module
 /// that finds another one in it (on another render thread, by mistake) is turned away with a ``/Exchange/Fault``. No thread ever
 /// waits.
 ///

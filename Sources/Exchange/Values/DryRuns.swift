@@ -2,7 +2,7 @@ internal import CRender
 internal import Synchronization
 
 /// The dry runs that are under way.
-@usableFromInline enum DryRuns {
+@usableFromInline package enum DryRuns {
     /// The address of their number, on all threads: the render thread reads it in one load.
     static var count: UnsafePointer<Atomic<Int>> {
         unsafe crender_dry_runs().assumingMemoryBound(to: Atomic<Int>.self)
@@ -13,7 +13,7 @@ internal import Synchronization
     @usableFromInline static func includeThisThread() -> Bool { crender_is_in_dry_run() != 0 }
 
     /// Makes a dry run on this thread.
-    static func run(_ body: () -> Void) {
+    package static func run(_ body: () -> Void) {
         crender_dry_run_begins()
         body()
         crender_dry_run_ends()

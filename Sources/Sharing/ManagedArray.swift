@@ -1,3 +1,4 @@
+public import RenderCore
 public import Synchronization
 
 /// A list that control code changes while the render thread goes through it: a key and a state per entry.
@@ -11,7 +12,7 @@ public import Synchronization
 ///     …
 ///     voices.forEach(&context) { voice, context in … }                      // in `process`: `inout Voice`
 ///
-/// Like a ``RenderState`` it belongs to its first user. Inside ``Renderer/transaction(whenApplied:_:)`` a change is
+/// Like a ``/RenderCore/RenderState`` it belongs to its first user. Inside ``/RenderCore/Renderer/transaction(whenApplied:_:)`` a change is
 /// seen together with the others. States are freed on the control side, in the order of the list, when no render thread
 /// can be using them.
 ///
@@ -167,7 +168,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     ) -> Bool {
         let lock = self.control
         // Only a transaction can be called off; the way back holds the old states.
-        let isStaged = Transaction.isOpen
+        let isStaged = OpenTransaction.exists
         typealias Place = (version: UInt64, number: Int, undo: (@Sendable () -> Void)?)
         let place: Place? = lock.change { control in
             guard control.version == version else { return nil }
@@ -208,7 +209,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         while true {
             let found: (entries: [Entry], version: Int)? = control.withLock { control in
                 // The list that is shown cannot be exchanged meanwhile: who exchanges it takes the lock first.
-                if control.areShown, !Transaction.isOpen, unsafe list.node.pointee.value.append(entry.cell) {
+                if control.areShown, !OpenTransaction.exists, unsafe list.node.pointee.value.append(entry.cell) {
                     control.entries.append(entry)
                     control.changes += 1
                     control.version = control.changes
@@ -344,4 +345,13 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
 
     @inlinable @inline(__always)
     func leave(_ context: borrowing RenderContext) { owner.store(context.owner, ordering: .relaxed) }
+}
+
+extension ManagedArray where Element: ~Copyable {
+    /// Returns whether the module may go on, as ``/RenderCore/RenderState/belongs(to:)`` has it.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always)
+    package func belongs(to context: borrowing RenderContext) -> Bool {
+        !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || context.adopt(owner)
+    }
 }

@@ -1,3 +1,4 @@
+public import RenderCore
 public import Synchronization
 
 /// A `Sendable` value that control code swaps whole and render threads read: a wave table, a curve, a list.
@@ -9,7 +10,7 @@ public import Synchronization
 ///
 /// Reading is one load: no lock, no reference count. The old value is freed on a thread of RenderStack's own, as soon as
 /// no renderer can be reading it. Any number of renderers may read the same value. Inside
-/// ``Renderer/transaction(whenApplied:_:)`` the new value is shown together with everything else that the transaction
+/// ``/RenderCore/Renderer/transaction(whenApplied:_:)`` the new value is shown together with everything else that the transaction
 /// changes.
 ///
 /// A class instance cannot be read without counting references: put it into a `~Copyable` struct, as a `let`.
@@ -53,10 +54,7 @@ public import Synchronization
     ) {
         let node = unsafe UnsafeMutableRawPointer(Self.makeNode(value, version: version ?? 0))
         let reference = unsafe ManagedReference(cell: cell)
-        if let transaction = Transaction.current {
-            return unsafe transaction.stage(
-                ManagedChange(reference, node, isStamped: version != nil, completion: freed, undo: undo))
-        }
+        if unsafe reference.stage(node, isStamped: version != nil, completion: freed, undo: undo) { return }
         let address = UInt(bitPattern: node)
         let old = unsafe cell.pointee.promised.withLock { _ in
             guard let node = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return address }
@@ -98,7 +96,7 @@ extension ManagedValue where Value: Copyable {
     /// A copy of the newest value, on the control side. It is right also after a transaction that the render thread has
     /// not seen yet, and inside of one.
     public var value: Value {
-        if let staged = unsafe ManagedChange.staged(ManagedReference(cell: cell)) {
+        if let staged = unsafe ManagedReference(cell: cell).staged {
             return unsafe staged.assumingMemoryBound(to: ManagedNode<Value>.self).pointee.value
         }
         return unsafe cell.pointee.promised.withLock { promised in

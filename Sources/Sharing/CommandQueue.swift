@@ -1,3 +1,4 @@
+public import RenderCore
 public import Synchronization
 
 /// Commands for one module, each with a time: begin, stop, open, close.
@@ -14,7 +15,7 @@ public import Synchronization
 ///
 /// Any thread may send, the render thread too. The queue gives out a command in the slice that its time lies in, exact
 /// to the frame, or at once if the time has passed. Commands of one time come in the order in which they were sent, 64
-/// in a slice at most. A command that is sent inside ``Renderer/transaction(whenApplied:_:)`` is sent when the
+/// in a slice at most. A command that is sent inside ``/RenderCore/Renderer/transaction(whenApplied:_:)`` is sent when the
 /// transaction is applied.
 ///
 /// Threads: control.
@@ -121,8 +122,8 @@ public import Synchronization
     /// Threads: any.
     @inlinable public func send(_ command: Command, at time: RenderTime = .immediately) -> Bool {
         let item = Item(time: time, command: command)
-        guard Transaction.isOpen else { return memory.send(item) }
-        return Transaction.stageInCurrent { [memory] in _ = memory.send(item) }
+        guard OpenTransaction.exists else { return memory.send(item) }
+        return OpenTransaction.stage { [memory] in _ = memory.send(item) }
     }
 
     /// The number of commands that have been sent and are not yet due: while there are any, a module is not at rest.
