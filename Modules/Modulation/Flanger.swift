@@ -172,7 +172,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
             let wet = line.read(channel, column: column, frame: i)
             let fed = fades ? dry * line.fadeIn.gain(i) : dry
             line.write(
-                channel, frame: i, Signal.keptInLoop(fed + settings.feedback[frame] * Signal.heldInLoop(wet)))
+                channel, frame: i, Kernel.keptInLoop(fed + settings.feedback[frame] * Kernel.heldInLoop(wet)))
             let share = settings.mix[frame]
             samples[frame] = dry * (1 - share) + wet * share
         }

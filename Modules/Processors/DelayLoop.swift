@@ -281,7 +281,7 @@ struct DelayLoop: ~Copyable, Sendable {
     /// Writes into a line.
     @_noLocks @_noAllocation
     private mutating func write(_ sample: Float, _ channel: Int, _ i: Int) {
-        line.write(Signal.keptInLoop(sample), channel: channel, frame: i)
+        line.write(Kernel.keptInLoop(sample), channel: channel, frame: i)
     }
 
     /// Renders a channel with its own line.
@@ -312,7 +312,7 @@ struct DelayLoop: ~Copyable, Sendable {
         let block = DelayLine.blockLength
         for i in 0..<count {
             let (dry, echo, mix) = (samples[first &+ i], wet[channel &* block &+ i], numbers[2 &* block &+ i])
-            let held = Signal.heldInLoop(isOpen ? echo : round[channel &* block &+ i])
+            let held = Kernel.heldInLoop(isOpen ? echo : round[channel &* block &+ i])
             write(dry * fadeIn.gain(i) + numbers[i] * held, channel, i)
             samples[first &+ i] = dry * (1 - mix) + echo * mix
         }
@@ -342,8 +342,8 @@ struct DelayLoop: ~Copyable, Sendable {
         for i in 0..<count {
             let (mix, coefficient) = (numbers[2 &* block &+ i], numbers[block &+ i])
             let (echo, answer) = (wet[left &* block &+ i], wet[right &* block &+ i])
-            let there = Signal.heldInLoop(filters.next(echo, coefficient, channel: left))
-            let here = Signal.heldInLoop(filters.next(answer, coefficient, channel: right))
+            let there = Kernel.heldInLoop(filters.next(echo, coefficient, channel: left))
+            let here = Kernel.heldInLoop(filters.next(answer, coefficient, channel: right))
             var samples = top[left]
             let one = samples[first &+ i]
             samples[first &+ i] = one * (1 - mix) + echo * mix

@@ -58,14 +58,28 @@
     }
 
     @_noLocks @_noAllocation
+    @inline(__always) static func isWithinScale(_ sample: Float) -> Int32 { abs(sample) <= 1 ? 1 : 0 }
+
+    @_noLocks @_noAllocation
+    @inline(__always) static func integer(_ sample: Float) -> Int16 {
+        let scaled = sample * 32_768
+        // Written so that what is not a number passes neither comparison, and becomes 0.
+        let lower = scaled > -32_768 ? scaled : (scaled <= -32_768 ? -32_768 : 0)
+        let held = lower < 32_767 ? lower : 32_767
+        // 1.5 * 2^23: the sum has no bits left for fractions, so that the processor rounds, and its lowest bits are the
+        // integer.
+        return Int16(truncatingIfNeeded: (held + 12_582_912).bitPattern)
+    }
+
+    @_noLocks @_noAllocation
     static func convert(
         _ samples: UnsafePointer<Float>, to integers: UnsafeMutablePointer<Int16>, _ count: Int
     ) -> Int {
         var fine: Int32 = 0
         for i in 0..<count {
             let sample = unsafe samples[i]
-            fine &+= Signal.isWithinScale(sample)
-            unsafe integers[i] = Signal.integer(sample)
+            fine &+= isWithinScale(sample)
+            unsafe integers[i] = integer(sample)
         }
         return count &- Int(fine)
     }
@@ -89,9 +103,9 @@
         var fine: Int32 = 0
         for i in 0..<count {
             let (one, two) = unsafe (left[i], right[i])
-            fine &+= Signal.isWithinScale(one) &+ Signal.isWithinScale(two)
-            unsafe pairs[2 &* i] = Signal.integer(one)
-            unsafe pairs[2 &* i &+ 1] = Signal.integer(two)
+            fine &+= isWithinScale(one) &+ isWithinScale(two)
+            unsafe pairs[2 &* i] = integer(one)
+            unsafe pairs[2 &* i &+ 1] = integer(two)
         }
         return 2 &* count &- Int(fine)
     }
@@ -144,8 +158,8 @@
     ) {
         for i in 0..<count {
             let input = unsafe samples[i]
-            let fed = unsafe input + feedback[i] * Signal.heldInLoop(round[i])
-            unsafe line[i] = Signal.keptInLoop(fed)
+            let fed = unsafe input + feedback[i] * Kernel.heldInLoop(round[i])
+            unsafe line[i] = Kernel.keptInLoop(fed)
             unsafe samples[i] = input * (1 - mix[i]) + echo[i] * mix[i]
         }
     }

@@ -82,3 +82,15 @@ public struct TangentTable: ~Copyable, Sendable {
         b - a < ShapedWindow.leastPair(b) ? first(0.5 * (a + b)) : (second(b) - second(a)) / (b - a)
     }
 }
+
+extension ShapedWindow {
+    /// The hyperbolic tangent.
+    @_noLocks @_noAllocation
+    public func tangent(_ table: borrowing TangentTable) -> Double {
+        if a >= TangentTable.end { return 1 }
+        if c <= -TangentTable.end { return -1 }
+        if c - a < ShapedWindow.least(b) { return table.value(mean) }
+        if isWide { return difference(table.second(a), table.second(b), table.second(c)) }
+        return ShapedWindow.held(2 * (table.slope(b, c) - table.slope(a, b)) / (c - a))
+    }
+}

@@ -31,8 +31,8 @@ extension Signal {
         let count = min(source.count, output.count / channelCount)
         var fine: Int32 = 0
         for i in 0..<count {
-            fine &+= isWithinScale(source[i])
-            output[i &* channelCount &+ channel] = integer(source[i])
+            fine &+= SwiftKernel.isWithinScale(source[i])
+            output[i &* channelCount &+ channel] = SwiftKernel.integer(source[i])
         }
         return count &- Int(fine)
     }
@@ -70,20 +70,6 @@ extension Signal {
         guard channel >= 0, channel < channelCount else { return }
         let count = min(source.count / channelCount, output.count)
         for i in 0..<count { output[i] = Float(source[i &* channelCount &+ channel]) * 0x1p-15 }
-    }
-
-    @_noLocks @_noAllocation
-    @inline(__always) static func isWithinScale(_ sample: Float) -> Int32 { abs(sample) <= 1 ? 1 : 0 }
-
-    @_noLocks @_noAllocation
-    @inline(__always) static func integer(_ sample: Float) -> Int16 {
-        let scaled = sample * 32_768
-        // Written so that what is not a number passes neither comparison, and becomes 0.
-        let lower = scaled > -32_768 ? scaled : (scaled <= -32_768 ? -32_768 : 0)
-        let held = lower < 32_767 ? lower : 32_767
-        // 1.5 * 2^23: the sum has no bits left for fractions, so that the processor rounds, and its lowest bits are the
-        // integer.
-        return Int16(truncatingIfNeeded: (held + 12_582_912).bitPattern)
     }
 
     /// Returns the integer of a sample, by full scale: to the nearest (to even in the middle), clipped; 0 for a sample

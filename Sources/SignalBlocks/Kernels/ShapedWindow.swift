@@ -35,7 +35,7 @@ public struct ShapedWindow: Sendable, BitwiseCopyable {
     public static var limit: Double { @_noLocks @_noAllocation get { 1e6 } }
 
     @inline(__always)
-    private var mean: Double { @_noLocks @_noAllocation get { (a + b + c) * (1 / 3.0) } }
+    var mean: Double { @_noLocks @_noAllocation get { (a + b + c) * (1 / 3.0) } }
 
     /// The mean of a bend: 0 below 0, straight up above. Without branches: there is one side of the bend with a single
     /// sample, or with none.
@@ -100,19 +100,9 @@ public struct ShapedWindow: Sendable, BitwiseCopyable {
         }
     }
 
-    /// The hyperbolic tangent.
-    @_noLocks @_noAllocation
-    public func tangent(_ table: borrowing TangentTable) -> Double {
-        if a >= TangentTable.end { return 1 }
-        if c <= -TangentTable.end { return -1 }
-        if c - a < ShapedWindow.least(b) { return table.value(mean) }
-        if isWide { return difference(table.second(a), table.second(b), table.second(c)) }
-        return ShapedWindow.held(2 * (table.slope(b, c) - table.slope(a, b)) / (c - a))
-    }
-
     /// Indicates whether the three samples are far enough from one another for one quotient.
     @inline(__always)
-    private var isWide: Bool {
+    var isWide: Bool {
         @_noLocks @_noAllocation get {
             let least = ShapedWindow.leastPair(a.magnitude > c.magnitude ? a : c)
             return b - a > least && c - b > least
@@ -121,14 +111,14 @@ public struct ShapedWindow: Sendable, BitwiseCopyable {
 
     /// Returns the second difference of the second antiderivative, twice, with one division.
     @_noLocks @_noAllocation @inline(__always)
-    private func difference(_ first: Double, _ second: Double, _ third: Double) -> Double {
+    func difference(_ first: Double, _ second: Double, _ third: Double) -> Double {
         let (low, high) = (b - a, c - b)
         return ShapedWindow.held(2 * ((third - second) * low - (second - first) * high) / (low * high * (c - a)))
     }
 
     /// The width below which a smooth curve's value in the middle is nearer than the quotient: both err by 1e-8.
     @_noLocks @_noAllocation @inline(__always)
-    private static func least(_ x: Double) -> Double { 1e-4 * (1 + x * x) }
+    static func least(_ x: Double) -> Double { 1e-4 * (1 + x * x) }
 
     /// The width below which a first difference is the first antiderivative in the middle.
     @_noLocks @_noAllocation @inline(__always)
@@ -136,7 +126,7 @@ public struct ShapedWindow: Sendable, BitwiseCopyable {
 
     /// No mean is beyond the curve's ends.
     @_noLocks @_noAllocation @inline(__always)
-    private static func held(_ x: Double) -> Double { x < 1 ? (x > -1 ? x : -1) : 1 }
+    static func held(_ x: Double) -> Double { x < 1 ? (x > -1 ? x : -1) : 1 }
 
     @_noLocks @_noAllocation @inline(__always)
     static func floor(_ x: Double) -> Double {
