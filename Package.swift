@@ -209,7 +209,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "StressTests",
-            dependencies: ["Background", "Composition", "RenderCore", "RenderStack", "TestSupport"]),
+            dependencies: ["Background", "Composition", "RenderCore", "RenderStack", "Sharing", "TestSupport"]),
         .testTarget(
             name: "PlayersTests",
             dependencies: ["DiskStreaming", "RenderStack", "RenderStackTesting", "TestSupport", "CAllocationCounter"]),

@@ -24,7 +24,7 @@ struct Performance {
         renderer = try Renderer(auxiliaryOutputs: stems ? players.map { _ in 2 } : []) { context in
             context.forEach(strips) { context, strip in strip.run(&context) }  // each pushes 1
             context.forEach(ducks) { context, duck in duck.run(&context) }  // each edits a track
-            for index in players.indices { context.scale(index, by: volume) }
+            for index in players.indices { context.gain(volume, at: index) }
             if let limiter {
                 context.run(limiter)  // turns all down, and pushes the mix
                 context.output()

@@ -18,7 +18,7 @@ struct Strip {
     func run(_ context: inout RenderContext) {
         context.run(player)
         if let compressor { context.run(compressor) }
-        context.fade(volume: Glide(volume), balance: Glide(pan))
+        context.fade(volume: volume, balance: pan)
     }
 }
 
@@ -37,10 +37,10 @@ struct Ducker {
 
     /// Turns the track down. A compressor with a key takes the two buffers on top, so these are copies.
     func run(_ context: inout RenderContext) {
-        context.pushCopy(of: key)
-        context.pushCopy(of: track + 1)
+        context.duplicate(at: key)
+        context.duplicate(at: track + 1)
         context.run(compressor)
-        context.withBuffers(at: 0, track + 2) { copy, track in track.copy(copy) }
+        context.withBuffers(at: 0, track + 2) { copy, track in track.copy(from: copy) }
         context.pop(2)
     }
 }
@@ -51,32 +51,5 @@ extension Compressor {
         self.init(
             threshold: Float(setting.threshold), ratio: Float(setting.ratio), attack: Float(setting.attack / 1_000),
             release: Float(setting.release / 1_000), hold: 0.02, key: key)
-    }
-}
-
-extension RenderContext {
-    /// Pushes a copy of a buffer.
-    fileprivate mutating func pushCopy(of index: Int) {
-        push(channels: channelCount(at: index))
-        withBuffers(at: 0, index + 1) { copy, original in copy.copy(original) }
-    }
-
-    /// Multiplies a buffer.
-    mutating func scale(_ index: Int, by factor: Float) {
-        var buffer = buffer(at: index)
-        for channel in 0..<buffer.channelCount {
-            var samples = buffer[channel]
-            Signal.applyGain(factor, to: &samples)
-        }
-    }
-}
-
-extension AudioBuffer {
-    /// Takes the samples of another buffer of as many channels.
-    fileprivate mutating func copy(_ other: borrowing AudioBuffer) {
-        for channel in 0..<min(channelCount, other.channelCount) {
-            var samples = self[channel]
-            Signal.copy(other.samples(channel), into: &samples)
-        }
     }
 }

@@ -1,6 +1,7 @@
 import Synchronization
 
 @testable import RenderCore
+@testable import Sharing
 
 /// Two parameters that control code sets to the same number, in transactions only.
 final class Twins: Generator {

@@ -77,6 +77,29 @@
         return unsafe _overrideLifetime(view, borrowing: self)
     }
 
+    /// Takes the samples of another buffer. One channel goes to every channel, and one channel takes the sum of several;
+    /// otherwise each takes its counterpart, and is silent where there is none.
+    @_noLocks @_noAllocation
+    public mutating func copy(from other: borrowing AudioBuffer) {
+        makeOwn()
+        let sources = other.channelCount
+        var channel = 0
+        while channel < channelCount {
+            let target = unsafe memory(channel)
+            if sources == 1 || channel < sources {
+                unsafe target.copySamples(from: other.memory(sources == 1 ? 0 : channel), count: frameCount)
+            } else {
+                unsafe target.clearSamples(count: frameCount)
+            }
+            channel &+= 1
+        }
+        channel = 1
+        while channelCount == 1 && channel < sources {
+            unsafe Kernel.add(other.memory(channel), to: memory(0), frameCount)
+            channel &+= 1
+        }
+    }
+
     /// Makes the memory one that may be written: what is not is copied first.
     @_noLocks @_noAllocation @inline(__always)
     func makeOwn() {

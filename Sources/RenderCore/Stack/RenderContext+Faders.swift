@@ -58,6 +58,17 @@ extension RenderContext {
     @_noLocks @_noAllocation
     public mutating func gain(_ gain: Float) { scaleTop(by: gain) }
 
+    /// Multiplies one buffer by a factor.
+    ///
+    /// - Parameter index: The index of the buffer from the top, which is 0.
+    @_noLocks @_noAllocation
+    public mutating func gain(_ gain: Float, at index: Int) {
+        guard index >= 0 && index < depth &- floor else {
+            return fault(.wrongIndex, .gain, wanted: index, found: depth &- floor)
+        }
+        scaleEntry(index, by: gain)
+    }
+
     /// Applies volume and balance: balance makes the far side quieter, and leaves the near side as it is.
     ///
     /// Mono becomes stereo if the balance is not in the middle; more than two channels take the volume alone.
@@ -76,6 +87,12 @@ extension RenderContext {
         for i in left.indices { left[i] *= 1 - max(0, balance[i]) }
         var right = top[1]
         for i in right.indices { right[i] *= 1 + min(0, balance[i]) }
+    }
+
+    /// Applies a volume and a balance that do not glide.
+    @_noLocks @_noAllocation
+    public mutating func fade(volume: Float, balance: Float = 0) {
+        fade(volume: Glide(volume), balance: Glide(balance))
     }
 
     /// Applies volume and balance by parameters, like `fade(volume: volume.glide(context), balance:

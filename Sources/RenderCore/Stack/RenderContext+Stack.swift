@@ -69,22 +69,25 @@ extension RenderContext {
         return unsafe entry(0, sink: 0).pointee.channels[0] + offset
     }
 
-    /// Pushes a copy of the top: samples, channels and time.
+    /// Pushes a copy of a buffer: samples, channels and time.
+    ///
+    /// - Parameter index: The index of the buffer from the top, which is 0.
     @_noLocks @_noAllocation
-    public mutating func duplicate() {
-        guard depth > floor else {
-            fault(.underflow, .duplicate, wanted: 1, found: 0)
+    public mutating func duplicate(at index: Int = 0) {
+        let buffers = depth &- floor
+        guard index >= 0 && index < buffers else {
+            fault(index == 0 ? .underflow : .wrongIndex, .duplicate, wanted: index == 0 ? 1 : index, found: buffers)
             pushSilence(channels: 1)
             return
         }
-        let source = depth &- 1
+        let source = depth &- 1 &- index
         let channels = source < entryCount ? unsafe entries[source].channelCount : 1
         guard claim(channels: channels, for: .duplicate), source < entryCount else { return }
         guard unsafe entries[source].kind != StackEntry.silent else {
             clearTop(channels)
             return
         }
-        let (from, to) = unsafe (entries + source, entries + source + 1)
+        let (from, to) = unsafe (entries + source, entries + (depth &- 1))
         unsafe to.pointee.path = from.pointee.path
         unsafe to.pointee.times = from.pointee.times
         var channel = 0

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import RenderCore
+@testable import Sharing
 
 /// A module that notes its commands and their times.
 private final class Told: Tap {

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import RenderCore
+@testable import Sharing
 
 @Suite struct ManagedArrayTests {
     private struct Voice: ~Copyable, Sendable {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import RenderCore
+@testable import Sharing
 
 @Suite struct ManagedValueLifetimeTests {
 

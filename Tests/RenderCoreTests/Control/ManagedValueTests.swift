@@ -1,6 +1,7 @@
 import Testing
 
 @testable import RenderCore
+@testable import Sharing
 
 @Suite struct ManagedValueTests {
     /// A renderer that puts the value on its output.

@@ -1,3 +1,4 @@
+import Composition
 import Testing
 
 @testable import RenderCore

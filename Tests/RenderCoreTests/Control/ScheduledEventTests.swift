@@ -1,6 +1,7 @@
 import Testing
 
 @testable import RenderCore
+@testable import Sharing
 
 @Suite struct ScheduledEventTests {
     /// Values of a probe at 0 that changes to 1, 2, 3… at frames.

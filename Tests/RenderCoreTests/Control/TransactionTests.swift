@@ -4,6 +4,7 @@ import Testing
 import func TestSupport.extent
 
 @testable import RenderCore
+@testable import Sharing
 
 @Suite struct TransactionTests {
     private struct Refusal: Error {}

@@ -194,6 +194,37 @@ import Testing
         #expect(result.faults == 0)
     }
 
+    @Test("Buffers below the top are copied, made louder and overwritten where they are")
+    func belowTheTop() throws {
+        let result = try renderSlice { context in
+            context.push([1, 2])
+            context.push([3])
+            context.duplicate(at: 1)
+            context.gain(10, at: 2)
+            let seen = context.firstSamples()
+            context.withBuffers(at: 1, 0) { mono, stereo in mono.copy(from: stereo) }
+            context.gain(0.5, at: 1)
+            context.withBuffers(at: 2, 1) { stereo, mono in stereo.copy(from: mono) }
+            return (seen, context.firstSamples())
+        }
+        #expect(result.value.0 == [[1, 2], [3], [10, 20]])
+        #expect(result.value.1 == [[1, 2], [1.5], [1.5, 1.5]])
+        #expect(result.faults == 0)
+    }
+
+    @Test("A buffer that does not exist is copied as silence and is a fault; so is a gain for it")
+    func belowTheBottom() throws {
+        let result = try renderSlice { context in
+            context.push([4])
+            context.duplicate(at: 1)
+            context.gain(2, at: 2)
+            context.gain(2, at: -1)
+            return context.firstSamples()
+        }
+        #expect(result.value == [[0], [4]])
+        #expect(result.faults == 3)
+    }
+
     @Test("Duplicate of nothing is one silent buffer and a fault; on a full stack it is silent too")
     func duplicateAtTheLimits() throws {
         let result = try renderSlice(layout: StackLayout(slots: 2, channels: 2, frames: 8)) { context in

@@ -158,8 +158,8 @@ final class StackModel {
         if top >= 2 * layout.slots { buffers[top] = Buffer(memory: .silent, samples: [], time: time, level: level) }
     }
 
-    func duplicate() {
-        guard let top = position(0) else {
+    func duplicate(_ index: Int) {
+        guard let top = position(index) else {
             fault()
             claim(1, nil)
             return
@@ -171,6 +171,20 @@ final class StackModel {
     func silence() {
         guard let top = position(0) else { return fault() }
         edit(top) { _, _, _ in 0 }
+    }
+
+    func gain(_ gain: Float, _ index: Int) {
+        guard let buffer = position(index) else { return fault() }
+        if gain != 1 && buffers[buffer].isReal { edit(buffer) { _, _, old in old * gain } }
+    }
+
+    /// Writes the samples of one buffer into another, by the rule for channels.
+    func copy(_ source: Int, to target: Int) {
+        guard source >= 0, target >= 0, source != target, let from = position(source), let to = position(target) else {
+            return fault()
+        }
+        let (samples, channels) = (contents(from), channelCount(to))
+        edit(to) { channel, frame, _ in Self.share(samples, channel, of: channels)[frame] }
     }
 
     func gain(_ gain: Float) {

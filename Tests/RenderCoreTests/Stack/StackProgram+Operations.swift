@@ -92,9 +92,10 @@ extension StackProgram {
     }
 
     private func duplicate(_ context: inout RenderContext) {
-        note("duplicate()")
-        context.duplicate()
-        model.duplicate()
+        let index = random.oneIn(3) ? random.in(-1...model.reach) : 0
+        note("duplicate(at: \(index))")
+        context.duplicate(at: index)
+        model.duplicate(index)
     }
 
     private func silence(_ context: inout RenderContext) {
@@ -146,6 +147,13 @@ extension StackProgram {
 
     private func gain(_ context: inout RenderContext) {
         let gain = Float(random.in(-2...3))
+        let index = random.oneIn(2) ? random.in(-1...model.reach) : 0
+        if random.oneIn(2) {
+            note("gain(\(gain), at: \(index))")
+            context.gain(gain, at: index)
+            model.gain(gain, index)
+            return bound(index, &context)
+        }
         note("gain(\(gain))")
         context.gain(gain)
         model.gain(gain)
@@ -177,6 +185,12 @@ extension StackProgram {
             let addends = b.samples(0)
             var sums = a[0]
             for i in sums.indices { sums[i] += addends[i] }
+        }
+        if random.oneIn(4) {
+            note("copy")
+            context.withBuffers(at: first, second) { $0.copy(from: $1) }
+            model.copy(second, to: first)
+            return bound(first, &context)
         }
         var needed = max(first, second) + 1
         if (first, second) == (0, 1) && random.oneIn(2) {
