@@ -66,7 +66,7 @@ let package = Package(
         .target(
             name: "Composition", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Sharing", "Supply"],
             swiftSettings: library),
-        .target(name: "Voices", dependencies: ["RenderCore"], swiftSettings: library),
+        .target(name: "Voices", dependencies: ["MIDIFiles", "RenderCore", "Sharing", "Supply"], swiftSettings: library),
         .target(name: "Background", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
         // The field's own libraries, from Debian.
         .systemLibrary(
@@ -95,17 +95,18 @@ let package = Package(
             name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles", "Background", "Sharing"],
             swiftSettings: library),
         .target(
-            name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Sharing"],
+            name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Sharing", "Voices"],
             path: "Modules/Players",
             swiftSettings: library),
         .target(
             name: "Tones", dependencies: ["MIDIFiles", "RenderCore", "Voices", "Sharing", "Supply"],
-            path: "Modules/Tones",
-            swiftSettings: library),
+            path: "Modules/Tones", swiftSettings: library),
         .target(
             name: "Mixing", dependencies: ["RenderCore", "Composition", "Sharing"], path: "Modules/Mixing",
             swiftSettings: library),
-        .target(name: "Processors", dependencies: ["RenderCore"], path: "Modules/Processors", swiftSettings: library),
+        .target(
+            name: "Processors", dependencies: ["Composition", "RenderCore"], path: "Modules/Processors",
+            swiftSettings: library),
         .target(name: "Dynamics", dependencies: ["RenderCore"], path: "Modules/Dynamics", swiftSettings: library),
         .target(
             name: "Modulation", dependencies: ["RenderCore", "Tones", "Processors"], path: "Modules/Modulation",
@@ -123,7 +124,8 @@ let package = Package(
             name: "InstrumentFiles", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], swiftSettings: library
         ),
         .target(
-            name: "Instruments", dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles", "Sharing", "Supply"],
+            name: "Instruments",
+            dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles", "Sharing", "Supply", "Voices"],
             path: "Modules/Instruments", swiftSettings: library),
         .target(
             name: "Space", dependencies: ["RenderCore", "Mixing", "SOFAFiles", "Sharing"], path: "Modules/Space",

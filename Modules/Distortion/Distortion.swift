@@ -106,40 +106,7 @@ public final class Distortion: Effect {
         echoFeedback = Parameter(0, in: 0...0.95, glide: .smooth(.milliseconds(20)))
         echoLevel = Parameter(0, in: 0...1, glide: .smooth(.milliseconds(20)))
         self.times = times
-        countChanges()
-    }
-
-    private func countChanges() {
-        curve.join(changes)
-        drive.join(changes)
-        bias.join(changes)
-        tone.join(changes)
-        level.join(changes)
-        mix.join(changes)
-        ringFrequency.join(changes)
-        ringAmount.join(changes)
-        holdRate.join(changes)
-        bits.join(changes)
-        echoTime.join(changes)
-        echoFeedback.join(changes)
-        echoLevel.join(changes)
-    }
-
-    /// Indicates whether no parameter moves. It is asked behind the glides.
-    @_noLocks @_noAllocation
-    private func isAtRest(_ context: borrowing RenderContext) -> Bool {
-        if drive.atRest(context) == nil { return false }
-        if bias.atRest(context) == nil { return false }
-        if tone.atRest(context) == nil { return false }
-        if level.atRest(context) == nil { return false }
-        if mix.atRest(context) == nil { return false }
-        if ringFrequency.atRest(context) == nil { return false }
-        if ringAmount.atRest(context) == nil { return false }
-        if holdRate.atRest(context) == nil { return false }
-        if bits.atRest(context) == nil { return false }
-        if echoTime.atRest(context) == nil { return false }
-        if echoFeedback.atRest(context) == nil { return false }
-        return echoLevel.atRest(context) != nil
+        changes.count(parameters)
     }
 
     /// Creates a distortion with the settings of a preset.
@@ -183,24 +150,18 @@ public final class Distortion: Effect {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        // The count is read before the parameters: one that is set in between is another count for the next slice.
-        let count = changes.value
-        var isDone = false
-        core.with(&context) { core, context in isDone = core.clipAtRest(&context, count) }
-        if isDone { return }
-        let shape = Int(curve.current(context) + 0.5)
+        // The note comes before the glides: a parameter that is set in between is another note for the next slice.
+        let rest = ParametersAtRest(context, changes)
+        var goesOn = false
+        core.with(&context) { core, context in goesOn = core.goOn(&context, rest) }
+        if goesOn { return }
         let settings = DistortionCore.Settings(
-            shape: shape, drive: drive.glide(context), bias: bias.glide(context), tone: tone.glide(context),
-            level: level.glide(context), mix: mix.glide(context), ringFrequency: ringFrequency.glide(context),
-            ringAmount: ringAmount.glide(context), holdRate: holdRate.glide(context), bits: bits.glide(context),
-            echoTime: echoTime.glide(context), echoFeedback: echoFeedback.glide(context),
-            echoLevel: echoLevel.glide(context))
-        var rests = false
-        if shape == 1 { rests = isAtRest(context) }
-        core.with(&context) { core, context in
-            core.process(&context, settings)
-            if rests { core.rest(count, settings, context) }
-        }
+            shape: Int(curve.current(context) + 0.5), drive: drive.glide(context), bias: bias.glide(context),
+            tone: tone.glide(context), level: level.glide(context), mix: mix.glide(context),
+            ringFrequency: ringFrequency.glide(context), ringAmount: ringAmount.glide(context),
+            holdRate: holdRate.glide(context), bits: bits.glide(context), echoTime: echoTime.glide(context),
+            echoFeedback: echoFeedback.glide(context), echoLevel: echoLevel.glide(context))
+        core.with(&context) { core, context in core.process(&context, settings, rest) }
     }
 
     /// Forgets the sound before.

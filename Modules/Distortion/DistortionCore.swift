@@ -28,6 +28,15 @@ struct DistortionCore: ~Copyable, Sendable {
             self.echoFeedback = echoFeedback
             self.echoLevel = echoLevel
         }
+
+        /// Indicates whether nothing moves in this slice.
+        var isAtRest: Bool {
+            @_noLocks @_noAllocation get {
+                drive.isFlat && bias.isFlat && tone.isFlat && level.isFlat && mix.isFlat && ringFrequency.isFlat
+                    && ringAmount.isFlat && holdRate.isFlat && bits.isFlat && echoTime.isFlat && echoFeedback.isFlat
+                    && echoLevel.isFlat
+            }
+        }
     }
 
     let channelCount: Int
@@ -50,8 +59,11 @@ struct DistortionCore: ~Copyable, Sendable {
     private var isClear = true
     /// That of the sound that is shaped.
     private var fadeIn = FadeIn()
-    /// The note for the slice after this one.
-    var rest = DistortionRest()
+    /// The parameters in the last slice, if its last block was a hard clip between two gains at rest: as long as they are the same,
+    /// the next slice clips in the same way.
+    private var rest = ParametersAtRest.none
+    /// How far the ring modulation moves in a frame then, though it is not heard.
+    private var ringStep: UInt64 = 0
 
     init(channels: Int, times: Int, sampleRate: Double) {
         channelCount = channels
@@ -94,17 +106,17 @@ struct DistortionCore: ~Copyable, Sendable {
         for i in 0..<held.count { held[i] = 0 }
         holdPhase = .max
         isClear = true
-        rest = DistortionRest()
+        rest = .none
     }
 
     @_noLocks @_noAllocation
-    mutating func process(_ context: inout RenderContext, _ settings: Settings) {
+    mutating func process(_ context: inout RenderContext, _ settings: Settings, _ rest: ParametersAtRest) {
         let frames = context.frameCount
         // Blocks end where something comes to rest, so that the length of the slices changes nothing.
         let (wet, echoes) = (settings.mix.lastFrame(of: frames), settings.echoLevel.lastFrame(of: frames))
         let toneMoves = min(settings.tone.framesLeft, frames)
-        rest = DistortionRest()
-        var first = 0
+        self.rest = .none
+        var (first, clips) = (0, false)
         while first < frames {
             var count = min(frames &- first, HalfBandResampler.room)
             if first < wet { count = min(count, wet &- first) }
@@ -113,7 +125,7 @@ struct DistortionCore: ~Copyable, Sendable {
             if first < wet {
                 isClear = false
                 let stages = controls.take(settings, first, count)
-                let clips = settings.shape == 1 && first >= echoes && fadeIn.isOver && clipsAlone(stages)
+                clips = settings.shape == 1 && first >= echoes && fadeIn.isOver && clipsAlone(stages)
                 for channel in 0..<min(context.channelCount(), channelCount) {
                     if clips {
                         clip(&context, channel, first, count)
@@ -122,10 +134,10 @@ struct DistortionCore: ~Copyable, Sendable {
                     }
                 }
                 fadeIn.advance(by: count)
-                rest.clips = clips
                 advance(settings, first, count, stages)
                 if first < echoes { echo.advance(by: count) } else { echo.rest(sampleRate) }
             } else {
+                clips = false
                 if !isClear { clear() }
                 echo.rest(sampleRate)
                 fadeIn.begin(sampleRate: sampleRate)
@@ -141,6 +153,40 @@ struct DistortionCore: ~Copyable, Sendable {
             }
             first &+= count
         }
+        if clips && settings.isAtRest {
+            self.rest = rest
+            ringStep = controls.ringStep(settings.ringFrequency.end)
+        }
+    }
+
+    /// Clips the top as the slice before did. `false`: something has changed since then, and nothing was done.
+    @_noLocks @_noAllocation
+    mutating func goOn(_ context: inout RenderContext, _ rest: ParametersAtRest) -> Bool {
+        guard rest.isEqual(to: self.rest) else { return false }
+        let frames = context.frameCount
+        if frames == 0 { return true }
+        var channel = 0
+        let channels = min(context.channelCount(), channelCount)
+        while channel < channels {
+            clip(&context, channel, 0, frames)
+            channel &+= 1
+        }
+        ringPhase &+= ringStep &* UInt64(truncatingIfNeeded: frames)
+        return true
+    }
+
+    /// Clips frames of one channel where they are: what ``distort(_:_:_:_:_:_:echoes:)`` does, without its copies.
+    @_noLocks @_noAllocation
+    private mutating func clip(_ context: inout RenderContext, _ channel: Int, _ first: Int, _ count: Int) {
+        let last = first &+ count &- 1
+        var top = context.top
+        var samples = top[channel]
+        // The latency is one frame here, and all of the dry sound that is not heard yet.
+        dry[channel &* (latency &+ HalfBandResampler.room)] = samples[last]
+        Signal.hardClip(&samples, from: first, count: count, gain: controls.drive[0], past: &past, at: 2 &* channel)
+        filter.pass(samples[last], channel: channel)
+        let level = controls.level[0]
+        if level != 1 { for i in first...last { samples[i] *= level } }
     }
 
     /// Writes frames of the top behind those of the dry sound that are not heard yet, and returns the place of the oldest.

@@ -20,43 +20,13 @@ public import RenderCore
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the compressed one.
 ///
 /// Threads: control.
-public final class Compressor: Module {
-    /// The level from which on the sound is made softer, in dB of full scale: -80…12.
-    public let threshold: Parameter
+public final class Compressor: DynamicsModule {
     /// The decibels of the key above the threshold for each that remains: 1…100. 1 changes nothing.
-    public let ratio: Parameter
+    public var ratio: Parameter { _read { yield core.controls.ratio } }
     /// The width in dB of the part of the curve that bends, with the threshold in its middle: 0…40. 0 is a corner.
-    public let knee: Parameter
-    /// The time of the way to a larger reduction, in seconds: 0.00002…1.
-    public let attack: Parameter
-    /// The time of the way to a smaller reduction, in seconds: 0.001…10.
-    public let release: Parameter
-    /// The time in seconds for which a reduction holds after the key has fallen: 0…1, rounded up by less than a
-    /// millisecond. The gain follows the largest reduction that the curve gave within this time, so it rests on a tone
-    /// whose half-wave is shorter.
-    public let hold: Parameter
-    /// The gain of the compressed sound in dB: -24…24.
-    public let makeUp: Parameter
-    /// The mix, from the unchanged sound (0, bit for bit) to the compressed one (1).
-    public let mix: Parameter
-    /// The cut-off of the high-pass filter of the key, in hertz: 10…0.49 of the sample rate. It counts where ``key`` is
-    /// `.filtered`.
-    public let keyHighPass: Parameter
-    /// The cut-off of the low-pass filter of the key, in hertz: 10…0.49 of the sample rate. It counts where ``key`` is
-    /// `.filtered`.
-    public let keyLowPass: Parameter
-    /// The sound that the detector hears.
-    public var key: KeySignal { core.key }
-    /// The way in which the level is measured.
-    public var detector: LevelDetector { core.detector }
-    /// Indicates whether all channels have one gain, by the loudest channel of the key, so that the stereo image stays.
-    /// Else each goes by the same channel of the key: a key in mono counts for all, all channels of a key count for
-    /// mono.
-    public var isLinked: Bool { core.isLinked }
-    /// The time in seconds by which the sound comes later than the gain: 0…0.1.
-    public var lookAhead: Double { core.lookAhead }
-
-    private let core: DynamicsCore
+    public var knee: Parameter { _read { yield core.controls.knee } }
+    /// The part that does the work.
+    public let core: DynamicsCore
 
     /// Creates a compressor.
     ///
@@ -80,70 +50,21 @@ public final class Compressor: Module {
         isLinked: Bool = true, lookAhead: Double = 0
     ) {
         core = DynamicsCore(
-            "Compressor", detector: detector, key: key, isLinked: isLinked, lookAhead: lookAhead)
-        self.threshold = .threshold(threshold)
-        self.ratio = .ratio(ratio)
-        self.knee = .knee(knee)
-        self.attack = .attack(attack)
-        self.release = .release(release)
-        self.hold = .hold(hold)
-        self.makeUp = .makeUp(makeUp)
-        self.mix = .mix(mix)
-        keyHighPass = .keyFilter(key.frequencies.highPass)
-        keyLowPass = .keyFilter(key.frequencies.lowPass)
+            "Compressor",
+            DynamicsControls(
+                .compress, threshold: threshold, ratio: ratio, knee: knee, attack: attack,
+                release: release, hold: hold, makeUp: makeUp, mix: mix),
+            detector: detector, key: key, isLinked: isLinked, lookAhead: lookAhead)
     }
 
     /// Takes the top, and with the key below it that too; leaves as many.
     public var stackEffect: StackEffect { core.stackEffect }
 
-    /// The parameters by name; those of the filters if the key has any.
-    public var parameters: [ParameterReference] {
-        [
-            threshold.named("threshold"), ratio.named("ratio"), knee.named("knee"), attack.named("attack"),
-            release.named("release"), hold.named("hold"), makeUp.named("makeUp"), mix.named("mix"),
-        ] + (key.isFiltered ? [keyHighPass.named("keyHighPass"), keyLowPass.named("keyLowPass")] : [])
-    }
-
-    /// The decibels by which the sound is made softer at the moment, without the make-up and the mix: of channels that
-    /// are not linked the largest. 0 where nothing is made softer, and within a second after the audio stops.
-    public var gainReduction: Float { core.gainReduction }
-
-    /// The reductions of the channels, each as ``gainReduction`` is; one for all where they are linked.
-    public var gainReductions: [Float] { core.gainReductions }
-
-    /// Returns the look-ahead in frames.
-    public func latency(at sampleRate: Double) -> Int { core.latency(at: sampleRate) }
-
-    /// Makes the memory.
-    public func prepare(_ preparation: Preparation) { core.prepare(preparation) }
-
     /// Compresses the top.
     ///
     /// Threads: render.
     @_noLocks @_noAllocation
-    public func process(_ context: inout RenderContext) {
-        if let threshold = threshold.atRest(context),
-            let ratio = ratio.atRest(context),
-            let knee = knee.atRest(context),
-            let makeUp = makeUp.atRest(context),
-            let mix = mix.atRest(context),
-            let attack = attack.atRest(context),
-            let release = release.atRest(context)
-        {
-            let settings = RestingSettings(
-                threshold: threshold, ratio: ratio, knee: knee, range: 0, makeUp: makeUp, mix: mix, attack: attack,
-                release: release)
-            core.process(
-                &context, settings, isCompressing: true, hold: hold.current(context), keyHighPass: keyHighPass,
-                keyLowPass: keyLowPass)
-            return
-        }
-        let settings = GainSettings(
-            shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
-            knee: knee.glide(context), range: Glide(0), makeUp: makeUp.glide(context), mix: mix.glide(context),
-            attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
-        core.process(&context, settings, keyHighPass: keyHighPass, keyLowPass: keyLowPass)
-    }
+    public func process(_ context: inout RenderContext) { core.process(&context) }
 
     /// Forgets the sound before: the gain begins at no reduction.
     ///

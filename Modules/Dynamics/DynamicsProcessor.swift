@@ -2,7 +2,7 @@ internal import RenderCore
 
 /// The work of a compressor, an expander or a gate on the buffers of the stack.
 struct DynamicsProcessor: ~Copyable, Sendable {
-    private var computer: GainComputer
+    var computer: GainComputer
     private var filter: KeyFilter
     private var line: LookAheadLine
     private var keyLine: LookAheadLine
@@ -12,12 +12,6 @@ struct DynamicsProcessor: ~Copyable, Sendable {
     /// Channels of the last buffer and of its key.
     private var channels = 0
     private var keyChannels = 0
-    // The settings of the slice: those that rest, or all. They stand here because handing them on would copy them.
-    private var isResting = true
-    private var resting: RestingSettings
-    private var isCompressing = true
-    private var hold: Float = 0
-    private var moving: GainSettings
 
     /// The longest hold in seconds.
     static var longestHold: Double { 1 }
@@ -43,13 +37,9 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         limit = channels
         self.isLinked = isLinked
         self.key = key
-        resting = RestingSettings.none
-        moving = GainSettings(
-            shape: .compress, threshold: Glide(0), ratio: Glide(1), knee: Glide(0), range: Glide(0), makeUp: Glide(0),
-            mix: Glide(0), attack: Glide(1), release: Glide(1), hold: 0)
         let delay = DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate)
         computer = GainComputer(
-            lanes: isLinked ? 1 : channels, channels: channels, frames: frames, sampleRate: sampleRate,
+            programs: 1, lanes: isLinked ? 1 : channels, channels: channels, frames: frames, sampleRate: sampleRate,
             detector: detector, hold: DynamicsProcessor.longestHold)
         filter = KeyFilter(
             channels: key.isFiltered ? channels : 0, frames: key.isFiltered ? frames : 0, sampleRate: sampleRate)
@@ -68,27 +58,9 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         keyChannels = 0
     }
 
-    /// Takes the settings of a slice in which none moves, of a compressor or an expander. The hold is in seconds.
+    /// Changes the top, by the settings that the computer has taken.
     @_noLocks @_noAllocation
-    mutating func take(_ settings: RestingSettings, isCompressing: Bool, hold: Float) {
-        isResting = true
-        resting = settings
-        self.isCompressing = isCompressing
-        self.hold = hold
-    }
-
-    /// Takes the settings of a slice in which some may move.
-    @_noLocks @_noAllocation
-    mutating func take(_ settings: GainSettings) {
-        isResting = false
-        moving = settings
-    }
-
-    /// Changes the top, by the settings that were taken.
-    @_noLocks @_noAllocation
-    mutating func process(
-        _ context: inout RenderContext, highPass: Glide, lowPass: Glide
-    ) {
+    mutating func process(_ context: inout RenderContext, highPass: Glide, lowPass: Glide) {
         let frames = context.frameCount
         let place = key.isBelow ? 1 : 0
         guard frames <= computer.frameLimit else { return }
@@ -96,12 +68,12 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         if isLinked {
             if keyChannels == 0 { computer.listenToSilence(frames: frames) }
             listenToAll(context, place, highPass, lowPass)
-            compute(frames, lane: 0)
+            computer.compute(frames: frames, lane: 0)
         }
         for channel in 0..<channels {
             if !isLinked {
                 listenForOne(context, place, channel, highPass, lowPass)
-                compute(frames, lane: channel)
+                computer.compute(frames: frames, lane: channel)
             }
             var top = context.top
             var samples = top[channel]
@@ -116,15 +88,6 @@ struct DynamicsProcessor: ~Copyable, Sendable {
                 keyLine.delay(&samples, count: frames, channel: channel)
             }
             keyLine.advance(by: frames)
-        }
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func compute(_ frames: Int, lane: Int) {
-        if isResting {
-            computer.compute(resting, isCompressing: isCompressing, hold: hold, frames: frames, lane: lane)
-        } else {
-            computer.compute(moving, frames: frames, lane: lane)
         }
     }
 

@@ -23,9 +23,7 @@ struct GainComputer: ~Copyable, Sendable {
     /// The gains of the slice, as factors.
     var gains: RenderMemory<Float>
     private var lanes: RenderMemory<Lane>
-    /// The settings that each lane went by in the last slice in which they rested, and what was made of them.
-    private var rested: RenderMemory<RestingSettings>
-    private var made: RenderMemory<RestingGain>
+    private var programs: RenderMemory<Program>
     private var squares: RenderMemory<Double>
     private var hold: LevelHold
 
@@ -48,11 +46,23 @@ struct GainComputer: ~Copyable, Sendable {
         var releaseShare = 1.0
     }
 
+    /// The settings that lanes go by.
+    struct Program: Sendable, BitwiseCopyable {
+        var settings = GainSettings()
+        /// The note of the parameters that the settings are from; none while one moves.
+        var rest = ParametersAtRest.none
+        /// Indicates whether the settings rest, those of no gate: then the gain is made of them.
+        var isResting = false
+        var gain = RestingGain()
+    }
+
     /// - Parameters:
     ///   - channels: Channels of keys.
     ///   - frames: The longest slice.
     ///   - hold: The longest hold in seconds.
-    init(lanes: Int, channels: Int, frames: Int, sampleRate: Double, detector: LevelDetector, hold: Double) {
+    init(
+        programs: Int, lanes: Int, channels: Int, frames: Int, sampleRate: Double, detector: LevelDetector, hold: Double
+    ) {
         laneCount = lanes
         channelLimit = channels
         rate = sampleRate
@@ -66,8 +76,7 @@ struct GainComputer: ~Copyable, Sendable {
         reductions = RenderMemory(repeating: 0, count: whole)
         gains = RenderMemory(repeating: 1, count: whole)
         self.lanes = RenderMemory(repeating: Lane(), count: lanes)
-        made = RenderMemory(repeating: RestingGain(), count: lanes)
-        rested = RenderMemory(repeating: .none, count: lanes)
+        self.programs = RenderMemory(repeating: Program(), count: programs)
         squares = RenderMemory(repeating: 0, count: channels)
         self.hold = LevelHold(lanes: lanes, seconds: hold, sampleRate: sampleRate)
     }
@@ -144,18 +153,62 @@ struct GainComputer: ~Copyable, Sendable {
 
     // MARK: The gain
 
+    /// Returns whether the settings of a program are right still.
+    @_noLocks @_noAllocation
+    func goesOn(_ rest: ParametersAtRest, program: Int = 0) -> Bool { rest.isEqual(to: programs[program].rest) }
+
+    /// Takes the settings of a slice, and the note of the parameters that they are from.
+    @_noLocks @_noAllocation
+    mutating func take(_ settings: GainSettings, _ rest: ParametersAtRest, program: Int = 0) {
+        programs[program].settings = settings
+        let isAtRest = settings.isAtRest
+        programs[program].rest = isAtRest ? rest : .none
+        programs[program].isResting = isAtRest && !settings.isGate
+        if isAtRest && !settings.isGate { programs[program].gain = makeGain(settings) }
+    }
+
+    /// Makes of settings what the kernel goes by.
+    @inline(never) @_noLocks @_noAllocation
+    private func makeGain(_ settings: GainSettings) -> RestingGain {
+        var gain = settings.curve(0).resting
+        gain.decibels = decibels
+        gain.octaves = GainComputer.octaves(settings.isCompressing)
+        (gain.wet, gain.dry) = GainComputer.parts(makeUp: Double(settings.makeUp.end), mix: settings.mix.end)
+        gain.attack = GainComputer.share(settings.attack.end, false, rate)
+        gain.release = GainComputer.share(settings.release.end, false, rate)
+        return gain
+    }
+
     /// Computes the ``gains`` of a slice from the levels.
     @_noLocks @_noAllocation
-    mutating func compute(_ settings: GainSettings, frames: Int, lane: Int) {
+    mutating func compute(program: Int = 0, frames: Int, lane: Int) {
         guard frames > 0, frames <= frameLimit, lane >= 0, lane < laneCount else { return }
-        let isGate = settings.isGate
-        let isCompressing = settings.isCompressing
-        if !isGate, let resting = settings.resting {
-            compute(resting, isCompressing: isCompressing, hold: settings.hold, frames: frames, lane: lane)
-            return
+        hold(programs[program].settings.hold, frames, lane)
+        if programs[program].isResting {
+            follow(program, frames, lane)
+        } else {
+            move(programs[program].settings, frames, lane)
         }
+    }
+
+    /// Computes the gains of a slice in which nothing moves but the levels, of no gate: all at once, with the same bits.
+    @_noLocks @_noAllocation
+    private mutating func follow(_ program: Int, _ frames: Int, _ lane: Int) {
+        var state = lanes[lane].state
+        if lanes[lane].isNew {
+            lanes[lane].isNew = false
+            let settings = programs[program].settings
+            let goal = settings.curve(0).goal(GainMath.log2(levels[0]) * decibels)
+            state = settings.isCompressing ? 0 : Double(goal)
+        }
+        programs[program].gain.follow(&state, levels, into: &gains, count: frames)
+        lanes[lane].state = state
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func move(_ settings: GainSettings, _ frames: Int, _ lane: Int) {
+        let isGate = settings.isGate
         prepareShares(settings, lane)
-        hold(settings.hold, frames, lane)
         if isGate {
             findGateGoals(settings, frames, lane)
         } else {
@@ -164,7 +217,7 @@ struct GainComputer: ~Copyable, Sendable {
         if lanes[lane].isNew {
             // A curve that reduces silence begins where the first frame wants it, so that nothing slips through at first.
             lanes[lane].isNew = false
-            let state = isCompressing ? 0 : Double(levels[0])
+            let state = settings.isCompressing ? 0 : Double(levels[0])
             (lanes[lane].state, lanes[lane].first, lanes[lane].second) = (state, state, state)
         }
         if settings.hasFlatTimes {
@@ -189,42 +242,6 @@ struct GainComputer: ~Copyable, Sendable {
             hold.reset(lane: lane)
             lanes[lane].isHolding = false
         }
-    }
-
-    /// Computes the gains of a slice in which nothing moves but the levels, of no gate: all at once, with the same bits.
-    @_noLocks @_noAllocation
-    mutating func compute(_ settings: RestingSettings, isCompressing: Bool, hold: Float, frames: Int, lane: Int) {
-        guard frames > 0, frames <= frameLimit, lane >= 0, lane < laneCount else { return }
-        self.hold(hold, frames, lane)
-        if !(settings == rested[lane]) { make(settings, isCompressing, lane) }
-        var state = lanes[lane].state
-        if lanes[lane].isNew {
-            lanes[lane].isNew = false
-            let curve = GainComputer.curve(settings, isCompressing)
-            state = isCompressing ? 0 : Double(curve.goal(GainMath.log2(levels[0]) * decibels))
-        }
-        made[lane].follow(&state, levels, into: &gains, count: frames)
-        lanes[lane].state = state
-    }
-
-    @_noLocks @_noAllocation
-    private static func curve(_ settings: RestingSettings, _ isCompressing: Bool) -> GainCurve {
-        GainCurve(
-            isCompressing: isCompressing, threshold: settings.threshold, ratio: settings.ratio, knee: settings.knee,
-            range: settings.range)
-    }
-
-    /// Makes of settings what the kernel goes by.
-    @inline(never) @_noLocks @_noAllocation
-    private mutating func make(_ settings: RestingSettings, _ isCompressing: Bool, _ lane: Int) {
-        rested[lane] = settings
-        var gain = GainComputer.curve(settings, isCompressing).resting
-        gain.decibels = decibels
-        gain.octaves = GainComputer.octaves(isCompressing)
-        (gain.wet, gain.dry) = GainComputer.parts(makeUp: Double(settings.makeUp), mix: settings.mix)
-        gain.attack = GainComputer.share(settings.attack, false, rate)
-        gain.release = GainComputer.share(settings.release, false, rate)
-        made[lane] = gain
     }
 
     private var decibels: Float {

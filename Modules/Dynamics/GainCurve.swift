@@ -12,38 +12,23 @@ struct GainSettings: Sendable, BitwiseCopyable {
         case gate
     }
 
-    var shape: Shape
+    var shape = Shape.compress
     /// In dB.
-    var threshold: Glide
-    var ratio: Glide
+    var threshold = Glide(0)
+    var ratio = Glide(1)
     /// The width of the knee in dB, or a gate's hysteresis.
-    var knee: Glide
+    var knee = Glide(0)
     /// The largest reduction of an expander or a gate, in dB.
-    var range: Glide
+    var range = Glide(0)
     /// In dB.
-    var makeUp: Glide
-    var mix: Glide
+    var makeUp = Glide(0)
+    var mix = Glide(0)
     /// In seconds.
-    var attack: Glide
-    var release: Glide
-    var hold: Float
+    var attack = Glide(1)
+    var release = Glide(1)
+    var hold: Float = 0
 
-    @_noLocks @_noAllocation
-    init(
-        shape: Shape, threshold: Glide, ratio: Glide, knee: Glide, range: Glide, makeUp: Glide, mix: Glide,
-        attack: Glide, release: Glide, hold: Float
-    ) {
-        self.shape = shape
-        self.threshold = threshold
-        self.ratio = ratio
-        self.knee = knee
-        self.range = range
-        self.makeUp = makeUp
-        self.mix = mix
-        self.attack = attack
-        self.release = release
-        self.hold = hold
-    }
+    init() {}
 
     /// Indicates whether the curve rests in this slice.
     var isFlat: Bool {
@@ -58,14 +43,9 @@ struct GainSettings: Sendable, BitwiseCopyable {
             range: range[frame])
     }
 
-    /// The settings if nothing moves in this slice.
-    var resting: RestingSettings? {
-        @_noLocks @_noAllocation get {
-            if !(isFlat && hasFlatTimes && makeUp.isFlat && mix.isFlat) { return nil }
-            return RestingSettings(
-                threshold: threshold.end, ratio: ratio.end, knee: knee.end, range: range.end, makeUp: makeUp.end,
-                mix: mix.end, attack: attack.end, release: release.end)
-        }
+    /// Indicates whether nothing moves in this slice.
+    var isAtRest: Bool {
+        @_noLocks @_noAllocation get { isFlat && hasFlatTimes && makeUp.isFlat && mix.isFlat }
     }
 
     /// Indicates whether attack and release rest in this slice.
@@ -87,45 +67,6 @@ struct GainSettings: Sendable, BitwiseCopyable {
             case .expand, .gate: false
             }
         }
-    }
-}
-
-/// The settings of a compressor, an expander or a gate that rest.
-struct RestingSettings: Sendable, BitwiseCopyable {
-    var threshold: Float
-    var ratio: Float
-    var knee: Float
-    var range: Float
-    var makeUp: Float
-    var mix: Float
-    var attack: Float
-    var release: Float
-
-    @_noLocks @_noAllocation
-    init(
-        threshold: Float, ratio: Float, knee: Float, range: Float, makeUp: Float, mix: Float, attack: Float,
-        release: Float
-    ) {
-        self.threshold = threshold
-        self.ratio = ratio
-        self.knee = knee
-        self.range = range
-        self.makeUp = makeUp
-        self.mix = mix
-        self.attack = attack
-        self.release = release
-    }
-
-    /// Settings that none are equal to.
-    static var none: RestingSettings {
-        RestingSettings(
-            threshold: .nan, ratio: 1, knee: 0, range: 0, makeUp: 0, mix: 0, attack: 1, release: 1)
-    }
-
-    @_noLocks @_noAllocation
-    static func == (a: RestingSettings, b: RestingSettings) -> Bool {
-        a.threshold == b.threshold && a.ratio == b.ratio && a.knee == b.knee && a.range == b.range
-            && a.makeUp == b.makeUp && a.mix == b.mix && a.attack == b.attack && a.release == b.release
     }
 }
 

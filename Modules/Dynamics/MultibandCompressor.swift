@@ -56,9 +56,7 @@ public final class MultibandCompressor: Effect {
             "MultibandCompressor: \(settings.count) bands at \(count) crossovers; it must be \(count + 1)")
         DynamicsProcessor.check(lookAhead: lookAhead, of: "MultibandCompressor")
         self.crossovers = OwnedArray(count: count) {
-            Parameter(
-                crossovers[$0], in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-                glide: .smoothExponential(.milliseconds(200)))
+            .crossing(at: crossovers[$0], from: 20)
         }
         self.bands = OwnedArray(count: count + 1) { Band(settings[$0]) }
         self.detector = detector
@@ -73,7 +71,7 @@ public final class MultibandCompressor: Effect {
     /// The parameters by name: those of the first band begin with `band 1`, and `crossover 1` is above it.
     public var parameters: [ParameterReference] {
         crossovers.indices.map { crossovers[$0].named("crossover \($0 + 1)") }
-            + bands.indices.flatMap { bands[$0].parameters.inside("band \($0 + 1)") }
+            + bands.indices.flatMap { bands[$0].controls.parameters.inside("band \($0 + 1)") }
     }
 
     /// Returns the decibels by which a band is made softer at the moment, without its make-up and mix: of channels
@@ -109,10 +107,16 @@ public final class MultibandCompressor: Effect {
         }
         var band = 0
         while band < bands.count {
-            let settings = bands[band].settings(context)
+            let rest = ParametersAtRest(context, bands[band].controls.changes)
+            var goesOn = false
+            processor.with(&context) { processor, _ in goesOn = processor.computer.goesOn(rest, program: band) }
+            if !goesOn {
+                let settings = GainSettings(bands[band].controls, context)
+                processor.with(&context) { processor, _ in processor.computer.take(settings, rest, program: band) }
+            }
             var value: Float = 0
             processor.with(&context) { processor, context in
-                processor.add(&context, band: band, settings)
+                processor.add(&context, band: band)
                 value = processor.reduction(band)
             }
             reduction.show(value, at: band)
@@ -173,48 +177,19 @@ extension MultibandCompressor {
     /// One band. Its parameters mean what those of a ``Compressor`` mean.
     ///
     /// Threads: control.
-    public struct Band: ~Copyable, Sendable {
-        /// The level from which on the band is made softer, in dB: -80…12.
-        public let threshold: Parameter
+    public struct Band: ~Copyable, Sendable, DynamicsParameters {
         /// The decibels above the threshold for each that remains: 1…100. 1 changes nothing.
-        public let ratio: Parameter
+        public var ratio: Parameter { _read { yield controls.ratio } }
         /// The width of the knee in dB: 0…40.
-        public let knee: Parameter
-        /// The time of the way to a larger reduction, in seconds: 0.00002…1.
-        public let attack: Parameter
-        /// The time of the way to a smaller reduction, in seconds: 0.001…10.
-        public let release: Parameter
-        /// The time for which a reduction is wanted after the level has fallen, in seconds: 0…1.
-        public let hold: Parameter
-        /// The gain of the compressed band in dB: -24…24.
-        public let makeUp: Parameter
-        /// The mix of the band, from the unchanged band (0) to the compressed one (1).
-        public let mix: Parameter
+        public var knee: Parameter { _read { yield controls.knee } }
+        /// All parameters, from which the settings of a slice are made.
+        public let controls: DynamicsControls
 
         init(_ setting: Setting) {
-            threshold = .threshold(setting.threshold)
-            ratio = .ratio(setting.ratio)
-            knee = .knee(setting.knee)
-            attack = .attack(setting.attack)
-            release = .release(setting.release)
-            hold = .hold(setting.hold)
-            makeUp = .makeUp(setting.makeUp)
-            mix = .mix(setting.mix)
-        }
-
-        var parameters: [ParameterReference] {
-            [
-                threshold.named("threshold"), ratio.named("ratio"), knee.named("knee"), attack.named("attack"),
-                release.named("release"), hold.named("hold"), makeUp.named("makeUp"), mix.named("mix"),
-            ]
-        }
-
-        @_noLocks @_noAllocation
-        func settings(_ context: borrowing RenderContext) -> GainSettings {
-            GainSettings(
-                shape: .compress, threshold: threshold.glide(context), ratio: ratio.glide(context),
-                knee: knee.glide(context), range: Glide(0), makeUp: makeUp.glide(context), mix: mix.glide(context),
-                attack: attack.glide(context), release: release.glide(context), hold: hold.current(context))
+            controls = DynamicsControls(
+                .compress, threshold: setting.threshold, ratio: setting.ratio, knee: setting.knee,
+                attack: setting.attack, release: setting.release, hold: setting.hold, makeUp: setting.makeUp,
+                mix: setting.mix)
         }
     }
 }

@@ -3,7 +3,8 @@ internal import RenderCore
 /// The work of a multiband compressor: bands, and a gain for each.
 struct MultibandProcessor: ~Copyable, Sendable {
     private var crossover: Crossover
-    private var computer: GainComputer
+    /// It has a program for each band.
+    var computer: GainComputer
     private var line: LookAheadLine
     private let isLinked: Bool
     private let limit: Int
@@ -17,7 +18,7 @@ struct MultibandProcessor: ~Copyable, Sendable {
         self.isLinked = isLinked
         crossover = Crossover(bands: bands, channels: channels, frames: frames, sampleRate: sampleRate)
         computer = GainComputer(
-            lanes: bands * (isLinked ? 1 : channels), channels: bands * channels, frames: frames,
+            programs: bands, lanes: bands * (isLinked ? 1 : channels), channels: bands * channels, frames: frames,
             sampleRate: sampleRate, detector: detector, hold: DynamicsProcessor.longestHold)
         line = LookAheadLine(
             channels: bands * channels, frames: DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate))
@@ -58,19 +59,19 @@ struct MultibandProcessor: ~Copyable, Sendable {
 
     /// Puts a band with its gain on the top, in the place of what was there or added to it.
     @_noLocks @_noAllocation
-    mutating func add(_ context: inout RenderContext, band: Int, _ settings: GainSettings) {
+    mutating func add(_ context: inout RenderContext, band: Int) {
         let frames = context.frameCount
         guard frames <= computer.frameLimit else { return }
         if isLinked {
             for channel in 0..<channels {
                 listen(band, channel, frames, isFirst: channel == 0)
             }
-            computer.compute(settings, frames: frames, lane: band)
+            computer.compute(program: band, frames: frames, lane: band)
         }
         for channel in 0..<channels {
             if !isLinked {
                 listen(band, channel, frames, isFirst: true)
-                computer.compute(settings, frames: frames, lane: band &* limit &+ channel)
+                computer.compute(program: band, frames: frames, lane: band &* limit &+ channel)
             }
             var top = context.top
             var samples = top[channel]

@@ -7,25 +7,23 @@ extension SamplerEngine {
     mutating func act(_ message: MIDIMessage) {
         switch message {
         case .noteOn(let channel, let note, let velocity):
-            if velocity & 127 == 0 { return letGo(Int(channel & 15), note & 127) }
-            begin(Int(channel & 15), note & 127, velocity & 127, onRelease: false)
-        case .noteOff(let channel, let note, _): letGo(Int(channel & 15), note & 127)
+            begin(Int(channel), note, velocity, onRelease: false)
+        case .noteOff(let channel, let note, _): letGo(Int(channel), note)
         case .keyPressure(let channel, let note, let pressure):
-            for index in 0..<voices.count where voices[index].channel == Int(channel & 15) && voices[index].key == note
-            {
-                voices[index].keyPressure = pressure & 127
+            for index in 0..<voices.count where voices[index].channel == Int(channel) && voices[index].key == note {
+                voices[index].keyPressure = pressure
                 voices[index].isStale = true
             }
-        case .controller(let channel, let number, let value): turn(Int(channel & 15), Int(number & 127), value & 127)
+        case .controller(let channel, let number, let value): turn(Int(channel), Int(number), value)
         case .program(let channel, let number):
-            channels[Int(channel & 15)].program = Int(number & 127)
-            choose(Int(channel & 15))
+            channels[Int(channel)].program = Int(number)
+            choose(Int(channel))
         case .pressure(let channel, let pressure):
-            channels[Int(channel & 15)].pressure = pressure & 127
-            stale(Int(channel & 15))
+            channels[Int(channel)].pressure = pressure
+            stale(Int(channel))
         case .bend(let channel, let value):
-            channels[Int(channel & 15)].bend = Float(value < -8192 ? -8192 : value > 8191 ? 8191 : value)
-            stale(Int(channel & 15))
+            channels[Int(channel)].bend = Float(value)
+            stale(Int(channel))
         case .reset: for channel in 0..<16 { silence(channel) }
         default: break
         }
@@ -46,12 +44,7 @@ extension SamplerEngine {
         for index in 0..<span.count where span[index].isDown && span[index].key == key {
             guard span[index].channel == channel && !span[index].isFree else { continue }
             (velocity, wasDown) = (span[index].velocity, true)
-            if isHeld || span[index].isHeldBySostenuto {
-                span[index].isDown = false
-                span[index].isHeld = isHeld
-            } else {
-                span[index].release()
-            }
+            span[index].letGo(isPedalDown: isHeld)
         }
         if wasDown && !isHeld { begin(channel, key, velocity, onRelease: true) }
     }
@@ -80,12 +73,7 @@ extension SamplerEngine {
             let isHeld = channels[channel][64] >= 64
             var span = voices.span
             for index in 0..<span.count where span[index].isDown && span[index].channel == channel {
-                if isHeld || span[index].isHeldBySostenuto {
-                    span[index].isDown = false
-                    span[index].isHeld = isHeld
-                } else {
-                    span[index].release()
-                }
+                span[index].letGo(isPedalDown: isHeld)
             }
         default: stale(channel)
         }

@@ -1,5 +1,6 @@
 internal import InstrumentFiles
 internal import RenderCore
+internal import Voices
 
 /// The voices of a SoundFont player, and what they have in common. It belongs to the render thread.
 struct SamplerEngine: ~Copyable, Sendable {
@@ -103,16 +104,16 @@ struct SamplerEngine: ~Copyable, Sendable {
     mutating func render(from first: Int, to end: Int, clock: Int64) {
         var frame = first
         while frame < end {
-            // Cells lie on the sample clock: numbers are made anew in each, however the cycles are cut.
+            // Chunks lie on the sample clock: numbers are made anew in each, however the cycles are cut.
             let now = clock &+ Int64(frame)
             let place = Int(now & Int64(SamplerLanes.frames &- 1))
-            let cell = SamplerLanes.frames &- place
-            let count = cell < end &- frame ? cell : end &- frame
+            let chunk = SamplerLanes.frames &- place
+            let count = chunk < end &- frame ? chunk : end &- frame
             lanes.clear(outputs: outputs, frames: count)
             let groups = voices.count / SamplerLanes.width
             var sounding = 0
             for group in 0..<groups {
-                sounding &+= render(group, now: now, isNew: place == 0, cell: cell, count: count)
+                sounding &+= render(group, now: now, isNew: place == 0, chunk: chunk, count: count)
             }
             soundingCount = sounding
             Self.sum(&lanes, sounding > 0, into: &output, outputs, capacity, frame, count)
@@ -138,11 +139,11 @@ struct SamplerEngine: ~Copyable, Sendable {
 
     /// Adds the voices of a group to the sums; returns how many sound.
     @_noLocks @_noAllocation
-    private mutating func render(_ group: Int, now: Int64, isNew: Bool, cell: Int, count: Int) -> Int {
+    private mutating func render(_ group: Int, now: Int64, isNew: Bool, chunk: Int, count: Int) -> Int {
         let first = group &* SamplerLanes.width
         var (sounding, sweeps) = (0, false)
         for index in first..<first &+ SamplerLanes.width where !voices[index].isFree {
-            if isNew || voices[index].isLate || voices[index].isStale { advance(index, to: now, cell: cell) }
+            if isNew || voices[index].isLate || voices[index].isStale { advance(index, to: now, chunk: chunk) }
             if voices[index].isFree { continue }
             sounding &+= 1
             sweeps = sweeps || voices[index].sweeps
@@ -172,9 +173,9 @@ struct SamplerEngine: ~Copyable, Sendable {
         if lasts < count { voices[index].order = Self.ended }
     }
 
-    /// Brings a voice up to date, and has its gains and its filter move to what they are at the end of the cell.
+    /// Brings a voice up to date, and has its gains and its filter move to what they are at the end of the chunk.
     @_noLocks @_noAllocation
-    private mutating func advance(_ index: Int, to now: Int64, cell: Int) {
+    private mutating func advance(_ index: Int, to now: Int64, chunk: Int) {
         if voices[index].isStale {
             var voice = voices[index]
             voice.derive(table, channels[voice.channel], &values, level: level, sampleRate: sampleRate)
@@ -183,19 +184,12 @@ struct SamplerEngine: ~Copyable, Sendable {
         let isFirst = voices[index].time == .min
         if isFirst { voices[index].time = now }
         let rate = sampleRate
-        let gains = Self.advance(&voices, index, to: now, cell: Float(cell), sampleRate: rate)
+        var span = voices.span
+        let gains = span[index].advance(to: now, chunk: Float(chunk), sampleRate: rate)
         if voices[index].isOver { return free(index) }
         let (g, k) = (voices[index].g, voices[index].damping)
         if isFirst { lanes.begin(index, g: g, k: k) }
-        lanes.aim(index, g: g, k: k, gains, frames: cell)
-    }
-
-    @_noLocks @_noAllocation
-    private static func advance(
-        _ voices: inout RenderMemory<SamplerVoice>, _ index: Int, to now: Int64, cell: Float, sampleRate: Double
-    ) -> SIMD4<Float> {
-        var span = voices.span
-        return span[index].advance(to: now, cell: cell, sampleRate: sampleRate)
+        lanes.aim(index, g: g, k: k, gains, frames: chunk)
     }
 
     /// Copies frames of an output into samples.
@@ -254,7 +248,7 @@ struct SamplerEngine: ~Copyable, Sendable {
         let index = takeVoice()
         free(index)
         var voice = SamplerVoice()
-        // Negative until the first cell.
+        // Negative until the first chunk.
         voice.order = 0 &- order
         (voice.channel, voice.key, voice.velocity, voice.region) = (channel, key, velocity, number)
         voice.isDown = !region.beginsOnRelease
@@ -287,26 +281,18 @@ struct SamplerEngine: ~Copyable, Sendable {
     /// free because so many fade out, it returns the one that is the first to end its fade.
     @_noLocks @_noAllocation
     private mutating func takeVoice() -> Int {
-        var (count, oldest, first) = (0, -1, Int.max)
-        var (free, soonest, least) = (-1, 0, Float.infinity)
-        let (fade, limit) = (Self.fadeTime * Float(sampleRate), limit)
+        var choice = VoiceChoice()
+        let (limit, fade) = (limit, Self.fadeTime * Float(sampleRate))
         var span = voices.span
         for index in 0..<span.count {
-            if span[index].isFree {
-                if free < 0 { free = index }
-            } else if span[index].isLeaving {
-                if span[index].fade.left < least { (soonest, least) = (index, span[index].fade.left) }
-            } else {
-                count &+= 1
-                let age = abs(span[index].order)
-                let rank = span[index].isReleased ? age &- (1 &<< 62) : age
-                if rank < first { (oldest, first) = (index, rank) }
-            }
+            choice.show(
+                index, order: abs(span[index].order), fadeLeft: span[index].fade.left, diesAway: span[index].isReleased)
         }
-        if count >= limit && oldest >= 0 {
+        let oldest = choice.stolen(limit: limit)
+        if oldest >= 0 {
             span[oldest].leave(in: fade)
             stolenCount &+= 1
         }
-        return free >= 0 ? free : soonest
+        return choice.taken
     }
 }

@@ -34,32 +34,11 @@ struct SamplerEnvelope: BitwiseCopyable, Sendable {
     private var released: Float = 0
 
     /// Indicates whether it has not reached its top yet: the value is a part of the amplitude.
-    var rises: Bool {
-        @_noLocks @_noAllocation get {
-            switch section {
-            case .delay, .attack: true
-            default: false
-            }
-        }
-    }
+    var rises: Bool { @_noLocks @_noAllocation get { section == .delay || section == .attack } }
     /// Indicates whether the key has been released, or it has ended by itself.
-    var falls: Bool {
-        @_noLocks @_noAllocation get {
-            switch section {
-            case .release, .over: true
-            default: false
-            }
-        }
-    }
+    var falls: Bool { @_noLocks @_noAllocation get { section == .release || section == .over } }
     /// Indicates whether it has ended.
-    var isOver: Bool {
-        @_noLocks @_noAllocation get {
-            switch section {
-            case .over: true
-            default: false
-            }
-        }
-    }
+    var isOver: Bool { @_noLocks @_noAllocation get { section == .over } }
 
     /// The value, 0…1; in the attack a part of the amplitude, elsewhere of the decibels.
     @_noLocks @_noAllocation

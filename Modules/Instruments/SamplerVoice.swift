@@ -16,7 +16,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     var isOneShot = false
     var loopsUntilRelease = false
     var endingClass: Int32 = 0
-    /// Indicates whether a controller has changed, and whether the present cell must be aimed anew.
+    /// Indicates whether a controller has changed, and whether the present chunk must be aimed anew.
     var isStale = true
     var isLate = true
     var place = SamplePlace()
@@ -34,7 +34,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     var time: Int64 = 0
     /// Frames of the fade of a voice that makes room: all of them, and those that are left; -1 while it does not.
     var fade: (length: Float, left: Float) = (1, -1)
-    /// Indicates whether the cutoff moves in this cell.
+    /// Indicates whether the cutoff moves in this chunk.
     var sweeps = false
 
     /// Frames since it began, and whether it is to be released when it has lasted for the shortest time.
@@ -147,24 +147,10 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         mostMoved = home.isSoundFont ? 0 : .infinity
         cutoffs = home.isSoundFont ? (1_500, 13_500) : (-20_000, 20_000)
         steps = (
-            Self.hertz(v[22] < -16_000 ? -16_000 : v[22] > 4_500 ? 4_500 : v[22]) / rate,
-            Self.hertz(v[24] < -16_000 ? -16_000 : v[24] > 4_500 ? 4_500 : v[24]) / rate
+            Self.hertz(max(-16_000, min(v[22], 4_500))) / rate, Self.hertz(max(-16_000, min(v[24], 4_500))) / rate
         )
-        let distance = 60 - played
-        volumeTimes = SamplerEnvelope.Times(
-            delay: Self.frames(v[33], least: -12_000, most: 5_000, rate),
-            attack: Self.frames(v[34], least: -12_000, most: 8_000, rate),
-            hold: Self.frames(v[35] + v[39] * distance, least: -12_000, most: 5_000, rate),
-            decay: Self.frames(v[36] + v[40] * distance, least: -12_000, most: 8_000, rate),
-            sustain: Self.sustain(v[37]),
-            release: Self.frames(v[38] < -7_200 ? -7_200 : v[38], least: -7_200, most: 8_000, rate))
-        modulationTimes = SamplerEnvelope.Times(
-            delay: Self.frames(v[25], least: -12_000, most: 5_000, rate),
-            attack: Self.frames(v[26], least: -12_000, most: 8_000, rate),
-            hold: Self.frames(v[27] + v[31] * distance, least: -12_000, most: 5_000, rate),
-            decay: Self.frames(v[28] + v[32] * distance, least: -12_000, most: 8_000, rate),
-            sustain: Self.sustain(v[29]),
-            release: Self.frames(v[30] < -12_000 ? -12_000 : v[30], least: -12_000, most: 8_000, rate))
+        volumeTimes = Self.times(v, from: 33, distance: 60 - played, shortestRelease: -7_200, rate)
+        modulationTimes = Self.times(v, from: 25, distance: 60 - played, shortestRelease: -12_000, rate)
         if isStale && order < 0 {
             modulationLFO = SamplerLFO(delay: Self.frames(v[21], least: -12_000, most: 5_000, rate))
             vibrato = SamplerLFO(delay: Self.frames(v[23], least: -12_000, most: 5_000, rate))
@@ -174,17 +160,28 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         shortest = Self.shortestTime * rate
     }
 
+    /// Returns the times of the envelope whose generators begin with its delay.
     @_noLocks @_noAllocation
-    private static func sustain(_ value: Float) -> Float {
-        let part = 1 - 0.001 * value
-        return part < 0 ? 0 : part > 1 ? 1 : part
+    private static func times(
+        _ v: borrowing MutableSpan<Float>, from first: Int, distance: Float, shortestRelease: Float, _ rate: Float
+    ) -> SamplerEnvelope.Times {
+        let sustain = 1 - 0.001 * v[first &+ 4]
+        let release = v[first &+ 5]
+        return SamplerEnvelope.Times(
+            delay: frames(v[first], least: -12_000, most: 5_000, rate),
+            attack: frames(v[first &+ 1], least: -12_000, most: 8_000, rate),
+            hold: frames(v[first &+ 2] + v[first &+ 6] * distance, least: -12_000, most: 5_000, rate),
+            decay: frames(v[first &+ 3] + v[first &+ 7] * distance, least: -12_000, most: 8_000, rate),
+            sustain: sustain < 0 ? 0 : sustain > 1 ? 1 : sustain,
+            release: frames(
+                release < shortestRelease ? shortestRelease : release, least: shortestRelease, most: 8_000, rate))
     }
 
-    // MARK: Cells
+    // MARK: Chunks
 
     /// Brings envelopes and waves up to date, and returns the gains that it has after that many more frames.
     @_noLocks @_noAllocation
-    mutating func advance(to now: Int64, cell: Float, sampleRate: Double) -> SIMD4<Float> {
+    mutating func advance(to now: Int64, chunk: Float, sampleRate: Double) -> SIMD4<Float> {
         let elapsed = Float(now &- time)
         time = now
         isLate = false
@@ -216,9 +213,9 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
             let hertz = Self.hertz(centsOfFilter)
             g = RenderMath.tan(.pi * (hertz < 5 ? 5 : hertz > 0.45 * rate ? 0.45 * rate : hertz) / rate)
         }
-        // The gains at the end of the cell.
+        // The gains at the end of the chunk.
         var next = volume
-        next.advance(cell, volumeTimes)
+        next.advance(chunk, volumeTimes)
         var aimed = next.value(volumeTimes)
         var moved = wave * toVolume
         if !next.rises {
@@ -227,7 +224,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         }
         let octaves = level + (moved < mostMoved ? moved : mostMoved)
         if fade.left >= 0 {
-            aimed *= fade.left > cell ? (fade.left - cell) / fade.length : 0
+            aimed *= fade.left > chunk ? (fade.left - chunk) / fade.length : 0
         }
         let amplitude = aimed > 0 ? aimed * RenderMath.exp2(octaves) : 0
         return sides * amplitude
@@ -238,6 +235,14 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
 
     /// Indicates whether nothing of it will be heard any more.
     var isOver: Bool { @_noLocks @_noAllocation get { volume.isOver || fade.left == 0 } }
+
+    /// The key goes up: a pedal may hold the note.
+    @_noLocks @_noAllocation
+    mutating func letGo(isPedalDown: Bool) {
+        if !isPedalDown && !isHeldBySostenuto { return release() }
+        isDown = false
+        isHeld = isPedalDown
+    }
 
     /// The key or the pedal lets go.
     @_noLocks @_noAllocation

@@ -3,6 +3,7 @@ public import MIDIFiles
 public import RenderCore
 internal import Sharing
 public import Supply
+internal import Voices
 
 /// Plays the instruments of a SoundFont or of an SFZ file by MIDI: sixteen channels, drums on the tenth.
 ///
@@ -59,14 +60,11 @@ public final class SoundFontPlayer: StreamingModule {
     /// The number of voices: samples that may sound at once, those that make room not counted.
     public let voiceCount: Int
 
-    private let table: InstrumentTable
     private let streams: SampleStreams?
-    private let quality: Quality
     private let sends: Sends
-    private let commands = CommandQueue<MIDIMessage>()
-    private let keys: MIDIReader
-    private let score: MIDIScore
+    private let feed: VoiceFeed
     private let engine: RenderState<SamplerEngine>
+    private let makeEngine: @Sendable (Double, Int) -> SamplerEngine
     private let made: Lock<Made>
     private let sounding = SharedCount()
     private let stolen = SharedCount()
@@ -120,18 +118,18 @@ public final class SoundFontPlayer: StreamingModule {
     ) {
         demand((1...1_024).contains(voices), "SoundFontPlayer: \(voices) voices; it must be 1…1,024")
         voiceCount = voices
-        self.table = table
-        self.quality = quality
         self.sends = sends
-        self.keys = MIDIReader(keys)
-        self.score = score
+        feed = VoiceFeed(keys, score)
         let streams = SampleStreams(table, voices: (voices + 39) / 8 * 8)
         self.streams = streams
-        let outputs = sends == .none ? 2 : 4
-        engine = RenderState(
+        let (isFine, outputs) = (quality == .fine, sends == .none ? 2 : 4)
+        let make = { @Sendable (sampleRate: Double, frames: Int) in
             SamplerEngine(
-                table, streams: streams, voices: voices, isFine: quality == .fine, outputs: outputs,
-                level: SoundFontPlayer.level, sampleRate: 48_000, frames: 1))
+                table, streams: streams, voices: voices, isFine: isFine, outputs: outputs,
+                level: SoundFontPlayer.level, sampleRate: sampleRate, frames: frames)
+        }
+        makeEngine = make
+        engine = RenderState(make(48_000, 1))
         made = Lock(Made(), .module)
         streams?.begin()
     }
@@ -146,7 +144,7 @@ public final class SoundFontPlayer: StreamingModule {
     /// - Returns: `false` if 64 wait for their time; then this one was not taken.
     @discardableResult
     public func send(_ message: MIDIMessage, at time: RenderTime = .immediately) -> Bool {
-        commands.send(message, at: time)
+        feed.send(VoiceCommand(message), at: time)
     }
 
     /// The number of voices that sound.
@@ -171,10 +169,7 @@ public final class SoundFontPlayer: StreamingModule {
             return true
         }
         guard isNew else { return }
-        engine.replace(
-            with: SamplerEngine(
-                table, streams: streams, voices: voiceCount, isFine: quality == .fine, outputs: sends == .none ? 2 : 4,
-                level: SoundFontPlayer.level, sampleRate: rate, frames: frames))
+        engine.replace(with: makeEngine(rate, frames))
     }
 
     /// Waits until the disk has brought what the voices need next.
@@ -192,14 +187,13 @@ public final class SoundFontPlayer: StreamingModule {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        var events = keys.events
-        var frame = 0
-        while let due = commands.next(&context, from: frame) {
-            play(&context, &events, from: frame, to: due.frame)
-            act(&context, due.command)
+        var (place, frame) = (feed.begin(), 0)
+        while let due = feed.next(&context, &place) {
+            render(&context, from: frame, to: due.frame)
             frame = due.frame
+            engine.with(&context) { engine, _ in engine.act(due.command.message) }
         }
-        play(&context, &events, from: frame, to: context.frameCount)
+        render(&context, from: frame, to: context.frameCount)
         publish(&context)
         push(&context, 0, 1)
         if sends == .none { return context.gain(volume.glide(context)) }
@@ -239,46 +233,13 @@ public final class SoundFontPlayer: StreamingModule {
 
     @_noLocks @_noAllocation
     private func publish(_ context: inout RenderContext) {
-        var (count, lost, late) = (0, 0, 0)
+        var counts = (0, 0, 0)
         engine.with(&context) { engine, _ in
-            (count, lost, late) = (engine.soundingCount, engine.stolenCount, Int(engine.missingCount))
+            counts = (engine.soundingCount, engine.stolenCount, Int(engine.missingCount))
         }
-        sounding.set(count)
-        stolen.set(lost)
-        missing.set(late)
-    }
-
-    /// Renders frames with what the score and the keys have for them.
-    @_noLocks @_noAllocation
-    private func play(_ context: inout RenderContext, _ events: inout MIDIReader.Events, from first: Int, to end: Int) {
-        var frame = first
-        while let note = score.next(&context, upTo: end) {
-            let until = note.frame > frame ? note.frame : frame
-            playKeys(&context, &events, from: frame, to: until)
-            act(&context, note.message)
-            frame = until
-        }
-        playKeys(&context, &events, from: frame, to: end)
-    }
-
-    /// Renders frames with what the keys have for them.
-    @_noLocks @_noAllocation
-    private func playKeys(
-        _ context: inout RenderContext, _ events: inout MIDIReader.Events, from first: Int, to end: Int
-    ) {
-        var frame = first
-        while let event = events.next(context, upTo: end) {
-            let until = event.frame > frame ? event.frame : frame
-            render(&context, from: frame, to: until)
-            act(&context, event.message)
-            frame = until
-        }
-        render(&context, from: frame, to: end)
-    }
-
-    @_noLocks @_noAllocation
-    private func act(_ context: inout RenderContext, _ message: MIDIMessage) {
-        engine.with(&context) { engine, _ in engine.act(message) }
+        sounding.set(counts.0)
+        stolen.set(counts.1)
+        missing.set(counts.2)
     }
 
     @_noLocks @_noAllocation

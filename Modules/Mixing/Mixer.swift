@@ -204,9 +204,12 @@ public final class Mixer: Generator {
                 return (old, control, control.version)
             }
             let all = new.sources + new.leaving.map(\.source)
-            strips.exchange(
-                all.map(ObjectIdentifier.init), whenOldIsReleased: { [weak self] in self?.release(number) },
-                undo: { [weak self] in
+            strips.update(all.map(ObjectIdentifier.init)) { _, index in
+                MixerStrip(all[index], isAligned: alignsLatencies)
+            }
+            OpenTransaction.afterCycles(
+                { [weak self] in self?.release(number) },
+                ifCalledOff: { [weak self] in
                     self?.control.change { control in
                         // A change since has built on this one.
                         if control.version == number {
@@ -216,8 +219,7 @@ public final class Mixer: Generator {
                     }
                     undone?()
                     self?.release(number)
-                },
-                make: { _, index in MixerStrip(all[index], isAligned: alignsLatencies) })
+                })
             return (old, all)
         }
         // Here sources may go, with no lock held: the old list may be released already.

@@ -23,7 +23,7 @@ public final class AutoPan: Effect {
     public let depth: Parameter
     /// The middle of the way, from left (-1) to right (1).
     public let position: Parameter
-    /// The course of a turn. A jump takes 2 ms, a quarter of a turn at most.
+    /// The shape of a turn. A jump takes 2 ms, a quarter of a turn at most.
     public let shape: LFOCore.Shape
 
     private let wave = RenderState(PanWave())
@@ -31,7 +31,7 @@ public final class AutoPan: Effect {
     /// Creates an auto-pan.
     ///
     /// - Parameters:
-    ///   - shape: The course of a turn, for good.
+    ///   - shape: The shape of a turn, for good.
     ///   - rate: In hertz.
     ///   - beats: The time of a turn in beats, instead of a rate.
     ///   - depth: 0…1.
@@ -56,16 +56,16 @@ public final class AutoPan: Effect {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let course = SlowWave.Course(context, shape, rate: rate, beats: beats)
+        let pace = SlowWave.Pace(context, shape, rate: rate, beats: beats)
         let (depth, position) = (depth.glide(context), position.glide(context))
         let wasMono = context.channelCount() == 1
         guard context.widenTop() else { return }
         wave.withTop(&context) { wave, top in
-            wave.waves.begin(course)
+            wave.waves.begin(pace)
             var done = 0
             while done < top.frameCount {
                 let count = min(top.frameCount &- done, SlowWave.block)
-                wave.render(course, depth, position, from: done, count: count, wasMono: wasMono)
+                wave.render(pace, depth, position, from: done, count: count, wasMono: wasMono)
                 for side in 0..<2 {
                     var samples = top[side]
                     wave.apply(side, to: &samples, from: done, count: count)
@@ -91,9 +91,9 @@ private struct PanWave: ~Copyable, Sendable {
     /// Computes the gains of a block.
     @_noLocks @_noAllocation
     mutating func render(
-        _ course: SlowWave.Course, _ depth: Glide, _ position: Glide, from first: Int, count: Int, wasMono: Bool
+        _ pace: SlowWave.Pace, _ depth: Glide, _ position: Glide, from first: Int, count: Int, wasMono: Bool
     ) {
-        waves.render(course, spread: Glide(0), from: first, count: count, columns: 1)
+        waves.render(pace, spread: Glide(0), from: first, count: count, columns: 1)
         let isFlat = depth.isFlat && position.isFlat
         var i = 0
         while i < count {

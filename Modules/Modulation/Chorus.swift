@@ -35,7 +35,7 @@ public final class Chorus: Effect {
     public let mix: Parameter
     /// The number of voices on each side.
     public let voices: Int
-    /// The course of a turn.
+    /// The shape of a turn.
     public let shape: LFOCore.Shape
     /// Indicates whether mono becomes stereo.
     public let isStereo: Bool
@@ -94,7 +94,7 @@ public final class Chorus: Effect {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = Choir.Settings(
-            course: SlowWave.Course(context, shape, rate: rate, beats: beats),
+            pace: SlowWave.Pace(context, shape, rate: rate, beats: beats),
             sweep: SweptLine.Sweep(
                 delay: delay.glide(context), depth: depth.glide(context), sampleRate: context.sampleRate),
             spread: spread.glide(context), mix: mix.glide(context))
@@ -120,18 +120,10 @@ public final class Chorus: Effect {
 private struct Choir: ~Copyable, Sendable {
     /// The parameters in a slice.
     struct Settings: Sendable, BitwiseCopyable {
-        var course: SlowWave.Course
+        var pace: SlowWave.Pace
         var sweep: SweptLine.Sweep
         var spread: Glide
         var mix: Glide
-
-        @_noLocks @_noAllocation
-        init(course: SlowWave.Course, sweep: SweptLine.Sweep, spread: Glide, mix: Glide) {
-            self.course = course
-            self.sweep = sweep
-            self.spread = spread
-            self.mix = mix
-        }
     }
 
     var line: SweptLine
@@ -155,7 +147,7 @@ private struct Choir: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.course)
+        wave.begin(settings.pace)
         let channels = min(top.channelCount, line.channelCount)
         if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
@@ -163,7 +155,7 @@ private struct Choir: ~Copyable, Sendable {
         var done = 0
         while done < frames {
             let count = min(frames &- done, SlowWave.block)
-            wave.render(settings.course, spread: settings.spread, from: done, count: count, columns: columns)
+            wave.render(settings.pace, spread: settings.spread, from: done, count: count, columns: columns)
             line.place(settings.sweep, columns: columns, along: wave, from: done, count: count)
             for channel in 0..<channels {
                 let column = isAlike || channel & 1 == 0 ? 0 : voices
@@ -176,8 +168,8 @@ private struct Choir: ~Copyable, Sendable {
             done &+= count
         }
         if frames < top.frameCount {
-            wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
-            line.rest(settings.course.sampleRate)
+            wave.skip(settings.pace, from: frames, count: top.frameCount &- frames)
+            line.rest(settings.pace.sampleRate)
         }
     }
 

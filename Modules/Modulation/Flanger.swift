@@ -31,7 +31,7 @@ public final class Flanger: Effect {
     /// The mix, from the unchanged sound (0, bit for bit and for free; the delayed sound is forgotten) to the delayed sound
     /// alone (1). The comb is deepest at ½.
     public let mix: Parameter
-    /// The course of a turn.
+    /// The shape of a turn.
     public let shape: LFOCore.Shape
 
     private let loop: RenderState<FlangerLoop>
@@ -84,7 +84,7 @@ public final class Flanger: Effect {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = FlangerLoop.Settings(
-            course: SlowWave.Course(context, shape, rate: rate, beats: beats),
+            pace: SlowWave.Pace(context, shape, rate: rate, beats: beats),
             sweep: SweptLine.Sweep(
                 delay: delay.glide(context), depth: depth.glide(context), isShare: true,
                 sampleRate: context.sampleRate),
@@ -104,20 +104,11 @@ public final class Flanger: Effect {
 private struct FlangerLoop: ~Copyable, Sendable {
     /// The parameters in a slice.
     struct Settings: Sendable, BitwiseCopyable {
-        var course: SlowWave.Course
+        var pace: SlowWave.Pace
         var sweep: SweptLine.Sweep
         var feedback: Glide
         var spread: Glide
         var mix: Glide
-
-        @_noLocks @_noAllocation
-        init(course: SlowWave.Course, sweep: SweptLine.Sweep, feedback: Glide, spread: Glide, mix: Glide) {
-            self.course = course
-            self.sweep = sweep
-            self.feedback = feedback
-            self.spread = spread
-            self.mix = mix
-        }
     }
 
     private var line: SweptLine
@@ -136,7 +127,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.course)
+        wave.begin(settings.pace)
         let channels = min(top.channelCount, line.channelCount)
         if frames > 0 { line.use(channels) }
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
@@ -144,7 +135,7 @@ private struct FlangerLoop: ~Copyable, Sendable {
         var done = 0
         while done < frames {
             let count = min(frames &- done, SlowWave.block)
-            wave.render(settings.course, spread: settings.spread, from: done, count: count, columns: columns)
+            wave.render(settings.pace, spread: settings.spread, from: done, count: count, columns: columns)
             line.place(settings.sweep, columns: columns, along: wave, from: done, count: count)
             for channel in 0..<channels {
                 var samples = top[channel]
@@ -155,8 +146,8 @@ private struct FlangerLoop: ~Copyable, Sendable {
             done &+= count
         }
         if frames < top.frameCount {
-            wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
-            line.rest(settings.course.sampleRate)
+            wave.skip(settings.pace, from: frames, count: top.frameCount &- frames)
+            line.rest(settings.pace.sampleRate)
         }
     }
 

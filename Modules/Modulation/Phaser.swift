@@ -34,7 +34,7 @@ public final class Phaser: Effect {
     public let mix: Parameter
     /// The number of all-pass filters of the first order in a row.
     public let stages: Int
-    /// The course of a turn. A jump takes 2 ms, a quarter of a turn at most.
+    /// The shape of a turn. A jump takes 2 ms, a quarter of a turn at most.
     public let shape: LFOCore.Shape
 
     private let row: RenderState<PhaserRow>
@@ -43,7 +43,7 @@ public final class Phaser: Effect {
     ///
     /// - Parameters:
     ///   - stages: 2…12.
-    ///   - shape: The course of a turn, for good.
+    ///   - shape: The shape of a turn, for good.
     ///   - rate: In hertz.
     ///   - beats: The time of a turn in beats, instead of a rate.
     ///   - center: In hertz.
@@ -90,7 +90,7 @@ public final class Phaser: Effect {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         let settings = PhaserRow.Settings(
-            course: SlowWave.Course(context, shape, rate: rate, beats: beats), center: center.glide(context),
+            pace: SlowWave.Pace(context, shape, rate: rate, beats: beats), center: center.glide(context),
             range: range.glide(context), feedback: feedback.glide(context), spread: spread.glide(context),
             mix: mix.glide(context))
         let frames = settings.mix.lastFrame(of: context.frameCount)
@@ -111,22 +111,12 @@ public final class Phaser: Effect {
 private struct PhaserRow: ~Copyable, Sendable {
     /// The parameters in a slice.
     struct Settings: Sendable, BitwiseCopyable {
-        var course: SlowWave.Course
+        var pace: SlowWave.Pace
         var center: Glide
         var range: Glide
         var feedback: Glide
         var spread: Glide
         var mix: Glide
-
-        @_noLocks @_noAllocation
-        init(course: SlowWave.Course, center: Glide, range: Glide, feedback: Glide, spread: Glide, mix: Glide) {
-            self.course = course
-            self.center = center
-            self.range = range
-            self.feedback = feedback
-            self.spread = spread
-            self.mix = mix
-        }
     }
 
     private var wave = SlowWave(reach: 0.5)
@@ -167,7 +157,7 @@ private struct PhaserRow: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.course)
+        wave.begin(settings.pace)
         let channels = min(top.channelCount, channelCount)
         let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
         if frames > 0 { isClear = false }
@@ -175,7 +165,7 @@ private struct PhaserRow: ~Copyable, Sendable {
         while done < frames {
             let count = min(frames &- done, SlowWave.block &- age)
             wave.render(
-                settings.course, spread: settings.spread, from: done, count: count, columns: isAlike ? 1 : 2)
+                settings.pace, spread: settings.spread, from: done, count: count, columns: isAlike ? 1 : 2)
             for side in 0..<(isAlike ? 1 : 2) { aim(side, settings, from: done, count: count) }
             var first = 0
             while first < channels {
@@ -196,7 +186,7 @@ private struct PhaserRow: ~Copyable, Sendable {
             done &+= count
         }
         if frames < top.frameCount {
-            wave.skip(settings.course, from: frames, count: top.frameCount &- frames)
+            wave.skip(settings.pace, from: frames, count: top.frameCount &- frames)
             forget()
         }
     }
@@ -214,7 +204,7 @@ private struct PhaserRow: ~Copyable, Sendable {
     /// Computes the coefficients of a side: those of a turn by 90° at the frequency.
     @_noLocks @_noAllocation
     private mutating func aim(_ side: Int, _ settings: Settings, from first: Int, count: Int) {
-        let rate = Float(settings.course.sampleRate)
+        let rate = Float(settings.pace.sampleRate)
         let isFlat = settings.center.isFlat && settings.range.isFlat
         let start = side &* SlowWave.block
         var i = 0

@@ -3,13 +3,13 @@ import Tones
 
 /// The slow waves that move an effect: one ``LFOCore`` at several offsets of its phase, a block of frames at a time.
 ///
-/// A column is one of these waves. Where the course leaps (other beats, a transport that is moved, from beats to a rate), the
-/// values go from the old course to the new one while both run on: so nothing clicks, and nothing has a corner. It takes 40 ms, or
+/// A column is one of these waves. Where the pace leaps (other beats, a transport that is moved, from beats to a rate), the
+/// values go from the old pace to the new one while both run on: so nothing clicks, and nothing has a corner. It takes 40 ms, or
 /// half a second where the wave moves a delay, whose change is a change of the pitch.
 /// The wave follows changes in that time afterwards.
 struct SlowWave: ~Copyable, Sendable {
-    /// The course of the waves in a slice.
-    struct Course: Sendable, BitwiseCopyable {
+    /// The pace of the waves in a slice.
+    struct Pace: Sendable, BitwiseCopyable {
         var shape: LFOCore.Shape
         var rate: Glide
         var sampleRate: Double
@@ -74,16 +74,16 @@ struct SlowWave: ~Copyable, Sendable {
     /// Indicates whether the beats lead, and if so the part of a turn that a frame takes.
     private var isLed = false
     private var ledStep: UInt64 = 0
-    /// The old course, while a new one comes.
+    /// The old pace, while a new one comes.
     private var old = LFOCore()
     private var oldStep: UInt64 = 0
     private var leapPassed = 0
     private var leapLength = 0
-    /// The seconds from an old course to a new one.
+    /// The seconds from an old pace to a new one.
     private let leapTime: Double
-    /// For each frame of the block: the part of a turn that the faster of two courses takes; 0 if there is only one course.
+    /// For each frame of the block: the part of a turn that the faster of two paces takes; 0 if there is only one pace.
     private var fastest = RenderMemory<UInt64>(repeating: 0, count: SlowWave.block)
-    /// Indicates whether frames of the block lie between an old course and a new one.
+    /// Indicates whether frames of the block lie between an old pace and a new one.
     private(set) var isCrossing = false
     /// The offset of each column in turns: its own, and what the spread adds.
     private var own: RenderMemory<Float>
@@ -121,98 +121,98 @@ struct SlowWave: ~Copyable, Sendable {
 
     /// Begins a slice.
     @_noLocks @_noAllocation
-    mutating func begin(_ course: Course) {
-        if leapPassed >= leapLength { follow(course, 0) }
+    mutating func begin(_ pace: Pace) {
+        if leapPassed >= leapLength { follow(pace, 0) }
         isFresh = false
     }
 
-    /// Takes the course as it is at a frame, with a leap where it is another one.
+    /// Takes the pace as it is at a frame, with a leap where it is another one.
     @_noLocks @_noAllocation
-    private mutating func follow(_ course: Course, _ frame: Int) {
-        if !course.isLed {
-            if isLed { leap(course, frame) }
+    private mutating func follow(_ pace: Pace, _ frame: Int) {
+        if !pace.isLed {
+            if isLed { leap(pace, frame) }
             isLed = false
             return
         }
-        let place = course.place(frame)
+        let place = pace.place(frame)
         // A clock that another one leads is a trifle off at each slice, which is no leap.
         let drift = Int64(bitPattern: place.phase &- core.phase).magnitude
-        if !isLed || drift > 1 << 44 { leap(course, frame) }
-        (isLed, ledStep) = (true, course.exactStep)
+        if !isLed || drift > 1 << 44 { leap(pace, frame) }
+        (isLed, ledStep) = (true, pace.exactStep)
         (core.turn, core.phase) = (place.turn, place.phase)
     }
 
-    /// Notes the course so far as the old one.
+    /// Notes the pace so far as the old one.
     @_noLocks @_noAllocation
-    private mutating func leap(_ course: Course, _ frame: Int) {
+    private mutating func leap(_ pace: Pace, _ frame: Int) {
         if isFresh { return }
         old = core
-        oldStep = isLed ? ledStep : course.freeStep(frame)
+        oldStep = isLed ? ledStep : pace.freeStep(frame)
         leapPassed = 0
-        leapLength = Int(course.sampleRate * leapTime)
+        leapLength = Int(pace.sampleRate * leapTime)
     }
 
     /// Goes on by frames whose values no caller needs.
     @_noLocks @_noAllocation
-    mutating func skip(_ course: Course, from first: Int, count: Int) {
+    mutating func skip(_ pace: Pace, from first: Int, count: Int) {
         if leapPassed < leapLength {
-            for i in 0..<count { goOn(course, first &+ i) }
-        } else if course.isFlat {
-            advance(by: course.step(first), times: count)
+            for i in 0..<count { goOn(pace, first &+ i) }
+        } else if pace.isFlat {
+            advance(by: pace.step(first), times: count)
         } else {
-            for i in 0..<count { core.advance(by: course.step(first &+ i)) }
+            for i in 0..<count { core.advance(by: pace.step(first &+ i)) }
         }
     }
 
     /// Goes on by a frame.
     @_noLocks @_noAllocation
-    private mutating func goOn(_ course: Course, _ frame: Int) {
-        core.advance(by: step(course, frame))
+    private mutating func goOn(_ pace: Pace, _ frame: Int) {
+        core.advance(by: step(pace, frame))
         if leapPassed >= leapLength { return }
         old.advance(by: oldStep)
         leapPassed &+= 1
-        if leapPassed == leapLength { follow(course, frame &+ 1) }
+        if leapPassed == leapLength { follow(pace, frame &+ 1) }
     }
 
-    /// Returns the part of a turn that a frame takes, also while the course is another one already.
+    /// Returns the part of a turn that a frame takes, also while the pace is another one already.
     @_noLocks @_noAllocation
-    private func step(_ course: Course, _ frame: Int) -> UInt64 { isLed ? ledStep : course.freeStep(frame) }
+    private func step(_ pace: Pace, _ frame: Int) -> UInt64 { isLed ? ledStep : pace.freeStep(frame) }
 
     /// Computes a block of the first columns, and goes on behind it.
     ///
     /// - Parameters:
-    ///   - course: The course in the slice.
+    ///   - pace: The pace in the slice.
     ///   - glide: The spread of the two sides.
     ///   - first: The frame of the slice at which the block begins.
     ///   - count: The number of frames, a block at most.
     ///   - wanted: The number of columns.
     @_noLocks @_noAllocation
-    mutating func render(_ course: Course, spread glide: Glide, from first: Int, count: Int, columns wanted: Int) {
+    mutating func render(_ pace: Pace, spread glide: Glide, from first: Int, count: Int, columns wanted: Int) {
         isCrossing = leapPassed < leapLength
         if isCrossing {
             for i in 0..<count {
-                cross(course, glide, first &+ i, to: i, columns: wanted)
-                goOn(course, first &+ i)
+                cross(pace, glide, first &+ i, to: i, columns: wanted)
+                goOn(pace, first &+ i)
             }
             return
         }
         // By cases: a debug build refuses to compare them.
         let (isSine, isTriangle) =
-            switch course.shape {
+            switch pace.shape {
             case .sine: (true, false)
             case .triangle: (false, true)
             default: (false, false)
             }
-        if (isSine || isTriangle) && course.isFlat && glide.isFlat {
-            let step = course.step(first)
+        if (isSine || isTriangle) && pace.isFlat && glide.isFlat {
+            let step = pace.step(first)
             for column in 0..<wanted {
                 let start = core.phase &+ offset(column, glide.end).phase
                 fill(column, isSine, start, step)
             }
         } else {
-            for column in 0..<wanted { fill(column, course, glide, from: first, count: count) }
+            for column in 0..<wanted { fill(column, pace, glide, from: first, count: count) }
         }
-        skip(course, from: first, count: count)
+        skip(pace, from: first, count: count)
     }
 
     /// The value of a column at a frame of the block.
@@ -220,7 +220,7 @@ struct SlowWave: ~Copyable, Sendable {
         @_noLocks @_noAllocation get { values.value(at: column &* SlowWave.block &+ frame) }
     }
 
-    /// Returns the turns that the faster of two courses takes in a frame of the block, from the old one to the new one; 0 where
+    /// Returns the turns that the faster of two paces takes in a frame of the block, from the old one to the new one; 0 where
     /// there is one alone.
     @_noLocks @_noAllocation
     func turnsWhileCrossing(_ frame: Int) -> Double { isCrossing ? Double(fastest[frame]) * 0x1p-64 : 0 }
@@ -238,19 +238,19 @@ struct SlowWave: ~Copyable, Sendable {
         return (ToneCore.phase(turns: turns), turns < 0 ? -1 : turns < 1 ? 0 : 1)
     }
 
-    /// Sets the values of a frame on the way from an old course.
+    /// Sets the values of a frame on the way from an old pace.
     @_noLocks @_noAllocation
-    private mutating func cross(_ course: Course, _ glide: Glide, _ frame: Int, to place: Int, columns wanted: Int) {
-        let (rounding, before) = (course.rounding(step(course, frame)), course.rounding(oldStep))
+    private mutating func cross(_ pace: Pace, _ glide: Glide, _ frame: Int, to place: Int, columns wanted: Int) {
+        let (rounding, before) = (pace.rounding(step(pace, frame)), pace.rounding(oldStep))
         // A polynomial without a corner, and without a bend, at its ends. A `Float` of it would be noise in a delay.
         let t = leapPassed < leapLength ? Double(leapPassed) / Double(leapLength) : 1
         let left = 1 - t * t * t * (t * (6 * t - 15) + 10)
-        fastest[place] = leapPassed < leapLength ? max(oldStep, step(course, frame)) : 0
+        fastest[place] = leapPassed < leapLength ? max(oldStep, step(pace, frame)) : 0
         for column in 0..<wanted {
             let (offset, turns) = offset(column, glide[frame])
-            var value = core.value(course.shape, offset: offset, turns: turns, rounding: rounding)
+            var value = core.value(pace.shape, offset: offset, turns: turns, rounding: rounding)
             if leapPassed < leapLength {
-                let other = old.value(course.shape, offset: offset, turns: turns, rounding: before)
+                let other = old.value(pace.shape, offset: offset, turns: turns, rounding: before)
                 value += Float(Double(other - value) * left)
             }
             values[column &* SlowWave.block &+ place] = value
@@ -275,13 +275,13 @@ struct SlowWave: ~Copyable, Sendable {
 
     /// Fills a column frame by frame.
     @_noLocks @_noAllocation
-    private mutating func fill(_ column: Int, _ course: Course, _ glide: Glide, from first: Int, count: Int) {
+    private mutating func fill(_ column: Int, _ pace: Pace, _ glide: Glide, from first: Int, count: Int) {
         var core = core
         for i in 0..<count {
             let (offset, turns) = offset(column, glide[first &+ i])
-            let step = course.step(first &+ i)
+            let step = pace.step(first &+ i)
             values[column &* SlowWave.block &+ i] = core.value(
-                course.shape, offset: offset, turns: turns, rounding: course.rounding(step))
+                pace.shape, offset: offset, turns: turns, rounding: pace.rounding(step))
             core.advance(by: step)
         }
     }

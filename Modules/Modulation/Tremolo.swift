@@ -20,7 +20,7 @@ public final class Tremolo: Effect {
     public let depth: Parameter
     /// The lead of the right side over the left, in turns: -0.5…0.5. At ½ one side is loud while the other is soft.
     public let stereoPhase: Parameter
-    /// The course of a turn. A jump takes 2 ms, a quarter of a turn at most.
+    /// The shape of a turn. A jump takes 2 ms, a quarter of a turn at most.
     public let shape: LFOCore.Shape
 
     private let wave = RenderState(SlowWave(reach: 1))
@@ -28,7 +28,7 @@ public final class Tremolo: Effect {
     /// Creates a tremolo.
     ///
     /// - Parameters:
-    ///   - shape: The course of a turn, for good.
+    ///   - shape: The shape of a turn, for good.
     ///   - rate: In hertz.
     ///   - beats: The time of a turn in beats, instead of a rate.
     ///   - depth: 0…1.
@@ -53,16 +53,16 @@ public final class Tremolo: Effect {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let course = SlowWave.Course(context, shape, rate: rate, beats: beats)
+        let pace = SlowWave.Pace(context, shape, rate: rate, beats: beats)
         let (depth, phase) = (depth.glide(context), stereoPhase.glide(context))
         let frames = depth.lastFrame(of: context.frameCount)
         wave.withTop(&context) { wave, top in
-            wave.begin(course)
+            wave.begin(pace)
             let isAlike = top.channelCount < 2 || (phase.isFlat && phase.end == 0)
             var done = 0
             while done < frames {
                 let count = min(frames &- done, SlowWave.block)
-                wave.render(course, spread: phase, from: done, count: count, columns: isAlike ? 1 : 2)
+                wave.render(pace, spread: phase, from: done, count: count, columns: isAlike ? 1 : 2)
                 for channel in 0..<top.channelCount {
                     var samples = top[channel]
                     let column = isAlike ? 0 : channel & 1
@@ -81,7 +81,7 @@ public final class Tremolo: Effect {
                 }
                 done &+= count
             }
-            wave.skip(course, from: done, count: top.frameCount &- done)
+            wave.skip(pace, from: done, count: top.frameCount &- done)
         }
     }
 

@@ -25,7 +25,7 @@ public final class Vibrato: Effect {
     public let depth: Parameter
     /// The lead of the right side over the left, in turns: -0.5…0.5.
     public let stereoPhase: Parameter
-    /// The course of the delay: of the pitch it is the slope.
+    /// The shape of the delay: that of the pitch is its slope.
     public let shape: LFOCore.Shape
 
     private let line: RenderState<VibratoLine>
@@ -70,9 +70,9 @@ public final class Vibrato: Effect {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let course = SlowWave.Course(context, shape, rate: rate, beats: beats)
+        let pace = SlowWave.Pace(context, shape, rate: rate, beats: beats)
         let (depth, phase) = (depth.glide(context), stereoPhase.glide(context))
-        line.withTop(&context) { line, top in line.process(&top, course, depth: depth, phase: phase) }
+        line.withTop(&context) { line, top in line.process(&top, pace, depth: depth, phase: phase) }
     }
 
     /// Forgets the sound before, and begins the wave anew.
@@ -136,16 +136,16 @@ private struct VibratoLine: ~Copyable, Sendable {
 
     /// Returns how far the delay goes to either side, in frames.
     @_noLocks @_noAllocation
-    private func swing(_ cents: Float, _ course: SlowWave.Course, _ frame: Int, crossing: Double = 0) -> Double {
+    private func swing(_ cents: Float, _ pace: SlowWave.Pace, _ frame: Int, crossing: Double = 0) -> Double {
         if cents <= 0 { return 0 }
         let slope: Double =
-            switch course.shape {
+            switch pace.shape {
             case .sine: 2 * .pi
             case .triangle: 4
             // From -1 to 1, along a smooth step.
             default: 3
             }
-        let own = course.isLed ? Double(course.exactStep) * 0x1p-64 : Double(course.rate[frame]) / course.sampleRate
+        let own = pace.isLed ? Double(pace.exactStep) * 0x1p-64 : Double(pace.rate[frame]) / pace.sampleRate
         // Of two waves the faster one says how far it may go.
         let turns = max(own, crossing)
         let speed = Double(RenderMath.exp2(cents * (1 / 1_200))) - 1
@@ -154,31 +154,31 @@ private struct VibratoLine: ~Copyable, Sendable {
     }
 
     @_noLocks @_noAllocation
-    mutating func process(_ top: inout AudioBuffer, _ course: SlowWave.Course, depth: Glide, phase: Glide) {
-        wave.begin(course)
+    mutating func process(_ top: inout AudioBuffer, _ pace: SlowWave.Pace, depth: Glide, phase: Glide) {
+        wave.begin(pace)
         let channels = min(top.channelCount, channelCount)
         for channel in used..<max(used, channels) { clear(channel) }
         used = max(used, channels)
         let isAlike = channels < 2 || (phase.isFlat && phase.end == 0)
         let sides = isAlike ? 1 : 2
-        let isFlat = depth.isFlat && course.isFlat
-        let goal = swing(depth.end, course, 0)
+        let isFlat = depth.isFlat && pace.isFlat
+        let goal = swing(depth.end, pace, 0)
         if swing < 0 {
-            swing = swing(depth.start, course, 0)
+            swing = swing(depth.start, pace, 0)
             (leader, follower) = (swing, swing)
         }
         // A tempo that leaps takes the swing with it in some 50 ms, or in half a second if it gets slower.
-        let share = min(1, 1 / (0.01 * course.sampleRate))
+        let share = min(1, 1 / (0.01 * pace.sampleRate))
         let mask = length &- 1
         var done = 0
         while done < top.frameCount {
             let count = min(top.frameCount &- done, SlowWave.block)
-            wave.render(course, spread: phase, from: done, count: count, columns: sides)
+            wave.render(pace, spread: phase, from: done, count: count, columns: sides)
             for channel in 0..<used { write(&top, channel, of: channels, from: done, count: count) }
             for i in 0..<count {
                 let crossing = wave.turnsWhileCrossing(i)
                 let wanted =
-                    isFlat && crossing == 0 ? goal : swing(depth[done &+ i], course, done &+ i, crossing: crossing)
+                    isFlat && crossing == 0 ? goal : swing(depth[done &+ i], pace, done &+ i, crossing: crossing)
                 // Up it may take its time, because a slow wave that goes far is no less in tune; down it must be at once.
                 if swing != wanted { follow(wanted, share, leader: wanted > leader ? 0.1 * share : share) }
                 for side in 0..<sides {

@@ -142,7 +142,7 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     mutating func begin(_ entry: borrowing BufferEntry) {
         length = entry.frameCount
         loops = entry.loops
-        guard let next = entry.cue.reference, !next.wasBegun else { return }
+        guard let next = entry.cue.command.stream, !next.wasBegun else { return }
         next.hold()
         stream = next
         findLength()
@@ -172,7 +172,7 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     ///   - fade: The frames in which one fades over to the other.
     @_noLocks @_noAllocation
     mutating func follow(_ entry: borrowing BufferEntry, frames: Int, fade: Int) {
-        let next = entry.cue.reference
+        let next = entry.cue.command.stream
         if next?.id == stream?.id { return }
         let old = stream?.geometry ?? entry.geometry, new = next?.geometry ?? entry.geometry
         let frame = new.frame(like: Int64(current.frame), of: old)
@@ -230,12 +230,12 @@ struct BufferEntry: ~Copyable, Sendable {
     /// The host time at which the last frame is over; 0 if it has not been taken.
     let end: SharedWords
     /// The cue that leads to the stream of the sound, if it is stretched.
-    let cue: StreamCue
+    let cue: DiskCue
     /// The frames of the sound as it is.
     let geometry: StreamGeometry
 
     init(_ number: Int, _ sound: Sound, _ ticket: ScheduledSound, _ stream: DiskStream? = nil) {
-        cue = stream.map { StreamCue($0) } ?? .none
+        cue = DiskCue(stream)
         geometry = StreamGeometry(
             lower: 0, upper: Int64(sound.frameCount), start: 0, passes: ticket.options.contains(.loops) ? .max : 1,
             fileRate: sound.sampleRate, outputRate: sound.sampleRate)
@@ -257,18 +257,14 @@ struct BufferEntry: ~Copyable, Sendable {
         return start > Int64(frame) ? Int(truncatingIfNeeded: start) : frame
     }
 
-    /// Copies frames into the top.
+    /// Copies frames into the top; or adds them to it, along a straight line to silence, where `left` frames of a fade's
+    /// `length` are left.
     @_noLocks @_noAllocation
-    borrowing func write(_ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int) {
-        BufferEntry.write(sound.block, first, frames, into: &context, at: offset)
-    }
-
-    /// Adds frames to the top, along a straight line to silence.
-    @_noLocks @_noAllocation
-    borrowing func add(
-        _ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int, left: Int, of length: Int
+    borrowing func write(
+        _ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int, left: Int = 0,
+        of length: Int = 0
     ) {
-        BufferEntry.add(sound.block, first, frames, into: &context, at: offset, left: left, of: length)
+        BufferEntry.write(sound.block, first, frames, into: &context, at: offset, left: left, of: length)
     }
 
     /// Returns the channels of a sound that go to a channel of the buffer.
@@ -281,7 +277,8 @@ struct BufferEntry: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private static func write(
-        _ block: borrowing AudioBlock, _ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int
+        _ block: borrowing AudioBlock, _ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int,
+        left: Int, of length: Int
     ) {
         if first > block.frameCount { return }
         var top = context.top
@@ -293,33 +290,14 @@ struct BufferEntry: ~Copyable, Sendable {
             var isFirst = true
             while source < end {
                 let given = block.samples(source, from: first, frames: frames)
-                if isFirst {
+                if length > 0 {
+                    for i in given.indices { samples[offset &+ i] += given[i] * (Float(left &- i) / Float(length)) }
+                } else if isFirst {
                     for i in given.indices { samples[offset &+ i] = given[i] }
                 } else {
                     for i in given.indices { samples[offset &+ i] += given[i] }
                 }
                 isFirst = false
-                source &+= 1
-            }
-            channel &+= 1
-        }
-    }
-
-    @_noLocks @_noAllocation
-    private static func add(
-        _ block: borrowing AudioBlock, _ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int,
-        left: Int, of length: Int
-    ) {
-        if first > block.frameCount { return }
-        var top = context.top
-        let channels = top.channelCount
-        var channel = 0
-        while channel < channels {
-            var (source, end) = sources(of: channel, block.channelCount, in: channels)
-            var samples = top[channel]
-            while source < end {
-                let given = block.samples(source, from: first, frames: frames)
-                for i in given.indices { samples[offset &+ i] += given[i] * (Float(left &- i) / Float(length)) }
                 source &+= 1
             }
             channel &+= 1

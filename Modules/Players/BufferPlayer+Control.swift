@@ -32,17 +32,11 @@ extension BufferPlayer {
         var tickets: [ScheduledSound] = []
         /// The sounds that have been rendered and are still to be heard.
         var sounding: [ScheduledSound] = []
-        /// Changes of the list that the render thread may not have seen.
-        var openChanges = 0
         /// The number up to which the list has been emptied.
         var pruned = 0
         /// The last number that was given.
         var lastNumber = 0
-        /// The tempo and the pitch that are wanted, and when streams were made for a change last; whether they are to be
-        /// made again since then.
-        var stretch = StreamStretch()
-        var lastStretch = Int64.min
-        var isStretchPending = false
+        var stretching = WantedStretch()
         /// Changes in transactions that have neither been shown nor called off.
         var staged = 0
         /// The newest stream of each sound that has one, and all that may still be heard.
@@ -66,23 +60,23 @@ extension BufferPlayer {
         let (rate, stretch) = control.withLock { ($0.sampleRate, $0.wantedStretch) }
         _ = rate.map(sound.at)  // takes long: not under the lock
         let stream = rate.flatMap { rate in stretch.flatMap { firstStream(of: sound, options, at: rate, $0) } }
-        let isStaged = OpenTransaction.exists
         let ticket = control.withLock { control in
             control.lastNumber += 1
             let number = control.lastNumber
             let ticket = ScheduledSound(number: number, sound, options, time)
             control.tickets.append(ticket)
-            control.openChanges += 1
-            if isStaged { control.staged += 1 }
             let converted = control.sampleRate.map(sound.at) ?? sound
             let first = control.sampleRate == rate && control.wantedStretch == stretch ? stream : nil
             control.keep(first, of: number)
-            let isSeen = entries.append(
-                number, BufferEntry(number, converted, ticket, first),
-                keeping: { $0 > done.load(ordering: .acquiring) },
-                whenOldIsReleased: { [weak self] in self?.endChange(wasStaged: isStaged) },
-                undo: { [weak self] in self?.takeBack(ticket) })
-            if isSeen { control.openChanges -= 1 }
+            entries.append(number, BufferEntry(number, converted, ticket, first)) {
+                $0 > done.load(ordering: .acquiring)
+            }
+            stage(&control) { [weak self] control in
+                control.tickets.removeAll { $0 === ticket }
+                guard let self else { return }
+                newest.store(control.tickets.last?.number ?? done.load(ordering: .acquiring), ordering: .releasing)
+                Collector.shared.runErrand { ticket.cut() }
+            }
             if !options.isDisjoint(with: [.interrupts, .interruptsAtLoop]) {
                 newestInterruption.store(number, ordering: .relaxed)
             }
@@ -165,22 +159,20 @@ extension BufferPlayer {
 
     // MARK: Lists
 
-    private func endChange(wasStaged: Bool) {
-        control.withLock { control in
-            control.openChanges -= 1
-            if wasStaged { control.staged -= 1 }
-        }
-    }
-
-    /// Takes back a sound of a transaction that has been called off.
-    private func takeBack(_ ticket: ScheduledSound) {
-        control.withLock { control in
-            control.openChanges -= 1
-            control.staged -= 1
-            control.tickets.removeAll { $0 === ticket }
-            newest.store(control.tickets.last?.number ?? done.load(ordering: .acquiring), ordering: .releasing)
-        }
-        ticket.cut()
+    /// Counts a change, if it is made in a transaction, until that is applied.
+    ///
+    /// - Parameter undo: Takes the change back if the transaction throws or is called off.
+    func stage(_ control: inout Control, undo: @escaping @Sendable (inout Control) -> Void) {
+        guard OpenTransaction.exists else { return }
+        control.staged += 1
+        OpenTransaction.afterCycles(
+            { [weak self] in self?.control.withLock { $0.staged -= 1 } },
+            ifCalledOff: { [weak self] in
+                self?.control.withLock { control in
+                    control.staged -= 1
+                    undo(&control)
+                }
+            })
     }
 
     /// Converts the scheduled sounds, if the renderer has another rate than they were made for.
@@ -215,7 +207,7 @@ extension BufferPlayer: Collectable {
             heard = control.sounding.filter { Int64(bitPattern: $0.end[0]) <= now && $0.has(.rendered) }
             control.sounding.removeAll { ticket in heard.contains { $0 === ticket } }
             // This is not done while a transaction is open: it would be seen before its time.
-            guard control.pruned < through, control.openChanges == 0 else { return }
+            guard control.pruned < through, control.staged == 0 else { return }
             control.pruned = through
             entries.keep { $0 > through }
         }
@@ -227,7 +219,7 @@ extension BufferPlayer: Collectable {
                 for ticket in finished { ticket.reach(.consumed) }
             }
             // Rendered: when the cycle is over that has taken the last frame.
-            if !finished.isEmpty { cycles.set(0) { for ticket in finished { ticket.reach(.rendered) } } }
+            if !finished.isEmpty { OpenTransaction.afterCycles { for ticket in finished { ticket.reach(.rendered) } } }
             Collector.shared.runErrand { for ticket in heard { ticket.reach(.played) } }
         }
         return isPlaying || control.withLock { !$0.sounding.isEmpty || $0.pruned < through }

@@ -6,52 +6,30 @@ internal import Synchronization
 
 // Tempo and pitch: streams of sounds in memory, which are stretched on their way to the render thread.
 
-extension BufferPlayer {
-    /// The tempo: seconds of a sound in a second of the player's, ¼…4. 1 is the sound's own, and costs nothing. By
-    /// default 1.
-    ///
-    ///     siren.rate = 0.8                    // slower, at the same pitch, from now on
-    ///
-    /// The pitch stays. It counts for all sounds, those that are scheduled and the one that is heard: the threads of
-    /// `BackgroundWork` stretch them ahead of what is heard, so that the render thread copies as it does at 1. Sounds begin on their frame
-    /// as ever, one follows on the last frame of the one before, which has 1 / `rate` times as many, and a loop goes round
-    /// without a seam. While a sound plays, a change does not wait: it is heard within 50 ms, and the sound before fades over
-    /// to the one behind in 20 ms; several changes within 25 ms are one. (Inside of a transaction, and rendered offline, it is
-    /// made at once.) A change waits for the end of a ``microfade``.
-    ///
-    /// Frames that were not stretched in time are silent and counted: see ``underrunCount``. At sample rates below
-    /// 1,000 Hz nothing is changed. A number out of range becomes the nearest in it, and what is none changes nothing.
-    public var rate: Double {
-        get { control.withLock { $0.stretch.rate } }
-        set { change { $0.rate = newValue } }
+extension BufferPlayer: StretchingPlayer {
+    /// The values of ``StretchingPlayer/rate``, ``StretchingPlayer/pitch`` and ``StretchingPlayer/keepsFormants``.
+    public var stretching: (rate: Double, pitch: Double, keepsFormants: Bool) {
+        control.withLock { $0.stretching.values }
     }
 
-    /// The pitch in cents (hundredths of a semitone) above the sounds' own, -2,400…2,400; the tempo stays. 0 is their
-    /// own, and costs nothing. By default 0. It is changed as ``rate`` is.
-    public var pitch: Double {
-        get { control.withLock { $0.stretch.cents } }
-        set { change { $0.cents = newValue } }
-    }
-
-    /// Indicates whether formants stay where they are while the pitch changes, so that a voice keeps its character. By
-    /// default they do not.
-    public var keepsFormants: Bool {
-        get { control.withLock { $0.stretch.keepsFormants } }
-        set { change { $0.keepsFormants = newValue } }
-    }
-
-    /// Sets several of ``rate``, ``pitch`` and ``keepsFormants`` as one change: half the work of one after the other.
-    ///
-    /// - Parameters:
-    ///   - rate: The tempo, ¼…4; as it is, if it is not given.
-    ///   - pitch: The pitch in cents, -2,400…2,400.
-    ///   - keepsFormants: Indicates whether formants stay.
+    /// Sets several of tempo, pitch and formants as one change: see ``StretchingPlayer``.
     public func stretch(rate: Double? = nil, pitch: Double? = nil, keepsFormants: Bool? = nil) {
-        change { stretch in
-            if let rate { stretch.rate = rate }
-            if let pitch { stretch.cents = pitch }
-            if let keepsFormants { stretch.keepsFormants = keepsFormants }
+        let isLive = control.withLock { control -> Bool? in
+            let streams = control.streams
+            guard let old = control.stretching.set(rate, pitch, keepsFormants) else { return nil }
+            let new = control.stretching.stretch
+            stage(&control) { control in
+                if control.stretching.stretch == new { (control.stretching.stretch, control.streams) = (old, streams) }
+            }
+            if OpenTransaction.exists { return false }
+            control.stretching.isPending = true
+            return self.isLive.load(ordering: .relaxed) && shownState.load(ordering: .relaxed) == 2
         }
+        guard let isLive else { return }
+        if !stretches.exchange(true, ordering: .acquiringAndReleasing) { DiskThread.shared.add(self) }
+        // Rendered offline, or while nothing is heard, no control is waiting for a knob to move on.
+        if !isLive { provide() }
+        DiskThread.shared.wake()
     }
 
     /// The number of frames that were silent because a sound was not stretched in time. See
@@ -71,45 +49,14 @@ extension BufferPlayer {
     private static var fewest: Int { 4 }
     private static var most: Int { 16 }
 
-    private func change(_ edit: (inout StreamStretch) -> Void) {
-        let isLive = control.withLock { control -> Bool? in
-            let old = control.stretch
-            edit(&control.stretch)
-            let new = control.stretch
-            if new == old || new.isNone && old.isNone { return nil }
-            if OpenTransaction.exists {
-                let streams = control.streams
-                control.staged += 1
-                cycles.exchange(
-                    0, version: nil,
-                    whenOldIsFreed: { [weak self] in self?.control.withLock { $0.staged -= 1 } },
-                    undo: { [weak self] in
-                        self?.control.withLock { control in
-                            control.staged -= 1
-                            if control.stretch == new { (control.stretch, control.streams) = (old, streams) }
-                        }
-                    })
-                return false
-            }
-            control.isStretchPending = true
-            return self.isLive.load(ordering: .relaxed) && shownState.load(ordering: .relaxed) == 2
-        }
-        guard let isLive else { return }
-        if !stretches.exchange(true, ordering: .acquiringAndReleasing) { DiskThread.shared.add(self) }
-        // Rendered offline, or while nothing is heard, no control is waiting for a knob to move on.
-        if !isLive { provide() }
-        DiskThread.shared.wake()
-    }
-
     /// Makes what is missing, unless a change was made just before. On the disk thread, which comes by again.
     private func provideSoon() {
         let isDue = control.withLock { control in
             if nextToMake(control, []) == nil {
-                control.isStretchPending = false
+                control.stretching.isPending = false
                 return false
             }
-            return !control.isStretchPending
-                || HostClock.now.subtractingSaturated(control.lastStretch) >= 25_000_000
+            return !control.stretching.isPending || control.stretching.isDue
         }
         if isDue { provide() }
     }
@@ -121,8 +68,7 @@ extension BufferPlayer {
         let isDue = control.withLock { control in
             // A change in a transaction is not heard before the transaction's time.
             if control.staged > 0 && !isOpen { return false }
-            if control.isStretchPending { control.lastStretch = HostClock.now }
-            control.isStretchPending = false
+            if control.stretching.isPending { control.stretching.begin() }
             return true
         }
         if !isDue { return }
@@ -145,7 +91,7 @@ extension BufferPlayer {
         var (count, seconds) = (0, 0.0)
         for ticket in control.tickets where ticket.number > done && count < BufferPlayer.most {
             let isNext = count < BufferPlayer.fewest || seconds < BufferPlayer.secondsAhead
-            seconds += ticket.sound.duration / control.stretch.rate
+            seconds += ticket.sound.duration / control.stretching.stretch.rate
             if isNext || !ticket.options.isDisjoint(with: [.interrupts, .interruptsAtLoop]) {
                 count += 1
                 let isAsWanted = control.streams[ticket.number]?.stretch == control.wantedStretch
@@ -215,7 +161,7 @@ extension BufferPlayer: DiskClient {
         guard stretches.load(ordering: .acquiring) else { return .none }
         provideSoon()
         for stream in streamsInUse() { _ = stream.serve() }
-        return control.withLock(\.isStretchPending) || shownState.load(ordering: .relaxed) != 0 ? .soon : .none
+        return control.withLock(\.stretching.isPending) || shownState.load(ordering: .relaxed) != 0 ? .soon : .none
     }
 
     /// Returns the streams that the render thread may read, and releases the others.
@@ -248,7 +194,7 @@ extension BufferPlayer: StreamingModule {
 
 extension BufferPlayer.Control {
     /// The change of tempo and pitch that streams are to have; `nil` if sounds are played as they are.
-    var wantedStretch: StreamStretch? { stretch.isNone ? nil : stretch }
+    var wantedStretch: StreamStretch? { stretching.stretch.isNone ? nil : stretching.stretch }
 
     /// Keeps a stream as long as it may be heard.
     mutating func keep(_ stream: DiskStream?, of number: Int) {

@@ -18,9 +18,9 @@ internal import Synchronization
 /// another interrupts it. An interruption drops everything that was scheduled before it.
 ///
 /// Sounds of another sample rate are converted when they are scheduled. Channels meet by the rule of `AudioBlock`. The
-/// samples come out as they are, bit for bit, unless ``rate`` or ``pitch`` is set. When nothing is left to play there
-/// is silence, and the player goes on with the sound that is scheduled next; until then it is not active, and costs a
-/// mixer nothing.
+/// samples come out as they are, bit for bit, unless another tempo or pitch is set (``StretchingPlayer``). When nothing is
+/// left to play there is silence, and the player goes on with the sound that is scheduled next; until then it is not
+/// active, and costs a mixer nothing.
 ///
 /// Everything may be called with the engine running or not, and inside `Renderer.transaction`: players that are started
 /// there start on the same frame.
@@ -57,8 +57,6 @@ public final class BufferPlayer: Generator {
     let stretches = Atomic<Bool>(false)
     let supply = Atomic<Int>(0)
     let missing = Atomic<Int>(0)
-    /// Its value means nothing: an old one is freed when the cycles that were under way are over.
-    let cycles = ManagedValue<Int>(0)
     private let state = RenderState(BufferPlayback())
 
     /// A command of control code.
@@ -318,7 +316,7 @@ public final class BufferPlayer: Generator {
                 if entry.number != place.number { return false }
                 if entry.frameCount &- place.frame < count { count = entry.frameCount &- place.frame }
                 if count > 0 {
-                    entry.add(place.frame, count, into: &context, at: frame &+ done, left: left, of: length)
+                    entry.write(place.frame, count, into: &context, at: frame &+ done, left: left, of: length)
                     added = count
                 }
                 loops = entry.loops && entry.frameCount > 0

@@ -3,112 +3,92 @@ internal import RenderCore
 
 // The commands of a player on the render thread.
 
+/// The commands of control code. Each kind has its place, where a newer command overrules an older one.
+enum FileCommand: BitwiseCopyable, Sendable { case start, seek, stop, pause, resume }
+
 extension FilePlayback {
+    /// A command that is due in this slice, if there is one, and its frame; of several the earliest, and of those the one that
+    /// was given first.
+    struct Due {
+        var frame: Int
+        var command: FileCommand?
+        private var number = Int.max
+
+        @_noLocks @_noAllocation
+        init(frame: Int) { self.frame = frame }
+
+        /// Takes a command that is due earlier, at a frame from `first` on.
+        @_noLocks @_noAllocation
+        fileprivate mutating func look(
+            at command: inout DiskCommand, _ kind: FileCommand, _ context: borrowing RenderContext, from first: Int
+        ) {
+            if !command.isWaiting { return }
+            let distance = context.frames(until: command.time)
+            let due = distance > Int64(first) ? distance : Int64(first)
+            if due >= Int64(context.frameCount) {
+                command.wasAhead = true
+            } else if due < Int64(frame) || due == Int64(frame) && command.number < number {
+                frame = Int(due)
+                self.command = kind
+                number = command.number
+            }
+        }
+    }
+
     /// Returns the first frame in `first..<frames` at which something is to be done; `frames` if nothing is.
     @_noLocks @_noAllocation
-    mutating func nextDue(_ context: borrowing RenderContext, from first: Int) -> (frame: Int, which: Int) {
-        var found = (frame: context.frameCount, which: -1)
-        var number = Int.max
-        var which = 0
-        while which < 5 {
-            var command = self.command(which)
-            if command.isWaiting && !(which == 1 && isSeekDeferred) {
-                let distance = context.frames(until: command.time)
-                let due = distance > Int64(first) ? distance : Int64(first)
-                if due < Int64(context.frameCount) {
-                    if due < Int64(found.frame) || due == Int64(found.frame) && command.number < number {
-                        found = (Int(due), which)
-                        number = command.number
-                    }
-                } else {
-                    command.wasAhead = true
-                    store(command, which)
-                }
-            }
-            which &+= 1
-        }
-        return found
+    mutating func nextDue(_ context: borrowing RenderContext, from first: Int) -> Due {
+        var due = Due(frame: context.frameCount)
+        due.look(at: &start, .start, context, from: first)
+        if !isSeekDeferred { due.look(at: &seek, .seek, context, from: first) }
+        due.look(at: &stop, .stop, context, from: first)
+        due.look(at: &pause, .pause, context, from: first)
+        due.look(at: &resume, .resume, context, from: first)
+        return due
     }
 
-    @_noLocks @_noAllocation
-    func command(_ which: Int) -> Command {
-        switch which {
-        case 0: start
-        case 1: seek
-        case 2: stop
-        case 3: pause
-        default: resume
-        }
-    }
-
-    @_noLocks @_noAllocation
-    mutating func store(_ command: Command, _ which: Int) {
-        switch which {
-        case 0: start = command
-        case 1: seek = command
-        case 2: stop = command
-        case 3: pause = command
-        default: resume = command
-        }
-    }
-
-    /// Does the commands that are due at a frame.
+    /// Does a command that is due at a frame.
     @_noLocks @_noAllocation
     mutating func perform(
-        _ which: Int, _ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort
+        _ command: FileCommand, _ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort
     ) {
-        switch which {
-        case 0: performStart(&context, at: frame, port)
-        case 1: performSeek(&context, at: frame, port)
-        case 2:
+        switch command {
+        case .start: performStart(&context, at: frame, port)
+        case .seek: performSeek(&context, at: frame, port)
+        case .stop:
             stop.isWaiting = false
             if start.isWaiting && start.number < stop.number {
                 start.isWaiting = false
-                if startStream != nil && !isSounding && !isPaused { port.tell(.stopped, stream: 0, at: frame, context) }
+                if start.stream != nil && phase == .idle { port.tell(.stopped, stream: 0, at: frame, context) }
             }
             fadeOut(to: .stopping)
             if voice.fadeLeft < 0 && voice.stream != nil { silence(&context, at: frame, port) }
-        case 3:
+        case .pause:
             pause.isWaiting = false
-            switch phase {
-            case .playing:
-                fadeOut(to: .pausing)
-                if voice.fadeLeft < 0 { rest(&context, at: frame, port) }
-            case .idle, .pausing, .paused, .stopping: break
-            }
-        default:
+            if phase != .playing { return }
+            fadeOut(to: .pausing)
+            if voice.fadeLeft < 0 { rest(&context, at: frame, port) }
+        case .resume:
             resume.isWaiting = false
-            switch phase {
-            case .pausing, .paused:
-                phase = .playing
-                voice.fadeIn = fade
-                voice.age = voice.fadeLeft > 0 ? fade &* voice.fadeLeft / voice.fadeOut : 0
-                voice.fadeLeft = -1
-                port.tell(.resumed, stream: voice.stream?.id ?? 0, at: frame, context)
-            case .idle, .playing, .stopping: break
-            }
-        }
-    }
-
-    var isPaused: Bool {
-        @_noLocks @_noAllocation get {
-            switch phase {
-            case .paused: true
-            case .idle, .playing, .pausing, .stopping: false
-            }
+            if phase != .pausing && phase != .paused { return }
+            phase = .playing
+            voice.fadeIn = fade
+            voice.age = voice.fadeLeft > 0 ? fade &* voice.fadeLeft / voice.fadeOut : 0
+            voice.fadeLeft = -1
+            port.tell(.resumed, stream: voice.stream?.id ?? 0, at: frame, context)
         }
     }
 
     /// Returns the stream of a start that is due, and the number of frames that the start lies back.
     @_noLocks @_noAllocation
     func pendingStart(_ context: borrowing RenderContext, at frame: Int) -> (stream: StreamReference?, late: Int64) {
-        var stream = startStream
+        var stream = start.stream
         var place: Int64 = 0
-        if seek.number > start.number, let next = seekStream, !next.wasBegun {
-            if !seekKeepsPlace {
+        if seek.number > start.number, let next = seek.stream, !next.wasBegun {
+            if !seek.keepsPlace {
                 // A seek that came after it says where.
                 stream = next
-            } else if let first = startStream, first.isSameFile(as: next),
+            } else if let first = start.stream, first.isSameFile(as: next),
                 next.geometry.includes(first.geometry.start)
             {
                 // Another region, set after the start: it begins at the frame where it would have begun, or at the
@@ -130,9 +110,9 @@ extension FilePlayback {
         let (found, late) = pendingStart(context, at: frame)
         start.isWaiting = false
         // Without a stream of its own the start was called off.
-        guard startStream != nil, let stream = found else { return }
+        guard start.stream != nil, let stream = found else { return }
         // A change of the region that the start does not take was for the sound before, which is over.
-        if seekKeepsPlace && seek.number > start.number && stream.id != seekStream?.id { seek.isWaiting = false }
+        if seek.keepsPlace && seek.number > start.number && stream.id != seek.stream?.id { seek.isWaiting = false }
         begin(stream, at: late, fade: fade)
         phase = .playing
         port.tell(.began, stream: stream.id, at: frame, context)
@@ -150,13 +130,13 @@ extension FilePlayback {
         _ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort
     ) {
         // Without a sound the stream stays as it is, with all its frames: a start that waits may take it.
-        guard let stream = seekStream, !stream.wasBegun, canSeek else {
+        guard let stream = seek.stream, !stream.wasBegun, canSeek else {
             seek.isWaiting = false
             return
         }
-        let place = seekKeepsPlace ? nextFrame(in: stream) : 0
+        let place = seek.keepsPlace ? nextFrame(in: stream) : 0
         // Another change would cut off the fade of the change before.
-        let isFading = seekFade > 0 && leaving.stream != nil
+        let isFading = seek.fade > 0 && leaving.stream != nil
         if isFading || place > 0 && !stream.has(place, context.frameCount &+ 1_024) {
             // The old region is heard until the disk has brought the frames.
             if place > 0 { stream.jump(to: place) }
@@ -166,15 +146,15 @@ extension FilePlayback {
         seek.isWaiting = false
         if place < 0 { return }
         var passes: Int64?
-        if seekFade > 0, let old = voice.stream?.geometry, old.lower == stream.geometry.lower,
+        if seek.fade > 0, let old = voice.stream?.geometry, old.lower == stream.geometry.lower,
             old.upper == stream.geometry.upper
         {
             passes = voice.passesBefore &+ old.passesEnded(at: voice.frame &- 1)
         }
-        let fade = seekFade > 0 ? seekFade : self.fade
+        let fade = seek.fade > 0 ? seek.fade : self.fade
         begin(stream, at: place, fade: fade)
-        if case .pausing = phase { rest(&context, at: frame, port) }
-        if seekKeepsPlace { voice.isLate = false }
+        if phase == .pausing { rest(&context, at: frame, port) }
+        if seek.keepsPlace { voice.isLate = false }
         if let passes {
             // Another tempo goes on in the same pass.
             voice.passesBefore = passes &- stream.geometry.passesEnded(at: place &- 1)
@@ -189,20 +169,13 @@ extension FilePlayback {
     }
 
     /// Indicates whether there is a sound that a seek can move.
-    private var canSeek: Bool {
-        @_noLocks @_noAllocation get {
-            switch phase {
-            case .idle, .stopping: false
-            case .playing, .pausing, .paused: true
-            }
-        }
-    }
+    private var canSeek: Bool { @_noLocks @_noAllocation get { phase != .idle && phase != .stopping } }
 
     /// Returns whether the change of the region that waits will find the present sound: a start or a stop that was asked
     /// for before, and is due, ends that.
     @_noLocks @_noAllocation
     private func willGoOn(_ context: borrowing RenderContext) -> Bool {
-        guard seek.isWaiting && seekKeepsPlace && canSeek, let stream = seekStream, !stream.wasBegun else {
+        guard seek.isWaiting && seek.keepsPlace && canSeek, let stream = seek.stream, !stream.wasBegun else {
             return false
         }
         if start.isWaiting && start.number < seek.number && context.frames(until: start.time) <= 0 { return false }
@@ -213,7 +186,7 @@ extension FilePlayback {
     /// loses the frames before, so that this goes only to where the command itself will go.
     @_noLocks @_noAllocation
     mutating func jumpAhead(_ context: inout RenderContext) {
-        let changed = willGoOn(context) ? seekStream : nil
+        let changed = willGoOn(context) ? seek.stream : nil
         // A start in the past begins further on.
         if start.isWaiting && context.frames(until: start.time) < Int64(context.frameCount) {
             let (stream, late) = pendingStart(context, at: 0)

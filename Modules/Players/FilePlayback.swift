@@ -3,27 +3,6 @@ internal import RenderCore
 
 /// The render thread's side of a player: the sound that it plays, the commands, and the answers to them frame by frame.
 struct FilePlayback: Sendable {
-    /// A command of control code, in the order in which it is looked at.
-    struct Command: Sendable {
-        var number = 0
-        var time = RenderTime.immediately
-        /// Indicates whether the command is still to be done.
-        var isWaiting = false
-        /// Indicates whether the command was seen before its time.
-        var wasAhead = false
-
-        /// Takes a newer command in the place of this one.
-        @_noLocks @_noAllocation
-        mutating func take(_ number: Int, _ time: RenderTime) -> Bool {
-            if number == self.number { return false }
-            self.number = number
-            self.time = time
-            isWaiting = true
-            wasAhead = false
-            return true
-        }
-    }
-
     /// A stream that is heard, and how.
     struct Voice: Sendable {
         var stream: StreamReference?
@@ -62,17 +41,12 @@ struct FilePlayback: Sendable {
     var voice = Voice()
     /// The voice that was heard before, while it fades out.
     var leaving = Voice()
-    var start = Command()
-    var seek = Command()
-    var stop = Command()
-    var pause = Command()
-    var resume = Command()
-    var startStream: StreamReference?
-    var seekStream: StreamReference?
-    /// Indicates whether the seek is to the frame that is heard, in another region.
-    var seekKeepsPlace = false
-    /// Frames of the fade to a stream with another tempo or pitch; 0 for any other seek.
-    var seekFade = 0
+    var start = DiskCommand()
+    /// A change of the region, the tempo or the pitch is a seek too: to the frame that is heard, in another stream.
+    var seek = DiskCommand()
+    var stop = DiskCommand()
+    var pause = DiskCommand()
+    var resume = DiskCommand()
     /// Indicates whether the disk has not brought the frames for such a seek, which is then made in a later slice.
     var isSeekDeferred = false
     /// The greatest number of a start that was seen.
@@ -99,11 +73,7 @@ struct FilePlayback: Sendable {
     /// Indicates whether anything is heard or about to be.
     var isActive: Bool {
         @_noLocks @_noAllocation get {
-            if start.isWaiting || stop.isWaiting || leaving.stream != nil { return true }
-            switch phase {
-            case .idle: return false
-            case .playing, .pausing, .paused, .stopping: return true
-            }
+            start.isWaiting || stop.isWaiting || leaving.stream != nil || phase != .idle
         }
     }
 
@@ -132,14 +102,7 @@ struct FilePlayback: Sendable {
     }
 
     /// Indicates whether something comes out.
-    var isSounding: Bool {
-        @_noLocks @_noAllocation get {
-            switch phase {
-            case .idle, .paused: false
-            case .playing, .pausing, .stopping: true
-            }
-        }
-    }
+    var isSounding: Bool { @_noLocks @_noAllocation get { phase != .idle && phase != .paused } }
 }
 
 // MARK: - Frames
@@ -169,11 +132,7 @@ extension FilePlayback {
     mutating func settle(isStaged: Bool) {
         steadyCommand = -1
         // Commands in a transaction may be shown at any slice.
-        if isStaged { return }
-        switch phase {
-        case .playing: break
-        case .idle, .pausing, .paused, .stopping: return
-        }
+        if isStaged || phase != .playing { return }
         if isBusy || voice.isLate || voice.fadeLeft >= 0 || voice.age < voice.fadeIn { return }
         guard let geometry = voice.stream?.geometry else { return }
         let pass = geometry.end(ofPass: geometry.passesEnded(at: voice.frame &- 1) &+ 1)
@@ -249,7 +208,7 @@ extension FilePlayback {
     ) -> Bool {
         guard let stream = voice.stream, let item = voice.item else { return false }
         guard let new = successor(of: voice, past: end, &context), let next = new.stream else {
-            let wasStopping = isStopping
+            let wasStopping = phase == .stopping
             voice.letGo()
             phase = .idle
             port.tell(wasStopping ? .stopped : .ended, stream: stream.id, at: offset, context)
@@ -278,15 +237,6 @@ extension FilePlayback {
             if probe.frame <= end { return probe }
             guard let next = successor(of: probe, past: end, &context) else { return probe }
             probe = next
-        }
-    }
-
-    var isStopping: Bool {
-        @_noLocks @_noAllocation get {
-            switch phase {
-            case .stopping: true
-            case .idle, .playing, .pausing, .paused: false
-            }
         }
     }
 

@@ -1,6 +1,7 @@
 public import AudioFiles
 package import DiskStreaming
 public import RenderCore
+internal import Sharing
 internal import Synchronization
 
 extension FilePlayer {
@@ -36,25 +37,17 @@ extension FilePlayer {
         /// Files of the queue that have streams and have not begun, in order; and those that wait for one.
         var upcoming: [DiskStream] = []
         var waiting: [StreamFile] = []
-        /// The streams that already have another one to go on with, round the loop.
-        var looping: Set<Int> = []
         /// For each stream that goes on round the loop of another one: that other one.
         var begunBy: [Int: Int] = [:]
-        var lastStart = 0
-        /// Indicates whether the last start was asked for in a transaction.
-        var isStartStaged = false
+        /// The last start: its number, its stream, and whether it was asked for in a transaction.
+        var start = (number: 0, stream: 0, isStaged: false)
         /// Starts in transactions that have neither been shown nor called off.
         var stagedStarts = 0
         /// The stream of the last seek to a frame, and whether it was made in a transaction.
         var lastSeek = (stream: 0, isStaged: false)
         var loops = Loops.off
-        /// The tempo and the pitch that are wanted, and when they were changed last in the streams; whether they are to
-        /// be changed again since then.
-        var stretch = StreamStretch()
-        var lastStretch = Int64.min
-        var isStretchPending = false
-        /// The stream of the last start.
-        var startStream = 0
+        var stretching = WantedStretch()
+        var stretch: StreamStretch { stretching.stretch }
 
         /// Returns the frame of the region at which a stream begins that is to begin at a frame of the file.
         func inside(_ frame: Int64) -> Int64 {
@@ -76,33 +69,25 @@ extension FilePlayer {
     ///
     /// - Parameter time: The time; by default as soon as possible.
     public func play(at time: RenderTime = .immediately) {
-        let isStaged = OpenTransaction.exists
         FilePlayer.hasStartedAny.store(true, ordering: .relaxed)
         control.withLock { control in
-            let (prepared, region, rate, last) = (
-                control.prepared, control.region, control.sampleRate, control.lastStart
+            let (prepared, region, rate, before) = (
+                control.prepared, control.region, control.sampleRate, control.start
             )
-            let stream = prepared ?? makeStream(file, from: control.region.lowerBound, control)
-            let before = (stream: control.startStream, isStaged: control.isStartStaged)
-            control.startStream = stream.id
-            let number = nextNumber()
-            control.lastStart = number
-            control.isStartStaged = isStaged
+            let stream = prepared ?? makeStream(file, from: region.lowerBound, control)
+            control.start = (0, stream.id, OpenTransaction.exists)
             // A seek before this start is overruled by it.
             control.lastSeek = (0, false)
-            if isStaged { control.stagedStarts += 1 }
+            if control.start.isStaged { control.stagedStarts += 1 }
             // It is kept, with what goes on round its loop, until it is among the streams that may be heard.
             adopt(stream, &control)
             control.prepared = nil
-            tell(
-                StreamCue(stream, number: number, time: time), through: starts,
+            control.start.number = tell(
+                .start, stream, at: time,
                 whenShown: { $0.stagedStarts -= 1 },
                 undo: { control in
                     control.stagedStarts -= 1
-                    if control.lastStart == number {
-                        control.lastStart = last
-                        (control.startStream, control.isStartStaged) = before
-                    }
+                    if control.start.stream == stream.id { control.start = before }
                     // The stream that a seek had prepared is there for the next start, if it still fits.
                     guard let prepared, control.prepared == nil, !prepared.wasBegun, control.region == region,
                         control.sampleRate == rate
@@ -117,16 +102,15 @@ extension FilePlayer {
     /// Stops, and goes back to the beginning of the region. A start that waits for its time is called off.
     public func stop(at time: RenderTime = .immediately) {
         if time.isImmediate && !OpenTransaction.exists { callOffStart() }
-        tell(TimedCue(number: nextNumber(), time: time), through: stops)
+        tell(.stop, at: time)
     }
 
     /// Takes back a start that is not made yet, if no renderer has ever run the player: none may come to see the stop.
     private func callOffStart() {
         let hasBeenCalledOff = control.withLock { control in
             guard playhead.load().hostTime == 0, isStartUnseen(control), control.stagedStarts == 0 else { return false }
-            control.lastStart = 0
-            control.startStream = 0
-            tell(StreamCue(number: nextNumber()), through: starts)
+            control.start = (0, 0, false)
+            tell(.start)
             return true
         }
         if hasBeenCalledOff { hub.send(.stopped) }
@@ -134,52 +118,42 @@ extension FilePlayer {
 
     /// Rests at the present frame.
     public func pause(at time: RenderTime = .immediately) {
-        tell(TimedCue(number: nextNumber(), time: time), through: pauses)
+        tell(.pause, at: time)
     }
 
     /// Goes on from the frame at which it rests.
     public func resume(at time: RenderTime = .immediately) {
-        tell(TimedCue(number: nextNumber(), time: time), through: resumes)
+        tell(.resume, at: time)
     }
 
     /// Goes to a frame of the file: at once if the player plays or rests, with the next start if not.
     ///
     /// - Parameter frame: A frame of the region; one outside becomes the nearest inside.
     public func seek(to frame: Int64) {
-        control.withLock { control in
-            let current = heard(control)
-            let stream = makeStream(current?.file ?? file, from: frame, control)
-            adopt(stream, &control)
-            let before = control.prepared
-            if current != nil || isStarting(control) {
-                control.prepared = nil
-                control.lastSeek = (stream.id, OpenTransaction.exists)
-                tell(
-                    StreamCue(stream, number: nextNumber()), through: seeks,
-                    undo: { control in if control.prepared == nil { control.prepared = before } })
-            } else {
-                control.prepared = stream
-                takeBackIfThrown { control in if control.prepared === stream { control.prepared = before } }
-            }
-        }
+        control.withLock { seek(to: frame, &$0) }
         DiskThread.shared.wake()
     }
 
-    /// Indicates whether the player plays. A player that rests, or waits for its time, does not.
-    public var isPlaying: Bool {
-        switch playhead.load().phase {
-        case .playing: true
-        case .idle, .paused: false
+    func seek(to frame: Int64, _ control: inout Control) {
+        let current = heard(control)
+        let stream = makeStream(current?.file ?? file, from: frame, control)
+        adopt(stream, &control)
+        let before = control.prepared
+        if current != nil || isStarting(control) {
+            control.prepared = nil
+            control.lastSeek = (stream.id, OpenTransaction.exists)
+            tell(.seek, stream, undo: { control in if control.prepared == nil { control.prepared = before } })
+        } else {
+            control.prepared = stream
+            takeBackIfThrown { control in if control.prepared === stream { control.prepared = before } }
         }
     }
 
+    /// Indicates whether the player plays. A player that rests, or waits for its time, does not.
+    public var isPlaying: Bool { playhead.load().phase == .playing }
+
     /// Indicates whether the player rests.
-    public var isPaused: Bool {
-        switch playhead.load().phase {
-        case .paused: true
-        case .idle, .playing: false
-        }
-    }
+    public var isPaused: Bool { playhead.load().phase == .paused }
 
     /// Waits until the player does not play any more: until it has ended or was stopped. The function also waits for a
     /// player that has not begun yet, but not for one that has not been started. A player whose renderer does not run stays where it
@@ -212,7 +186,7 @@ extension FilePlayer {
         get { control.withLock { $0.region } }
         set {
             let now = playhead.load()
-            let sought: Int64? = control.withLock { control in
+            control.withLock { control in
                 let (old, before) = (control.region, control.prepared)
                 let lower = max(0, min(newValue.lowerBound, file.frameCount))
                 let new = lower..<max(lower, min(newValue.upperBound, file.frameCount))
@@ -223,11 +197,12 @@ extension FilePlayer {
                     control.region = old
                     if control.prepared == nil { control.prepared = before }
                 }
-                if let seek = pendingSeek(control) { return seek }
-                if heard(control)?.file === file || isStarting(control) { goOn(from: now, &control) }
-                return nil
+                if let frame = pendingSeek(control) {
+                    seek(to: frame, &control)
+                } else if heard(control)?.file === file || isStarting(control) {
+                    goOn(from: now, &control)
+                }
             }
-            if let sought { seek(to: sought) }
             DiskThread.shared.wake()
         }
     }
@@ -244,7 +219,7 @@ extension FilePlayer {
 
     /// Returns the stream of a start that was asked for and has been neither made nor called off.
     func startingStream(_ control: Control) -> DiskStream? {
-        isStarting(control) ? control.streams.first { $0.id == control.startStream } : nil
+        isStarting(control) ? control.streams.first { $0.id == control.start.stream } : nil
     }
 
     /// Has another stream of the file take the place of the one that is heard, on whichever frame that then is; or of the
@@ -273,12 +248,15 @@ extension FilePlayer {
             // frame or from the present one: the stream has both.
             place = min(control.inside(place), control.inside(start))
         }
-        let stream = makeStream(file, from: place, control)
+        // The waves of two stretched streams do not meet on a frame.
+        goOn(with: makeStream(file, from: place, control), fading: !control.stretch.isNone, &control)
+    }
+
+    /// Has a stream take the place of the one that is heard, on the frame that is next then.
+    func goOn(with stream: DiskStream, fading: Bool, _ control: inout Control) {
         adopt(stream, &control)
         control.lastSeek = (0, false)
-        // The waves of two stretched streams do not meet on a frame.
-        let fade = control.stretch.isNone ? 0 : max(1, Int(control.sampleRate / 50))
-        tell(StreamCue(stream, number: nextNumber(), keepsPlace: true, fade: fade), through: seeks)
+        tell(.seek, stream, keepsPlace: true, fade: fading ? max(1, Int(control.sampleRate / 50)) : 0)
     }
 
     /// The beginning of the region, in seconds. The region keeps its length, as far as the file goes.
@@ -309,9 +287,9 @@ extension FilePlayer {
                     lengthenPrepared(&control)
                     prepareLoops(&control)
                 }
-                tell(
-                    newValue.passes, through: passes,
-                    undo: { control in if control.loops == newValue { control.loops = old } })
+                stage(whenShown: nil, undo: { control in if control.loops == newValue { control.loops = old } })
+                passes.set(newValue.passes)
+                commands.wrappingAdd(1, ordering: .releasing)
             }
             DiskThread.shared.wake()
         }
@@ -323,12 +301,9 @@ extension FilePlayer {
     /// one. If nothing plays, it is the frame at which the player would begin.
     public var currentFrame: Int64 {
         let now = playhead.load()
-        switch now.phase {
-        case .idle: return control.withLock { $0.prepared?.geometry.start ?? $0.region.lowerBound }
-        case .playing, .paused:
-            let time = max(now.hostTime.subtractingSaturated(now.sliceLength), min(HostClock.now, now.hostTime))
-            return now.position(at: now.sliceLength == 0 ? now.hostTime : time)
-        }
+        if now.phase == .idle { return control.withLock { $0.prepared?.geometry.start ?? $0.region.lowerBound } }
+        let time = max(now.hostTime.subtractingSaturated(now.sliceLength), min(HostClock.now, now.hostTime))
+        return now.position(at: now.sliceLength == 0 ? now.hostTime : time)
     }
 
     /// The position in the file, in seconds: ``currentFrame`` as a time. Setting it is a ``seek(to:)``.

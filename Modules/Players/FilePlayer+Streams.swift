@@ -11,31 +11,43 @@ extension FilePlayer {
     /// The number of streams, for tests.
     package var streamCount: Int { control.withLock { $0.streams.count } }
 
-    func nextNumber() -> Int { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
-
-    /// Gives the render thread a cue, and has it look. In a transaction it looks at every slice until the cue is shown
-    /// or called off, because no other signal says when.
+    /// Gives the render thread a command, with its stream where it needs one; a start without one is called off. Returns its
+    /// number: later ones have greater numbers.
     ///
     /// - Parameters:
-    ///   - whenShown: The closure that is called under the lock when the cue was in a transaction and the render thread
+    ///   - keepsPlace: `true` for a seek to the frame that is heard then.
+    ///   - fade: Frames in which one stream fades over to the other; 0 for ``microfade``.
+    ///   - whenShown: The closure that is called under the lock when the command was in a transaction and the render thread
     ///     has it.
-    ///   - undo: The closure that is called under the lock when the cue was in a transaction that throws, or is called
+    ///   - undo: The closure that is called under the lock when the command was in a transaction that throws, or is called
     ///     off.
-    func tell<Cue: ~Copyable & Sendable>(
-        _ cue: consuming Cue, through value: borrowing ManagedValue<Cue>,
-        whenShown shown: (@Sendable (inout Control) -> Void)? = nil,
+    @discardableResult
+    func tell(
+        _ command: FileCommand, _ stream: DiskStream? = nil, at time: RenderTime = .immediately,
+        keepsPlace: Bool = false, fade: Int = 0, whenShown shown: (@Sendable (inout Control) -> Void)? = nil,
         undo: (@Sendable (inout Control) -> Void)? = nil
-    ) {
-        guard OpenTransaction.exists else {
-            value.set(cue)
-            commands.wrappingAdd(1, ordering: .releasing)
-            return
+    ) -> Int {
+        let number = numbers.wrappingAdd(1, ordering: .relaxed).newValue
+        let cue = DiskCue(stream, number: number, time: time, keepsPlace: keepsPlace, fade: fade)
+        stage(whenShown: shown, undo: undo)
+        switch command {
+        case .start: starts.set(cue)
+        case .seek: seeks.set(cue)
+        case .stop: stops.set(cue)
+        case .pause: pauses.set(cue)
+        case .resume: resumes.set(cue)
         }
-        staged.wrappingAdd(1, ordering: .relaxed)
         commands.wrappingAdd(1, ordering: .releasing)
-        value.exchange(
-            cue, version: nil, whenOldIsFreed: { [weak self] in self?.endStaging(shown) },
-            undo: { [weak self] in self?.endStaging(undo) })
+        return number
+    }
+
+    /// Has the render thread look at every slice, in a transaction, until what is set there is shown or called off: no other
+    /// signal says when.
+    func stage(whenShown shown: (@Sendable (inout Control) -> Void)?, undo: (@Sendable (inout Control) -> Void)?) {
+        guard OpenTransaction.exists else { return }
+        staged.wrappingAdd(1, ordering: .relaxed)
+        OpenTransaction.afterCycles(
+            { [weak self] in self?.endStaging(shown) }, ifCalledOff: { [weak self] in self?.endStaging(undo) })
     }
 
     private func endStaging(_ change: ((inout Control) -> Void)?) {
@@ -47,7 +59,10 @@ extension FilePlayer {
 
     /// Sets, in a transaction, how to take back the changes that only the control side has made. Under the lock.
     func takeBackIfThrown(_ undo: @escaping @Sendable (inout Control) -> Void) {
-        if OpenTransaction.exists { tell(0, through: changes, undo: undo) }
+        OpenTransaction.ifCalledOff { [weak self] in
+            self?.control.withLock { undo(&$0) }
+            DiskThread.shared.wake()
+        }
     }
 
     /// Leads from each stream to the one that is heard next, as the lists have it.
@@ -66,10 +81,7 @@ extension FilePlayer {
     /// Returns the stream that is heard: the first one of its file.
     func heard(_ control: Control) -> DiskStream? {
         let now = playhead.load()
-        switch now.phase {
-        case .idle: return nil
-        case .playing, .paused: return control.streams.first { $0.id == now.item }
-        }
+        return now.phase == .idle ? nil : control.streams.first { $0.id == now.item }
     }
 
     /// Returns a stream of a file from a frame on, with its first frames in it.
@@ -131,7 +143,6 @@ extension FilePlayer {
             return true
         }
         let ids = Set(control.streams.map(\.id))
-        control.looping.formIntersection(ids)
         control.begunBy = control.begunBy.filter { ids.contains($0.key) }
     }
 
@@ -155,12 +166,11 @@ extension FilePlayer {
         for stream in control.streams {
             let geometry = stream.geometry
             guard geometry.passes < control.loops.passes, geometry.length > 0,
-                control.looping.insert(stream.id).inserted
+                !control.begunBy.values.contains(stream.id)
             else { continue }
             let again = makeStream(
                 stream.file, geometry.lower..<geometry.upper, geometry.lower, .max, stream.sampleRate, stream.stretch)
             control.streams.append(again)
-            control.looping.insert(again.id)
             control.begunBy[again.id] = stream.id
             stream.setAgain(again)
         }
@@ -198,8 +208,8 @@ extension FilePlayer {
     /// Makes the streams anew if the renderer has another rate than they were made for.
     public func prepare(_ preparation: Preparation) {
         let frame = currentFrame
-        let isOther = control.withLock { control in
-            guard control.sampleRate != preparation.sampleRate else { return false }
+        control.withLock { control in
+            guard control.sampleRate != preparation.sampleRate else { return }
             control.sampleRate = preparation.sampleRate
             control.prepared = nil
             prune(&control)
@@ -208,9 +218,9 @@ extension FilePlayer {
             control.upcoming = []
             for stream in control.streams { stream.setNext(nil) }
             lengthenQueue(&control)
-            return true
+            seek(to: frame, &control)
         }
-        if isOther { seek(to: frame) }
+        DiskThread.shared.wake()
     }
 }
 
@@ -248,10 +258,13 @@ extension FilePlayer: DiskClient {
         guard commands.load(ordering: .relaxed) == 0 else { return }
         let now = playhead.load()
         guard now.hostTime != 0, now.sliceLength != 0 else { return }
-        let first = runsSince.load(ordering: .relaxed)
-        if first == 0 { return runsSince.store(now.hostTime, ordering: .relaxed) }
-        guard first != .max, now.hostTime.subtractingSaturated(first) > 5_000_000_000 else { return }
-        runsSince.store(.max, ordering: .relaxed)
+        let isNews = notes.withLock { notes in
+            if notes.runsSince == 0 { notes.runsSince = now.hostTime }
+            guard now.hostTime.subtractingSaturated(notes.runsSince) > 5_000_000_000 else { return false }
+            notes.runsSince = .max
+            return true
+        }
+        if !isNews { return }
         if !hub.hasListeners && !FilePlayer.hasStartedAny.load(ordering: .relaxed) {
             StandardError.say("the FilePlayer of \"\(file.path)\" runs, and nothing has started it: play() does")
         }
@@ -262,11 +275,11 @@ extension FilePlayer: DiskClient {
     /// thread reads the file itself, so that the frames are still warm in its processor's cache.
     private func isDriven() -> Bool {
         let now = playhead.load()
-        let before = lastLook.exchange(now.frame, ordering: .relaxed)
-        switch now.phase {
-        case .playing: return now.sliceLength == 0 && now.frame != before
-        case .idle, .paused: return false
+        let hasMoved = notes.withLock { notes in
+            defer { notes.frame = now.frame }
+            return now.frame != notes.frame
         }
+        return now.phase == .playing && now.sliceLength == 0 && hasMoved
     }
 
     /// Reports why a stream is shorter than it should be, once it is heard: frames that are read ahead may never be
@@ -278,14 +291,18 @@ extension FilePlayer: DiskClient {
     /// Passes on the notices that the render thread has left.
     private func tell(_ streams: [DiskStream]) {
         func tellLoops() {
-            let counts = takeCounts()
-            if counts.seams > 0 { hub.send(.looped(count: counts.seams)) }
-            if counts.missing == 0 { return }
+            let (seams, missing) = (self.seams.load(ordering: .relaxed), self.missing.load(ordering: .relaxed))
+            let before = notes.withLock { notes in
+                defer { (notes.seams, notes.missing) = (seams, missing) }
+                return notes
+            }
+            if seams > before.seams { hub.send(.looped(count: seams - before.seams)) }
+            if missing == before.missing { return }
             let isStretched = control.withLock { !$0.stretch.isNone }
             hub.send(
                 isStretched
-                    ? .stretchedTooLate(frames: counts.missing, limit: FilePlayer.stretchedPlayerLimit)
-                    : .underrun(frames: counts.missing))
+                    ? .stretchedTooLate(frames: missing - before.missing, limit: FilePlayer.stretchedPlayerLimit)
+                    : .underrun(frames: missing - before.missing))
         }
         port.notices.drain { notice in
             switch notice.kind {

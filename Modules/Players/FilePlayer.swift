@@ -54,14 +54,13 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     let hub = EventHub<FilePlayerEvent>()
     let playhead = Playhead()
     let port = PlayerPort()
-    let starts = ManagedValue(StreamCue.none)
-    let seeks = ManagedValue(StreamCue.none)
-    let stops = ManagedValue(TimedCue(number: 0, time: .immediately))
-    let pauses = ManagedValue(TimedCue(number: 0, time: .immediately))
-    let resumes = ManagedValue(TimedCue(number: 0, time: .immediately))
+    // The commands, each kind in its place.
+    let starts = ManagedValue(DiskCue())
+    let seeks = ManagedValue(DiskCue())
+    let stops = ManagedValue(DiskCue())
+    let pauses = ManagedValue(DiskCue())
+    let resumes = ManagedValue(DiskCue())
     let passes = ManagedValue<Int64>(1)
-    /// Its value means nothing: it is set together with changes that a transaction makes on the control side.
-    let changes = ManagedValue<Int>(0)
     /// The number of the last command.
     let numbers = Atomic<Int>(0)
     /// Another value whenever there is something for the render thread to look at, and the one that it had when it fell
@@ -70,27 +69,29 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// The number of commands in transactions that have neither been shown nor called off.
     let staged = Atomic<Int>(0)
     private let quietSince = Atomic<Int>(0)
-    /// The host time since which a live renderer runs it, if it has not been started; `.max` when that has been
-    /// reported.
-    let runsSince = Atomic<Int64>(0)
     /// Indicates whether any player of the program has been started.
     static let hasStartedAny = Atomic<Bool>(false)
-    /// The player's frame when the disk thread came by.
-    let lastLook = Atomic<Int64>(0)
+    /// The disk thread's own notes.
+    let notes = Lock(DiskNotes())
     /// The number of frames that can be rendered before the disk has to be looked after, unless there is another
     /// command than this.
     private let supply = Atomic<Int>(0)
     private let supplyCommand = Atomic<Int>(0)
     private let seenStart = Atomic<Int>(0)
-    private let seams = Atomic<Int>(0)
-    private let missing = Atomic<Int>(0)
-    private let missed = Atomic<Int>(0)
+    /// The number of times that the region began again, and of frames that the disk had not brought.
+    let seams = Atomic<Int>(0)
+    let missing = Atomic<Int>(0)
     private let state = RenderState(FilePlayback())
 
-    /// A command that needs no more than its time.
-    struct TimedCue: Sendable {
-        let number: Int
-        let time: RenderTime
+    /// The notes of the disk thread about a player that it looks after.
+    struct DiskNotes {
+        /// The player's frame when it came by.
+        var frame: Int64 = 0
+        /// The host time since which a live renderer runs the player, if it has not been started; `.max` when that has been
+        /// reported.
+        var runsSince: Int64 = 0
+        /// The numbers that have been reported.
+        var (seams, missing) = (0, 0)
     }
 
     /// Opens a file and reads its first frames.
@@ -199,8 +200,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
                 context.mix(2)
             }
             first = due.frame
-            if due.which < 0 { break }
-            playback.perform(due.which, &context, at: first, port)
+            guard let command = due.command else { break }
+            playback.perform(command, &context, at: first, port)
             left = 0
         }
         if before != playback.voice.stream?.id ?? 0 { left = 0 }
@@ -241,22 +242,14 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         // The number is read before the commands that it announces.
         playback.commands = commands.load(ordering: .acquiring)
         playback.isSeekDeferred = false
-        let fade = microfade.current(context)
-        playback.fade = Int(fade)
+        playback.fade = Int(microfade.current(context))
         passes.with(&context) { passes, _ in playback.passes = passes }
-        seeks.with(&context) { cue, _ in
-            if playback.seek.take(cue.number, cue.time) {
-                playback.seekStream = cue.reference
-                playback.seekKeepsPlace = cue.keepsPlace
-                playback.seekFade = cue.fade
-            }
-        }
-        starts.with(&context) { cue, _ in
-            if playback.start.take(cue.number, cue.time) { playback.startStream = cue.reference }
-        }
-        stops.with(&context) { cue, _ in _ = playback.stop.take(cue.number, cue.time) }
-        pauses.with(&context) { cue, _ in _ = playback.pause.take(cue.number, cue.time) }
-        resumes.with(&context) { cue, _ in _ = playback.resume.take(cue.number, cue.time) }
+        // A seek needs the start before it: so seeks come first, and one that is given meanwhile is seen in the next slice.
+        seeks.with(&context) { cue, _ in playback.seek.look(at: cue) }
+        starts.with(&context) { cue, _ in playback.start.look(at: cue) }
+        stops.with(&context) { cue, _ in playback.stop.look(at: cue) }
+        pauses.with(&context) { cue, _ in playback.pause.look(at: cue) }
+        resumes.with(&context) { cue, _ in playback.resume.look(at: cue) }
     }
 
     /// Publishes the place of the player after this slice.
@@ -334,15 +327,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
 
     // MARK: Reports for the control side
 
-    /// Returns the numbers that the render thread has counted since the last call.
-    func takeCounts() -> (seams: Int, missing: Int) {
-        let frames = missing.exchange(0, ordering: .relaxed)
-        if frames > 0 { missed.wrappingAdd(frames, ordering: .relaxed) }
-        return (seams.exchange(0, ordering: .relaxed), frames)
-    }
-
     /// The number of frames that were silent because the disk was too slow.
-    public var underrunCount: Int { missed.load(ordering: .relaxed) + missing.load(ordering: .relaxed) }
+    public var underrunCount: Int { missing.load(ordering: .relaxed) }
 
     /// Indicates whether nothing plays, and nothing is to.
     var isQuiet: Bool { quietSince.load(ordering: .acquiring) == commands.load(ordering: .acquiring) }
@@ -350,13 +336,13 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// Returns whether a start was asked for that has been neither made nor called off.
     func isStarting(_ control: Control) -> Bool {
         let seen = seenStart.load(ordering: .acquiring)
-        return control.stagedStarts > 0 || seen & 1 == 1 || seen >> 1 < control.lastStart
+        return control.stagedStarts > 0 || seen & 1 == 1 || seen >> 1 < control.start.number
     }
 
     /// Returns whether the render thread has not seen the last start yet, and will see it before a command that is given
     /// now, or together with that.
     func isStartUnseen(_ control: Control) -> Bool {
-        seenStart.load(ordering: .acquiring) >> 1 < control.lastStart
-            && (!control.isStartStaged || OpenTransaction.exists)
+        seenStart.load(ordering: .acquiring) >> 1 < control.start.number
+            && (!control.start.isStaged || OpenTransaction.exists)
     }
 }

@@ -2,35 +2,15 @@ internal import RenderCore
 
 /// The arithmetic of a ``SamplePlayer``: frames between the frames of a sound, times gains, added to a buffer.
 ///
-/// In the quality `standard` a `PitchFilter` makes the frames. In `fast` it is done here: sixteen neighbours are weighed by a
-/// sine cardinal under a Kaiser window: 256 rows of taps, and a straight line between two rows, which is wrong by less than
-/// (π / 256)² / 8, -94 dB.
+/// In the quality `standard` a `PitchFilter` makes the frames. In `fast` it is done here: sixteen neighbours are weighed by the
+/// taps of a `SamplerLanes`, 256 rows of them, and a straight line between two rows, which is wrong by less than (π / 256)² / 8, -94 dB.
 struct SampleInterpolator: ~Copyable, Sendable {
-    private let taps: RenderMemory<Float>
-
-    /// Rows of taps from one frame to the next.
-    private static var rows: Int { 256 }
-
-    /// - Parameter beta: The Kaiser window's: more of it makes images fainter, and the top of the band duller.
-    init(beta: Double = 7) {
-        var table = RenderMemory<Float>(repeating: 0, count: (Self.rows + 1) * 16)
-        for row in 0...Self.rows {
-            let values = (0..<16).map { tap in
-                let x = Double(tap - 7) - Double(row) / Double(Self.rows)
-                let edge = max(0, 1 - (x / 8) * (x / 8))
-                let sinc = x == 0 ? 1 : x == x.rounded() ? 0 : RenderMath.sin(.pi * x) / (.pi * x)
-                return sinc * RenderMath.bessel(beta * edge.squareRoot()) / RenderMath.bessel(beta)
-            }
-            let sum = values.reduce(0, +)
-            for tap in 0..<16 { table[16 * row + tap] = Float(values[tap] / sum) }
-        }
-        taps = table
-    }
+    private let taps = SamplerLanes.taps
 
     /// Adds frames of a voice to the top.
     @_noLocks @_noAllocation
     borrowing func add(
-        _ voice: SampleVoice, _ block: borrowing AudioBlock, to context: inout RenderContext, at offset: Int,
+        _ voice: PlayedSound, _ block: borrowing AudioBlock, to context: inout RenderContext, at offset: Int,
         frames: Int
     ) {
         var top = context.top
@@ -56,7 +36,7 @@ struct SampleInterpolator: ~Copyable, Sendable {
     /// Adds one channel to another.
     @_noLocks @_noAllocation
     private borrowing func add(
-        _ voice: SampleVoice, _ block: borrowing AudioBlock, _ source: Int, to top: inout AudioBuffer, _ channel: Int,
+        _ voice: PlayedSound, _ block: borrowing AudioBlock, _ source: Int, to top: inout AudioBuffer, _ channel: Int,
         at offset: Int, frames: Int
     ) {
         let samples = block.samples(source)
@@ -75,7 +55,7 @@ struct SampleInterpolator: ~Copyable, Sendable {
     /// Adds mono or stereo to stereo: the taps for one side serve the other.
     @_noLocks @_noAllocation
     private borrowing func addPair(
-        _ voice: SampleVoice, _ block: borrowing AudioBlock, to top: inout AudioBuffer, at offset: Int, frames: Int
+        _ voice: PlayedSound, _ block: borrowing AudioBlock, to top: inout AudioBuffer, at offset: Int, frames: Int
     ) {
         let isStereo = block.channelCount == 2
         let first = block.samples(0)
@@ -126,7 +106,7 @@ struct SampleInterpolator: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     @inline(__always)
     private borrowing func values(
-        _ samples: borrowing Samples, _ position: Int64, _ voice: SampleVoice, _ count: Int
+        _ samples: borrowing Samples, _ position: Int64, _ voice: PlayedSound, _ count: Int
     ) -> SIMD8<Float> {
         let step = voice.step
         if let filter = voice.filter { return filter.read(samples, at: position, step: step, count: count) }
@@ -237,7 +217,7 @@ final class SampleTable: Sendable {
     let interpolator = SampleInterpolator()
 }
 
-extension SampleVoice {
+extension PlayedSound {
     /// Returns the factors of the fade-out for eight frames.
     @_noLocks @_noAllocation
     @inline(__always)

@@ -70,12 +70,9 @@ extension SamplePlayer {
         let slots = control.withLock { control in
             control.slots.filter { $0.id == sample.number && !$0.isLeaving }
         }
-        if OpenTransaction.exists && !slots.isEmpty {
-            // A transaction that throws unloads no sound.
-            cycles.set(0) { [weak self] in for slot in slots { self?.retire(slot) } }
-        } else {
-            for slot in slots { retire(slot) }
-        }
+        let leave: @Sendable () -> Void = { [weak self] in for slot in slots { self?.retire(slot) } }
+        // A transaction that throws unloads no sound.
+        if OpenTransaction.exists { OpenTransaction.afterCycles(leave) } else { leave() }
         return !slots.isEmpty
     }
 
@@ -97,13 +94,13 @@ extension SamplePlayer {
             let slot = SampleSlot(id: number, version: control.lastNumber, sound)
             control.slots.append(slot)
             control.openChanges += 1
-            exchange(
-                control,
-                whenSeen: { [weak self] in
+            updateSounds(control)
+            OpenTransaction.afterCycles(
+                { [weak self] in
                     if let old { self?.retire(old) }
                     self?.control.withLock { $0.openChanges -= 1 }
                 },
-                undo: { [weak self] in
+                ifCalledOff: { [weak self] in
                     self?.control.withLock { control in
                         control.openChanges -= 1
                         control.slots.removeAll { $0 === slot }
@@ -113,18 +110,18 @@ extension SamplePlayer {
     }
 
     /// Makes the list equal to the slots.
-    private func exchange(
-        _ control: Control, whenSeen: (@Sendable () -> Void)?, undo: (@Sendable () -> Void)?
-    ) {
+    private func updateSounds(_ control: Control) {
         let slots = control.slots
         let rate = control.sampleRate
-        sounds.exchange(slots.map(\.version), whenOldIsReleased: whenSeen, undo: undo) { _, index in
+        sounds.list.update(slots.map(\.version)) { _, index in
             LoadedSound(slots[index], rate.map(slots[index].sound.at) ?? slots[index].sound, table)
         }
     }
 
     private func retire(_ slot: SampleSlot) {
         slot.leave()
+        // A render thread that has begun to use it has done so in a cycle that is under way, or before.
+        OpenTransaction.afterCycles { slot.passCycles() }
         Collector.shared.add(self)
     }
 
@@ -136,7 +133,7 @@ extension SamplePlayer {
             return control.slots.apart
         }
         for slot in slots {
-            sounds.replace(slot.version, with: LoadedSound(slot, slot.sound.at(preparation.sampleRate), table))
+            sounds.list.replace(slot.version, with: LoadedSound(slot, slot.sound.at(preparation.sampleRate), table))
         }
     }
 
@@ -186,7 +183,7 @@ extension SamplePlayer {
     /// - Parameters:
     ///   - sample: The sample.
     ///   - frame: The frame, counted from the first of the slice.
-    ///   - context: The closure's.
+    ///   - context: That of the render loop.
     ///   - gain: An amplitude factor, 0…16.
     /// - Returns: The voice, which can be stopped; `nil` if 64 commands wait for their time and this one was not taken.
     ///
@@ -227,29 +224,21 @@ extension SamplePlayer {
 extension SamplePlayer: Collectable {
     /// Lets go of sounds that were unloaded, when no voice uses them.
     package func collect() -> Bool {
-        var asked: [SampleSlot] = []
-        let isWaiting = control.withLock { control in
-            asked = control.slots.filter { $0.askForCycles() }
+        control.withLock { control in
             let isWaiting = control.slots.contains(where: \.isLeaving)
             // This is not done while a transaction is open: it would be seen before its time.
             guard control.openChanges == 0, control.slots.contains(where: \.isFree) else { return isWaiting }
             control.slots.removeAll(where: \.isFree)
-            exchange(control, whenSeen: nil, undo: nil)
+            updateSounds(control)
             return true
         }
-        if !asked.isEmpty {
-            // A render thread that has begun to use one of them has done so in a cycle that is under way, or before.
-            let slots = asked
-            cycles.set(0) { for slot in slots { slot.passCycles() } }
-        }
-        return isWaiting
     }
 }
 
 /// A sound in the list, as the control side sees it.
 final class SampleSlot: Sendable {
-    /// The stages of unloading: used as ever; unloaded; waiting for the cycles under way; only its voices are left.
-    private enum Stage { case loaded, leaving, waiting, left }
+    /// The stages of unloading: used as ever; unloaded, while cycles are under way; only its voices are left.
+    private enum Stage { case loaded, leaving, left }
 
     let id: Int
     let version: Int
@@ -273,15 +262,6 @@ final class SampleSlot: Sendable {
     func leave() {
         stage.withLock { if $0 == .loaded { $0 = .leaving } }
         shared[LoadedWord.isLoaded] = 0
-    }
-
-    /// Returns whether the cycles under way are to be waited for: asked once.
-    func askForCycles() -> Bool {
-        stage.withLock { stage in
-            if stage != .leaving { return false }
-            stage = .waiting
-            return true
-        }
     }
 
     func passCycles() { stage.withLock { $0 = .left } }

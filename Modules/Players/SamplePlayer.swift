@@ -53,21 +53,14 @@ public final class SamplePlayer: Generator {
     }
 
     let control = Lock(Control(), .module)
-    let sounds = ManagedArray<Int, LoadedSound>()
+    let sounds = LoadedSounds()
     let commands = CommandQueue<SampleCommand>()
     /// The number of the last voice that was asked for.
     let lastVoice = Atomic<Int>(0)
-    let sounding = Atomic<Int>(0)
-    private let stolen = Atomic<Int>(0)
-    private let voices = ManagedArray<Int, SampleVoice>()
-    private let repeats = ManagedArray<Int, RepeatedSample>()
-    /// Voices there are, with those that fade out.
-    private let pool: Int
+    private let sounding = SharedCount()
+    private let stolen = SharedCount()
+    private let played: RenderState<PlayedSounds>
     let table = SampleTable()
-    /// The number of voices that have begun.
-    private let ages = RenderState<Int>(0)
-    /// Its value means nothing: an old one is freed when the cycles that were under way are over.
-    let cycles = ManagedValue<Int>(0)
 
     /// The number of sounds that can be repeated at once.
     public static let repeatCapacity = 16
@@ -87,10 +80,8 @@ public final class SamplePlayer: Generator {
         channelCount = channels
         self.quality = quality
         self.name = name
-        // As many voices again, and 16 at least, are there to fade out: so many can be stolen or stopped within 5 ms.
-        pool = voices + max(voices, 16)
-        self.voices.update(Array(0..<pool)) { _, _ in SampleVoice() }
-        repeats.update(Array(0..<Self.repeatCapacity)) { _, _ in RepeatedSample() }
+        let sounds = sounds
+        played = RenderState(PlayedSounds(sounds, limit: voices, channels: channels))
     }
 
     // MARK: Render thread
@@ -104,24 +95,18 @@ public final class SamplePlayer: Generator {
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
         context.push(channels: channelCount)
-        guard ages.belongs(to: context) else { return }
-        let count = context.frameCount
+        guard played.belongs(to: context) else { return }
         var frame = 0
-        while true {
-            let due = commands.next(&context, from: frame)
-            var end = count
-            if let due { end = due.frame }
-            while true {
-                let (turn, start) = nextRepeat(&context, before: end)
-                let stop = turn < 0 ? end : start > frame ? start : frame
-                render(&context, from: frame, to: stop)
-                frame = stop
-                if turn < 0 { break }
-                startRepeat(turn, &context, at: frame)
+        while let due = commands.next(&context, from: frame) {
+            let first = frame
+            played.with(&context) { played, context in
+                played.render(&context, from: first, to: due.frame)
+                played.perform(due.command, &context, at: due.frame)
             }
-            guard let due else { break }
-            perform(due.command, &context, at: frame)
+            frame = due.frame
         }
+        let first = frame
+        played.with(&context) { played, context in played.render(&context, from: first, to: context.frameCount) }
         publish(&context)
         context.gain(volume.glide(context))
     }
@@ -131,13 +116,8 @@ public final class SamplePlayer: Generator {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
-        guard ages.belongs(to: context) else { return }
-        var index = 0
-        while index < pool {
-            end(index, &context)
-            index &+= 1
-        }
-        repeats.forEach(&context) { turn, context in turn.number = 0 }
+        guard played.belongs(to: context) else { return }
+        played.with(&context) { played, context in played.reset(&context) }
         publish(&context)
     }
 
@@ -147,208 +127,18 @@ public final class SamplePlayer: Generator {
     @_noLocks @_noAllocation
     public func isActive(_ context: borrowing RenderContext) -> Bool {
         if commands.count > 0 { return true }
-        return sounding.load(ordering: .relaxed) != 0
+        return sounding.value != 0
     }
 
     /// The number of voices that have been stolen.
-    public var stolenCount: Int { stolen.load(ordering: .relaxed) }
+    public var stolenCount: Int { stolen.value }
 
     /// Counts the voices and the repeats.
     @_noLocks @_noAllocation
     private func publish(_ context: inout RenderContext) {
-        var count = 0
-        voices.forEach(&context) { voice, context in
-            if voice.age != 0 { count &+= 1 }
-        }
-        repeats.forEach(&context) { turn, context in
-            if turn.number != 0 { count &+= 1 }
-        }
-        sounding.store(count, ordering: .relaxed)
-    }
-
-    // MARK: Commands
-
-    @_noLocks @_noAllocation
-    private func perform(_ command: SampleCommand, _ context: inout RenderContext, at frame: Int) {
-        switch command.action {
-        case .start:
-            start(command, &context)
-            if command.interval > 0 { addRepeat(command, &context, at: frame) }
-        case .stopVoice, .stopSound, .stopAll:
-            let fade = Int(context.sampleRate * SampleVoice.fadeSeconds)
-            voices.forEach(&context) { voice, context in
-                if voice.age != 0 && command.means(voice.number, sound: voice.id) { voice.leave(fade) }
-            }
-            repeats.forEach(&context) { turn, context in
-                if turn.number != 0 && command.means(turn.number, sound: turn.command.sound) { turn.number = 0 }
-            }
-        }
-    }
-
-    @_noLocks @_noAllocation
-    private func start(_ command: SampleCommand, _ context: inout RenderContext) {
-        let place = find(command, &context)
-        if place < 0 { return }
-        let age = ages.read(context) &+ 1
-        ages.write(age, context)
-        let index = takeVoice(&context)
-        var voice = SampleVoice(command, age: age, place: place)
-        if channelCount == 2 { (voice.left, voice.right) = command.sides }
-        sounds.with(place, &context) { sound, context in
-            sound.begin()
-            voice.version = sound.version
-        }
-        end(index, &context)
-        voices.with(index, &context) { old, context in old = voice }
-    }
-
-    /// Returns the place of a sound in the list, if it is still loaded; else -1.
-    @_noLocks @_noAllocation
-    private func find(_ command: SampleCommand, _ context: inout RenderContext) -> Int {
-        // Most of the time it is where it was when it was asked for. If not, the newest of that number.
-        var found = -1
-        var place = command.place
-        var next = sounds.count(&context)
-        while place >= 0 && found < 0 {
-            sounds.with(place, &context) { sound, context in
-                if sound.isLoaded && sound.id == command.sound { found = place }
-            }
-            next &-= 1
-            place = next
-        }
-        return found
-    }
-
-    /// Returns a free voice, after it has the oldest one fade out if too many sound. If there is none because so many
-    /// fade out, it returns the voice that is the first to end its fade.
-    @_noLocks @_noAllocation
-    private func takeVoice(_ context: inout RenderContext) -> Int {
-        var (free, oldest, soonest) = (-1, -1, 0)
-        var (count, first, least) = (0, Int.max, Int.max)
-        var index = 0
-        voices.forEach(&context) { voice, context in
-            if voice.age == 0 {
-                if free < 0 { free = index }
-            } else if voice.fadeLeft >= 0 {
-                if voice.fadeLeft < least {
-                    least = voice.fadeLeft
-                    soonest = index
-                }
-            } else {
-                count &+= 1
-                if voice.age < first {
-                    first = voice.age
-                    oldest = index
-                }
-            }
-            index &+= 1
-        }
-        if count >= voiceCount {
-            let fade = Int(context.sampleRate * SampleVoice.fadeSeconds)
-            voices.with(oldest, &context) { voice, context in voice.leave(fade) }
-            stolen.wrappingAdd(1, ordering: .relaxed)
-        }
-        return free >= 0 ? free : soonest
-    }
-
-    /// Ends a voice at once, if it sounds.
-    @_noLocks @_noAllocation
-    private func end(_ index: Int, _ context: inout RenderContext) {
-        let voice = voice(index, &context)
-        if voice.age == 0 { return }
-        let place = find(version: voice.version, at: voice.place, &context)
-        sounds.with(place, &context) { sound, context in sound.end() }
-        voices.with(index, &context) { voice, context in voice.age = 0 }
-    }
-
-    @_noLocks @_noAllocation
-    private func voice(_ index: Int, _ context: inout RenderContext) -> SampleVoice {
-        var found = SampleVoice()
-        voices.with(index, &context) { voice, context in
-            if voice.age != 0 { found = voice }
-        }
-        return found
-    }
-
-    @_noLocks @_noAllocation
-    private func find(version: Int, at place: Int, _ context: inout RenderContext) -> Int {
-        var found = -1
-        sounds.with(place, &context) { sound, context in
-            if sound.version == version { found = place }
-        }
-        let count = sounds.count(&context)
-        var index = 0
-        while index < count && found < 0 {
-            sounds.with(index, &context) { sound, context in
-                if sound.version == version { found = index }
-            }
-            index &+= 1
-        }
-        return found
-    }
-
-    // MARK: Repeats
-
-    @_noLocks @_noAllocation
-    private func addRepeat(_ command: SampleCommand, _ context: inout RenderContext, at frame: Int) {
-        let first = context.sampleTime &+ Int64(frame)
-        let interval = command.interval * context.sampleRate
-        var isAdded = false
-        repeats.forEach(&context) { turn, context in
-            if !isAdded && turn.number == 0 {
-                turn = RepeatedSample(command, first: first, interval: interval < 1 ? 1 : interval)
-                isAdded = true
-            }
-        }
-    }
-
-    /// Returns the next repeat that is due, and its frame; -1 if there is none.
-    @_noLocks @_noAllocation
-    private func nextRepeat(_ context: inout RenderContext, before end: Int) -> (index: Int, frame: Int) {
-        let last = context.sampleTime &+ Int64(end)
-        var (found, earliest) = (-1, last)
-        var index = 0
-        repeats.forEach(&context) { turn, context in
-            if turn.number != 0 && turn.next < earliest {
-                earliest = turn.next
-                found = index
-            }
-            index &+= 1
-        }
-        return (found, Int(truncatingIfNeeded: earliest &- context.sampleTime))
-    }
-
-    @_noLocks @_noAllocation
-    private func startRepeat(_ index: Int, _ context: inout RenderContext, at frame: Int) {
-        var command: SampleCommand?
-        let now = context.sampleTime &+ Int64(frame)
-        repeats.with(index, &context) { turn, context in
-            // A start that the renderer has passed by, because it did not run this module, is left out.
-            if turn.next == now { command = turn.command }
-            turn.advance(past: now)
-        }
-        if let command { start(command, &context) }
-    }
-
-    // MARK: Voices
-
-    @_noLocks @_noAllocation
-    private func render(_ context: inout RenderContext, from first: Int, to end: Int) {
-        if end <= first { return }
-        var index = 0
-        while index < pool {
-            var voice = voice(index, &context)
-            if voice.age != 0 {
-                voice.place = find(version: voice.version, at: voice.place, &context)
-                var isOver = voice.place < 0
-                sounds.with(voice.place, &context) { sound, context in
-                    isOver = voice.add(sound, to: &context, at: first, frames: end &- first)
-                    if isOver { sound.end() }
-                }
-                if isOver { voice.age = 0 }
-                voices.with(index, &context) { kept, context in kept = voice }
-            }
-            index &+= 1
-        }
+        var counts = (0, 0)
+        played.with(&context) { played, _ in counts = (played.count, played.stolen) }
+        sounding.set(counts.0)
+        stolen.set(counts.1)
     }
 }

@@ -1,3 +1,4 @@
+public import Composition
 public import RenderCore
 
 /// A mixer's channel strip in one: volume, balance, mute. Edits the top.
@@ -10,13 +11,13 @@ public import RenderCore
 /// ``Balance`` does the rest. Latency: none.
 ///
 /// Threads: control.
-public final class Fader: ScalingEffect {
+public final class Fader: Effect, ScalingEffect {
     /// An amplitude factor, 0…4 (+12 dB). A change glides for 10 ms.
     public let volume: Parameter
     /// The balance from left (-1) to right (1): the far side gets quieter, the near one stays as it is.
     public let balance: Parameter
 
-    private let mute = Switch(glide: .linear(.milliseconds(5)))
+    @usableFromInline let mute = Switch(glide: .linear(.milliseconds(5)))
 
     /// Creates a fader.
     ///
@@ -64,12 +65,10 @@ public final class Fader: ScalingEffect {
     }
 
     /// The volume, while nothing glides, the fader is not muted, and the balance is in the middle.
-    ///
-    /// Threads: any.
     @_noLocks @_noAllocation
-    public func factorAtRest(_ parameters: RestingParameters) -> Float? {
-        guard parameters.value(of: mute) == false, parameters.value(of: balance) == 0 else { return nil }
-        return parameters.value(of: volume)
+    @inlinable package func factorAtRest(_ context: borrowing RenderContext) -> Float? {
+        guard mute.restsOff(context), balance.atRest(context) == 0 else { return nil }
+        return volume.atRest(context)
     }
 
     /// Weights the top.
@@ -81,4 +80,10 @@ public final class Fader: ScalingEffect {
         context.fade(volume: volume, balance: balance)
         if audible.isFlat && audible.end == 0 { context.silence() } else { context.gain(audible) }
     }
+}
+
+extension RenderContext {
+    /// Runs faders, one after the other. While nothing of them glides and their balance is in the middle, four of them read and
+    /// write each sample once.
+    @inlinable public mutating func run(_ faders: [Fader]) { runScaling(faders) }
 }

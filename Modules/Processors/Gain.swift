@@ -1,9 +1,10 @@
+public import Composition
 public import RenderCore
 
 /// Makes the top louder or quieter. Edits the top, any number of channels.
 ///
 /// Threads: control.
-public final class Gain: ScalingEffect {
+public final class Gain: Effect, ScalingEffect {
     /// The amplitude factor: 1 changes nothing, 0 is silence. In decibels: `RenderMath.amplitude(decibels:)`.
     public let level: Parameter
 
@@ -19,11 +20,9 @@ public final class Gain: ScalingEffect {
     public var parameters: [ParameterReference] { [level.named("level")] }
 
     /// The level, while it does not glide.
-    ///
-    /// Threads: any.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) public func factorAtRest(_ parameters: RestingParameters) -> Float? {
-        parameters.value(of: level)
+    @inlinable @inline(__always) package func factorAtRest(_ context: borrowing RenderContext) -> Float? {
+        level.atRest(context)
     }
 
     /// Multiplies the top.
@@ -31,4 +30,11 @@ public final class Gain: ScalingEffect {
     /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func process(_ context: inout RenderContext) { context.gain(level) }
+}
+
+extension RenderContext {
+    /// Runs gains, one after the other. While their levels rest, four of them read and write each sample once.
+    ///
+    ///     context.run(gains)
+    @inlinable public mutating func run(_ gains: [Gain]) { runScaling(gains) }
 }

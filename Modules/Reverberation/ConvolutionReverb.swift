@@ -34,7 +34,7 @@ public final class ConvolutionReverb: Effect, EventSource {
     public let fade: Double
 
     private let slots = ConvolutionSlots()
-    private let voices = RenderState(ConvolutionVoices())
+    private let played = RenderState(PlayedResponses())
     private let late = Atomic<Int>(0)
     private let hub = EventHub<ConvolutionReverbEvent>(limit: 64)
     private let plan: Lock<Plan>
@@ -172,17 +172,17 @@ public final class ConvolutionReverb: Effect, EventSource {
         let mix = mix.glide(context)
         let frames = mix.lastFrame(of: context.frameCount)
         if frames == 0 { return fallSilent(&context) }
-        var voices = voices.read(context)
-        slots.first.with(&context) { engine, _ in voices.first.take(engine) }
-        slots.second.with(&context) { engine, _ in voices.second.take(engine) }
-        slots.third.with(&context) { engine, _ in voices.third.take(engine) }
-        voices.wake(context.sampleRate)
-        if voices.widens && context.channelCount() == 1 {
+        var played = played.read(context)
+        slots.first.with(&context) { engine, _ in played.first.take(engine) }
+        slots.second.with(&context) { engine, _ in played.second.take(engine) }
+        slots.third.with(&context) { engine, _ in played.third.take(engine) }
+        played.wake(context.sampleRate)
+        if played.widens && context.channelCount() == 1 {
             context.push(channels: 2)
             context.mix(2)
         }
-        let (first, second, third) = (voices.first, voices.second, voices.third)
-        let parts = (voices.part(first), voices.part(second), voices.part(third))
+        let (first, second, third) = (played.first, played.second, played.third)
+        let parts = (played.part(first), played.part(second), played.part(third))
         var missed = 0
         slots.first.with(&context) { engine, context in
             missed += answer(&context, engine, first, parts.0, frames)
@@ -204,20 +204,20 @@ public final class ConvolutionReverb: Effect, EventSource {
         slots.third.with(&context) { engine, context in
             add(&context, engine, third, parts.2, frames, mix)
         }
-        voices.first.advance(frames, parts.0)
-        voices.second.advance(frames, parts.1)
-        voices.third.advance(frames, parts.2)
-        self.voices.write(voices, context)
+        played.first.advance(frames, parts.0)
+        played.second.advance(frames, parts.1)
+        played.third.advance(frames, parts.2)
+        self.played.write(played, context)
         if frames < context.frameCount { fallSilent(&context) }
     }
 
     /// Forgets the sound, once, while nothing of it is heard.
     @_noLocks @_noAllocation
     private func fallSilent(_ context: inout RenderContext) {
-        var voices = voices.read(context)
-        if voices.rests { return }
-        voices.rest()
-        self.voices.write(voices, context)
+        var played = played.read(context)
+        if played.rests { return }
+        played.rest()
+        self.played.write(played, context)
         forget(&context)
     }
 
@@ -226,9 +226,9 @@ public final class ConvolutionReverb: Effect, EventSource {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
-        var voices = voices.read(context)
-        voices.settle()
-        self.voices.write(voices, context)
+        var played = played.read(context)
+        played.settle()
+        self.played.write(played, context)
         forget(&context)
     }
 
@@ -243,21 +243,21 @@ public final class ConvolutionReverb: Effect, EventSource {
 /// Computes the answer of an engine. Returns the number of late parts.
 @_noLocks @_noAllocation
 private func answer(
-    _ context: inout RenderContext, _ engine: borrowing ConvolutionEngine, _ voice: ConvolutionVoice,
-    _ part: ConvolutionVoice.Part, _ frames: Int
+    _ context: inout RenderContext, _ engine: borrowing ConvolutionEngine, _ played: PlayedResponse,
+    _ part: PlayedResponse.Part, _ frames: Int
 ) -> Int {
     // Control code may have put another engine there meanwhile.
-    if !voice.isHeard || voice.serial != engine.serial { return 0 }
-    return engine.process(&context, frames: frames, gain: voice.input(part))
+    if !played.isHeard || played.serial != engine.serial { return 0 }
+    return engine.process(&context, frames: frames, gain: played.input(part))
 }
 
 @_noLocks @_noAllocation
 private func add(
-    _ context: inout RenderContext, _ engine: borrowing ConvolutionEngine, _ voice: ConvolutionVoice,
-    _ part: ConvolutionVoice.Part, _ frames: Int, _ mix: Glide
+    _ context: inout RenderContext, _ engine: borrowing ConvolutionEngine, _ played: PlayedResponse,
+    _ part: PlayedResponse.Part, _ frames: Int, _ mix: Glide
 ) {
-    if voice.isHeard && voice.serial == engine.serial {
-        engine.add(&context, frames: min(frames, voice.framesHeard(part)), mix: mix, gain: voice.output(part))
+    if played.isHeard && played.serial == engine.serial {
+        engine.add(&context, frames: min(frames, played.framesHeard(part)), mix: mix, gain: played.output(part))
     }
 }
 

@@ -206,7 +206,7 @@ public final class Environment: Generator {
             motion.take(settings, at: context.sampleTime, sampleRate: context.sampleRate)
             motionVersion = motion.version
         }
-        head.with(&context) { cell, _ in headVersion = cell.version }
+        head.with(&context) { head, _ in headVersion = head.version }
         versions[0] = UInt64(truncatingIfNeeded: motionVersion)
         versions[1] = UInt64(truncatingIfNeeded: headVersion)
         if !hasReverb {

@@ -1,11 +1,10 @@
 internal import RenderCore
 internal import Sharing
 
-/// The numbers of an environment and of a source, as a voice reads them.
+/// The numbers of an environment, as a voice reads them.
 struct Surroundings: ~Copyable, Sendable {
     let listener: SharedState<ListenerMotion>
     let head: SharedState<HeadCell>
-    let source: SourceNumbers
 
     // Every cycle looks at these: they lie together.
 
@@ -19,8 +18,7 @@ struct Surroundings: ~Copyable, Sendable {
 
     init(
         _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
-        _ head: borrowing SharedState<HeadCell>, _ source: borrowing SourceNumbers, _ around: borrowing SharedWords,
-        entry: Int, fadesIn: Bool
+        _ head: borrowing SharedState<HeadCell>, _ around: borrowing SharedWords, entry: Int, fadesIn: Bool
     ) {
         (self.entry, self.fadesIn) = (entry, fadesIn)
         self.around = SharedWords(sharing: around)
@@ -28,7 +26,6 @@ struct Surroundings: ~Copyable, Sendable {
         self.layout = layout
         self.sends = sends
         self.head = SharedState(sharing: head)
-        self.source = SourceNumbers(sharing: source)
     }
 
     /// The numbers of all that may change: of the source's place in the environment, of the listener, of the head, and of the source's
@@ -87,17 +84,14 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
         return versions.x == mine.x && versions.y == mine.y && versions.z == mine.z && versions.w == mine.w
     }
 
-    /// Reads the numbers. Returns `true` if one has changed.
+    /// Reads the numbers. Returns `true` if one has changed, or anything around the source.
     @_noLocks @_noAllocation
-    mutating func read(_ room: borrowing Surroundings, _ context: borrowing RenderContext) -> Bool {
-        let (old, new) = (versions, room.versions(room.source.changes.value))
+    mutating func read(
+        _ source: borrowing SourceNumbers, _ new: SIMD4<Int>, _ context: borrowing RenderContext
+    ) -> Bool {
+        let old = versions
         versions = new
         let hasOthers = new.x != old.x || new.y != old.y || new.z != old.z
-        return read(room.source, context) || hasOthers
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func read(_ source: borrowing SourceNumbers, _ context: borrowing RenderContext) -> Bool {
         let a = SpatialGlance.keep(
             SIMD4(
                 source.x.current(context), source.y.current(context), source.z.current(context),
@@ -121,7 +115,7 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
         let isRelative: Float = source.relative.isOn(context) ? 1 : 0
         let f = SpatialGlance.keep(
             SIMD4(source.kind.current(context), source.taps.current(context), isRelative, 0), in: &rendering)
-        return !(a && b && c && d && e && f)
+        return !(a && b && c && d && e && f) || hasOthers
     }
 
     /// Keeps numbers. Returns `true` if they are there already.

@@ -28,51 +28,47 @@ public final class SpatialSource: Sendable {
     /// The volume, mute and solo. Its pan does nothing.
     public let strip: MixerSource
     /// The place to the right in metres: -1,000,000…1,000,000.
-    public let x: Parameter
+    public var x: Parameter { _read { yield voice.numbers.x } }
     /// The height in metres: -1,000,000…1,000,000.
-    public let y: Parameter
+    public var y: Parameter { _read { yield voice.numbers.y } }
     /// The place backwards in metres: -1,000,000…1,000,000.
-    public let z: Parameter
+    public var z: Parameter { _read { yield voice.numbers.z } }
     /// The velocity to the right in metres per second: -1,000…1,000.
-    public let velocityX: Parameter
+    public var velocityX: Parameter { _read { yield voice.numbers.velocityX } }
     /// The velocity upwards in metres per second: -1,000…1,000.
-    public let velocityY: Parameter
+    public var velocityY: Parameter { _read { yield voice.numbers.velocityY } }
     /// The velocity backwards in metres per second: -1,000…1,000.
-    public let velocityZ: Parameter
+    public var velocityZ: Parameter { _read { yield voice.numbers.velocityZ } }
     /// The direction of the cone in degrees, to the right: -360…360. 0 is to -z.
-    public let yaw: Parameter
+    public var yaw: Parameter { _read { yield voice.numbers.yaw } }
     /// The direction of the cone in degrees, upwards: -360…360.
-    public let pitch: Parameter
+    public var pitch: Parameter { _read { yield voice.numbers.pitch } }
     /// The angle in degrees inside of which the source has its full level, from edge to edge: 0…360.
-    public let coneInner: Parameter
+    public var coneInner: Parameter { _read { yield voice.numbers.coneInner } }
     /// The angle in degrees outside of which it has the outer level: 0…360. In between the level goes in a straight line.
-    public let coneOuter: Parameter
+    public var coneOuter: Parameter { _read { yield voice.numbers.coneOuter } }
     /// The level outside of the cone: 0…1.
-    public let coneLevel: Parameter
+    public var coneLevel: Parameter { _read { yield voice.numbers.coneLevel } }
     /// The distance in metres nearer than which nothing gets louder: 0.01…1,000,000.
-    public let minimumDistance: Parameter
+    public var minimumDistance: Parameter { _read { yield voice.numbers.minimumDistance } }
     /// The distance in metres beyond which nothing gets softer: 0.01…1,000,000.
-    public let maximumDistance: Parameter
+    public var maximumDistance: Parameter { _read { yield voice.numbers.maximumDistance } }
     /// The strength of the distance: 0…100. ``distanceModel`` says how it counts.
-    public let rollOff: Parameter
+    public var rollOff: Parameter { _read { yield voice.numbers.rollOff } }
     /// The loss by a wall between two rooms, in dB: -100…0. The direct sound and the send lose a third of it at low frequencies, and
     /// all of it at 5 kHz.
-    public let occlusion: Parameter
+    public var occlusion: Parameter { _read { yield voice.numbers.occlusion } }
     /// The loss by a thing in the way, in dB: -100…0. The direct sound loses a third of it at low frequencies, all of it at 5 kHz.
-    public let obstruction: Parameter
+    public var obstruction: Parameter { _read { yield voice.numbers.obstruction } }
     /// The share that goes to the environment's reverb: 0…4. It falls with the square root of the distance's level.
-    public let send: Parameter
+    public var send: Parameter { _read { yield voice.numbers.send } }
     /// The strength of the Doppler effect: 0 (none; the sound needs no time) to 10. If the speed of a source towards the listener,
     /// times this, is above 0.9 of the speed of sound, the source keeps its pitch: its sound fades from delay to delay.
-    public let doppler: Parameter
+    public var doppler: Parameter { _read { yield voice.numbers.doppler } }
     /// The strength with which the air takes high frequencies: 0 (none) to 10. At 1 each metre takes 0.05 dB at 5 kHz.
-    public let airAbsorption: Parameter
+    public var airAbsorption: Parameter { _read { yield voice.numbers.airAbsorption } }
 
     let voice: SpatialVoice
-    private let model: Parameter
-    private let kind: Parameter
-    private let taps: Parameter
-    private let relative: Switch
 
     /// Creates a source at the origin.
     ///
@@ -89,31 +85,7 @@ public final class SpatialSource: Sendable {
         range: Double = 150
     ) {
         demand(range >= 1 && range <= 10_000, "SpatialSource: a range of \(range) m; it must be 1…10,000")
-        let numbers = SourceNumbers(rendering, position)
-        x = Parameter(sharing: numbers.x)
-        y = Parameter(sharing: numbers.y)
-        z = Parameter(sharing: numbers.z)
-        velocityX = Parameter(sharing: numbers.velocityX)
-        velocityY = Parameter(sharing: numbers.velocityY)
-        velocityZ = Parameter(sharing: numbers.velocityZ)
-        yaw = Parameter(sharing: numbers.yaw)
-        pitch = Parameter(sharing: numbers.pitch)
-        coneInner = Parameter(sharing: numbers.coneInner)
-        coneOuter = Parameter(sharing: numbers.coneOuter)
-        coneLevel = Parameter(sharing: numbers.coneLevel)
-        minimumDistance = Parameter(sharing: numbers.minimumDistance)
-        maximumDistance = Parameter(sharing: numbers.maximumDistance)
-        rollOff = Parameter(sharing: numbers.rollOff)
-        occlusion = Parameter(sharing: numbers.occlusion)
-        obstruction = Parameter(sharing: numbers.obstruction)
-        send = Parameter(sharing: numbers.send)
-        doppler = Parameter(sharing: numbers.doppler)
-        airAbsorption = Parameter(sharing: numbers.airAbsorption)
-        model = Parameter(sharing: numbers.model)
-        kind = Parameter(sharing: numbers.kind)
-        taps = Parameter(sharing: numbers.taps)
-        relative = Switch(sharing: numbers.relative)
-        voice = SpatialVoice(generator, numbers: numbers, range: range)
+        voice = SpatialVoice(generator, numbers: SourceNumbers(rendering, position), range: range)
         strip = MixerSource(placed: voice)
     }
 
@@ -136,8 +108,8 @@ public final class SpatialSource: Sendable {
     /// Indicates whether ``position`` and ``velocity`` count from the listener, in the axes of the head: for things that the
     /// listener carries or wears.
     public var isRelative: Bool {
-        get { relative.isOn }
-        set { relative.isOn = newValue }
+        get { voice.numbers.relative.isOn }
+        set { voice.numbers.relative.isOn = newValue }
     }
 
     /// Turns the cone, or the sound field, by a direction in the place of ``yaw`` and ``pitch``. A direction of length 0, or of values
@@ -153,16 +125,16 @@ public final class SpatialSource: Sendable {
 
     /// The way in which the sound gets softer with its distance: by default inverse.
     public var distanceModel: DistanceModel {
-        get { DistanceModel(rawValue: Int(model.value)) ?? .inverse }
-        set { model.value = Float(newValue.rawValue) }
+        get { DistanceModel(rawValue: Int(voice.numbers.model.value)) ?? .inverse }
+        set { voice.numbers.model.value = Float(newValue.rawValue) }
     }
 
     /// The way in which the sound gets its direction. A change fades in 1024 frames.
     public var rendering: SpatialRendering {
-        get { SpatialRendering(kind: kind.value, taps: taps.value) }
+        get { SpatialRendering(kind: voice.numbers.kind.value, taps: voice.numbers.taps.value) }
         set {
             let numbers = newValue.numbers
-            (taps.value, kind.value) = (numbers.taps, numbers.kind)
+            (voice.numbers.taps.value, voice.numbers.kind.value) = (numbers.taps, numbers.kind)
         }
     }
 
@@ -172,15 +144,7 @@ public final class SpatialSource: Sendable {
     /// The parameters by name. Those named `distanceModel` (0…3) and `rendering` (0…4) are the numbers of their cases in order,
     /// and `taps` are those of a measured head.
     public var parameters: [ParameterReference] {
-        strip.parameters.filter { $0.name != "pan" } + [
-            x.named("x"), y.named("y"), z.named("z"), velocityX.named("velocityX"), velocityY.named("velocityY"),
-            velocityZ.named("velocityZ"), yaw.named("yaw"), pitch.named("pitch"), coneInner.named("coneInner"),
-            coneOuter.named("coneOuter"), coneLevel.named("coneLevel"), minimumDistance.named("minimumDistance"),
-            maximumDistance.named("maximumDistance"), rollOff.named("rollOff"), occlusion.named("occlusion"),
-            obstruction.named("obstruction"), send.named("send"), doppler.named("doppler"),
-            airAbsorption.named("airAbsorption"), model.named("distanceModel"), kind.named("rendering"),
-            taps.named("taps"), relative.named("relative"),
-        ]
+        strip.parameters.filter { $0.name != "pan" } + voice.numbers.parameters
     }
 }
 
@@ -192,35 +156,7 @@ struct SourceNumbers: ~Copyable, Sendable {
     let model, kind, taps: Parameter
     let relative: Switch
     /// The number of times that one of them was set.
-    let changes: ChangeCount
-
-    /// Creates references to the same numbers.
-    init(sharing other: borrowing SourceNumbers) {
-        x = Parameter(sharing: other.x)
-        y = Parameter(sharing: other.y)
-        z = Parameter(sharing: other.z)
-        velocityX = Parameter(sharing: other.velocityX)
-        velocityY = Parameter(sharing: other.velocityY)
-        velocityZ = Parameter(sharing: other.velocityZ)
-        yaw = Parameter(sharing: other.yaw)
-        pitch = Parameter(sharing: other.pitch)
-        coneInner = Parameter(sharing: other.coneInner)
-        coneOuter = Parameter(sharing: other.coneOuter)
-        coneLevel = Parameter(sharing: other.coneLevel)
-        minimumDistance = Parameter(sharing: other.minimumDistance)
-        maximumDistance = Parameter(sharing: other.maximumDistance)
-        rollOff = Parameter(sharing: other.rollOff)
-        occlusion = Parameter(sharing: other.occlusion)
-        obstruction = Parameter(sharing: other.obstruction)
-        send = Parameter(sharing: other.send)
-        doppler = Parameter(sharing: other.doppler)
-        airAbsorption = Parameter(sharing: other.airAbsorption)
-        model = Parameter(sharing: other.model)
-        kind = Parameter(sharing: other.kind)
-        taps = Parameter(sharing: other.taps)
-        relative = Switch(sharing: other.relative)
-        changes = ChangeCount(sharing: other.changes)
-    }
+    let changes = ChangeCount()
 
     init(_ rendering: SpatialRendering, _ position: SpatialPoint) {
         func number(_ value: Float, _ range: ClosedRange<Float>, _ unit: Parameter.Unit = .none) -> Parameter {
@@ -250,33 +186,19 @@ struct SourceNumbers: ~Copyable, Sendable {
         kind = number(numbers.kind, 0...4)
         taps = number(numbers.taps, 8...256)
         relative = Switch()
-        changes = ChangeCount()
-        countChanges()
+        changes.count(parameters)
     }
 
-    private func countChanges() {
-        x.join(changes)
-        y.join(changes)
-        z.join(changes)
-        velocityX.join(changes)
-        velocityY.join(changes)
-        velocityZ.join(changes)
-        yaw.join(changes)
-        pitch.join(changes)
-        coneInner.join(changes)
-        coneOuter.join(changes)
-        coneLevel.join(changes)
-        minimumDistance.join(changes)
-        maximumDistance.join(changes)
-        rollOff.join(changes)
-        occlusion.join(changes)
-        obstruction.join(changes)
-        send.join(changes)
-        doppler.join(changes)
-        airAbsorption.join(changes)
-        model.join(changes)
-        kind.join(changes)
-        taps.join(changes)
-        relative.join(changes)
+    /// The numbers by name.
+    var parameters: [ParameterReference] {
+        [
+            x.named("x"), y.named("y"), z.named("z"), velocityX.named("velocityX"), velocityY.named("velocityY"),
+            velocityZ.named("velocityZ"), yaw.named("yaw"), pitch.named("pitch"), coneInner.named("coneInner"),
+            coneOuter.named("coneOuter"), coneLevel.named("coneLevel"), minimumDistance.named("minimumDistance"),
+            maximumDistance.named("maximumDistance"), rollOff.named("rollOff"), occlusion.named("occlusion"),
+            obstruction.named("obstruction"), send.named("send"), doppler.named("doppler"),
+            airAbsorption.named("airAbsorption"), model.named("distanceModel"), kind.named("rendering"),
+            taps.named("taps"), relative.named("relative"),
+        ]
     }
 }

@@ -5,7 +5,7 @@ internal import Sharing
 final class SpatialVoice: Generator {
     let generator: any Module
     private let handle: ModuleHandle
-    private let numbers: SourceNumbers
+    let numbers: SourceNumbers
     private let range: Double
     private let surroundings: ManagedValue<Surroundings>
     private let state: RenderState<SpatialState>
@@ -27,8 +27,8 @@ final class SpatialVoice: Generator {
         self.range = range
         surroundings = ManagedValue(
             Surroundings(
-                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadCell()), self.numbers,
-                SharedWords(), entry: 0, fadesIn: false))
+                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadCell()), SharedWords(),
+                entry: 0, fadesIn: false))
         state = RenderState(SpatialState(sampleRate: 48_000, longest: 8))
     }
 
@@ -44,7 +44,7 @@ final class SpatialVoice: Generator {
             return entries
         }
         surroundings.set(
-            Surroundings(listener, layout, sends: sends, head, numbers, around, entry: entry, fadesIn: fadesIn))
+            Surroundings(listener, layout, sends: sends, head, around, entry: entry, fadesIn: fadesIn))
     }
 
     func latency(at sampleRate: Double) -> Int { latencyOfArrangement(at: sampleRate) }
@@ -71,7 +71,7 @@ final class SpatialVoice: Generator {
         }
         // The states and the lines of many sources have no room in the cache. The source sounds while they come there.
         if isAudible { state.fetch(bytes: SpatialState.evenBytes) }
-        if !isAsBefore { look(&context) }
+        if !isAsBefore { look(&context, versions) }
         var hasInput = false
         switch handle.run(&context, waits: true) {
         case .ran: hasInput = true
@@ -88,13 +88,11 @@ final class SpatialVoice: Generator {
 
     /// Reads what was set.
     @_noLocks @_noAllocation
-    @inline(never) private func look(_ context: inout RenderContext) {
-        var (glance, settings, hasChanged) = (SpatialGlance(), SpatialSettings(), false)
+    @inline(never) private func look(_ context: inout RenderContext, _ versions: SIMD4<Int>) {
+        var (glance, settings) = (SpatialGlance(), SpatialSettings())
         state.with(&context) { state, _ in glance = state.glance }
-        surroundings.with(&context) { room, context in
-            hasChanged = glance.read(room, context)
-            if hasChanged { settings.take(glance, room, &context) }
-        }
+        let hasChanged = glance.read(numbers, versions, context)
+        if hasChanged { surroundings.with(&context) { room, context in settings.take(glance, room, &context) } }
         state.with(&context) { state, _ in
             if hasChanged { state.take(settings, glance) } else { state.keep(glance) }
         }

@@ -44,16 +44,13 @@ extension FileRecorder {
         var maximumFrameCount = 64
         /// A take whose file exists, and that has not been asked to begin.
         var armed: DiskTake?
-        /// The take that was asked for last, and its time.
-        var latest: DiskTake?
-        var latestTime = RenderTime.immediately
-        /// Indicates whether that take was asked for in a transaction.
-        var isLatestStaged = false
+        /// The take that was asked for last, its time, and whether that was in a transaction.
+        var latest: (take: DiskTake, time: RenderTime, isStaged: Bool)?
         /// Takes that go on with the sound of another one as soon as the renderer has their rate, until that has been told.
         var sequels: [(take: DiskTake, of: DiskTake)] = []
 
         /// The take that is heard, or was last, or will be next.
-        var current: DiskTake? { sequels.last { $0.take.hasBegun }?.take ?? latest }
+        var current: DiskTake? { sequels.last { $0.take.hasBegun }?.take ?? latest?.take }
         /// Takes whose files are not closed, or that the render thread may still have.
         var takes: [DiskTake] = []
         /// Takes that are over.
@@ -73,16 +70,13 @@ extension FileRecorder {
     /// - Parameter time: The time of the first frame; by default, or if the time has passed, that of the next buffer.
     public func begin(at time: RenderTime = .immediately) {
         control.withLock { control in
-            do throws(AudioFileError) {
+            attempt(&control) { control throws(AudioFileError) in
                 let take = if let armed = control.armed { armed } else { try makeNextTake(&control) }
                 control.armed = nil
                 cue(take, at: time, &control) { control in
                     // Its file is there: the next take goes into it.
                     if control.armed == nil && !take.isOver { control.armed = take } else { take.close() }
                 }
-            } catch {
-                control.failure = error
-                hub.send(.failed(error))
             }
         }
         DiskThread.shared.wake()
@@ -93,8 +87,7 @@ extension FileRecorder {
     /// - Throws: An error if the file cannot be written. A take that is running goes on then.
     public func begin(path: String, at time: RenderTime = .immediately) throws(AudioFileError) {
         try control.withLock { control throws(AudioFileError) in
-            let take = try makeTake(
-                path, sampleRate: control.sampleRate, maximumFrameCount: control.maximumFrameCount)
+            let take = try makeTake(path, control)
             let (oldPath, oldCount) = (control.path, control.takeCount)
             control.path = path
             control.takeCount = 1
@@ -110,11 +103,11 @@ extension FileRecorder {
     ///
     /// - Parameter time: The time; by default that of the next buffer. The frame at that time is not in the file.
     public func stop(at time: RenderTime = .immediately) {
-        stops.set(TimedCue(number: nextNumber(), time: time))
+        stops.set(DiskCue(number: nextNumber(), time: time))
         if time.isImmediate && !OpenTransaction.exists {
             // What has not begun does not begin any more, even if no renderer runs.
             control.withLock { control in
-                if let latest = control.latest, !latest.hasBegun && !control.isLatestStaged { latest.close() }
+                if let latest = control.latest, !latest.take.hasBegun && !latest.isStaged { latest.take.close() }
                 for sequel in control.sequels where !sequel.take.hasBegun { sequel.take.close() }
             }
         }
@@ -218,15 +211,7 @@ extension FileRecorder: DiskClient {
             prune(&control)
             return control.takes.apart
         }
-        var need = DiskNeed.none
-        for take in takes {
-            switch (take.serve { tell($0, of: take) }, need) {
-            case (.more, _): need = .more
-            case (.soon, .none): need = .soon
-            default: break
-            }
-        }
-        return need
+        return takes.reduce(.none) { need, take in max(need, take.serve { tell($0, of: take) }) }
     }
 
     func tell(_ news: DiskTake.News, of take: DiskTake) {

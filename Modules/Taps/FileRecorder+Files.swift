@@ -10,11 +10,21 @@ internal import Synchronization
 extension FileRecorder {
     func nextNumber() -> Int { commands.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    func makeTake(_ path: String, sampleRate: Double, maximumFrameCount: Int) throws(AudioFileError) -> DiskTake {
+    /// Makes takes, and reports the error that keeps one from being made.
+    func attempt(_ control: inout Control, _ body: (inout Control) throws(AudioFileError) -> Void) {
+        do throws(AudioFileError) {
+            try body(&control)
+        } catch {
+            control.failure = error
+            hub.send(.failed(error))
+        }
+    }
+
+    func makeTake(_ path: String, _ control: Control) throws(AudioFileError) -> DiskTake {
         DiskTake(
-            try openSink(path, sampleRate), path: path, number: nextNumber(), channels: channelCount,
-            sampleRate: sampleRate,
-            seconds: ringSeconds, maximumFrameCount: maximumFrameCount, isMultiSource: isMultiSource)
+            try openSink(path, control.sampleRate), path: path, number: nextNumber(), channels: channelCount,
+            sampleRate: control.sampleRate, seconds: ringSeconds, maximumFrameCount: control.maximumFrameCount,
+            isMultiSource: isMultiSource)
     }
 
     func makeNextTake(_ control: inout Control) throws(AudioFileError) -> DiskTake {
@@ -27,9 +37,7 @@ extension FileRecorder {
             control.takeCount += 1
         } while FileDescriptor.exists(
             FileRecorder.numbered(control.path, control.takeCount))
-        return try makeTake(
-            FileRecorder.numbered(control.path, control.takeCount), sampleRate: control.sampleRate,
-            maximumFrameCount: control.maximumFrameCount)
+        return try makeTake(FileRecorder.numbered(control.path, control.takeCount), control)
     }
 
     /// Returns a name with a number before its extension.
@@ -44,22 +52,20 @@ extension FileRecorder {
         undo: (@Sendable (inout Control) -> Void)? = nil
     ) {
         prune(&control)
-        let (latest, latestTime, wasStaged) = (control.latest, control.latestTime, control.isLatestStaged)
+        let (before, isStaged) = (control.latest, OpenTransaction.exists)
         if !control.takes.contains(where: { $0 === take }) { control.takes.append(take) }
-        control.latest = take
-        control.latestTime = time
+        control.latest = (take, time, isStaged)
         // An earlier take that has not begun will not begin any more, once the render thread sees this one.
-        let end: @Sendable () -> Void = { if let latest, !latest.hasBegun && latest !== take { latest.close() } }
-        let isStaged = OpenTransaction.exists
-        control.isLatestStaged = isStaged
-        if !isStaged { end() }
-        begins.exchange(
-            TakeCue(take, number: nextNumber(), time: time), version: nil, whenOldIsFreed: isStaged ? end : nil,
-            undo: { [weak self] in
+        let end: @Sendable () -> Void = {
+            if let old = before?.take, !old.hasBegun && old !== take { old.close() }
+        }
+        begins.set(DiskCue(take: take, number: nextNumber(), time: time))
+        if !isStaged { return end() }
+        OpenTransaction.afterCycles(
+            end,
+            ifCalledOff: { [weak self] in
                 self?.control.withLock { control in
-                    if control.latest === take {
-                        (control.latest, control.latestTime, control.isLatestStaged) = (latest, latestTime, wasStaged)
-                    }
+                    if control.latest?.take === take { control.latest = before }
                     undo?(&control)
                 }
             })
@@ -67,7 +73,7 @@ extension FileRecorder {
 
     func prune(_ control: inout Control) {
         let over = control.takes.filter { take in
-            take.isDone && !take.isInUse && take !== control.latest
+            take.isDone && !take.isInUse && take !== control.latest?.take
                 && !control.sequels.contains { $0.take === take && take.hasBegun }
         }
         if over.isEmpty { return }
@@ -93,15 +99,7 @@ extension FileRecorder {
                 for take in control.takes where !take.isDone { take.makeRoom(forSlicesOf: control.maximumFrameCount) }
                 return
             }
-            let attempts = [prepareSequel, prepareArmed, prepareLatest]
-            for attempt in attempts {
-                do throws(AudioFileError) {
-                    try attempt(&control)
-                } catch {
-                    control.failure = error
-                    hub.send(.failed(error))
-                }
-            }
+            for prepare in [prepareSequel, prepareArmed, prepareLatest] { attempt(&control, prepare) }
         }
         DiskThread.shared.wake()
     }
@@ -111,10 +109,9 @@ extension FileRecorder {
     }
 
     private func prepareLatest(_ control: inout Control) throws(AudioFileError) {
-        if let latest = control.latest, !latest.isOver && latest.callOff() {
-            let wasStaged = control.isLatestStaged
-            cue(try remake(latest, &control), at: control.latestTime, &control)
-            control.isLatestStaged = wasStaged
+        if let latest = control.latest, !latest.take.isOver && latest.take.callOff() {
+            cue(try remake(latest.take, &control), at: latest.time, &control)
+            control.latest?.isStaged = latest.isStaged
         }
     }
 
@@ -144,12 +141,11 @@ extension FileRecorder {
         control.sequels.append((take, running))
         running.sequel = take
         if !control.takes.contains(where: { $0 === take }) { control.takes.append(take) }
-        sequels.exchange(
-            TakeCue(take, number: nextNumber(), time: .immediately), version: nil, whenOldIsFreed: nil,
-            undo: { [weak self] in
-                self?.control.withLock { $0.sequels.removeAll { $0.take === take } }
-                take.close()
-            })
+        sequels.set(DiskCue(take: take, number: nextNumber()))
+        OpenTransaction.ifCalledOff { [weak self] in
+            self?.control.withLock { $0.sequels.removeAll { $0.take === take } }
+            take.close()
+        }
     }
 
     /// Makes the take that goes on with another one's sound the latest, as it has begun. Returns the other one.
@@ -158,7 +154,7 @@ extension FileRecorder {
             guard let index = control.sequels.firstIndex(where: { $0.take === take }) else { return nil }
             let old = control.sequels.remove(at: index).of
             // A take that waits for its time stays the latest.
-            if control.latest === old { control.latest = take }
+            if control.latest?.take === old { control.latest?.take = take }
             return old
         }
     }
@@ -168,8 +164,7 @@ extension FileRecorder {
         while !take.isDone { _ = take.serve { _ in } }
         control.takes.removeAll { $0 === take && !$0.isInUse }
         if control.armed === take { control.armed = nil }
-        let new = try makeTake(
-            take.path, sampleRate: control.sampleRate, maximumFrameCount: control.maximumFrameCount)
+        let new = try makeTake(take.path, control)
         control.takes.append(new)
         return new
     }

@@ -34,19 +34,13 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     let control: Lock<Control>
     let hub = EventHub<FileRecorderEvent>()
     let openSink: OpenSink
-    let begins = ManagedValue(TakeCue.none)
-    let stops = ManagedValue(TimedCue(number: 0, time: .immediately))
-    let sequels = ManagedValue(TakeCue.none)
+    let begins = ManagedValue(DiskCue())
+    let stops = ManagedValue(DiskCue())
+    let sequels = ManagedValue(DiskCue())
     let commands = Atomic<Int>(0)
     private let state = RenderState(Recording())
 
     typealias OpenSink = @Sendable (String, Double) throws(AudioFileError) -> any StreamSink
-
-    /// A command that needs no more than its time.
-    struct TimedCue: Sendable {
-        let number: Int
-        let time: RenderTime
-    }
 
     /// Creates the file of the first take, or empties the one that is there.
     ///
@@ -83,7 +77,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         self.ringSeconds = ringSeconds
         self.openSink = openSink
         control = Lock(Control(path: path), .module)
-        let first = try makeTake(path, sampleRate: 48_000, maximumFrameCount: 64)
+        let first = try makeTake(path, Control(path: path))
         control.withLock {
             $0.armed = first
             $0.takes = [first]
@@ -113,15 +107,12 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         var endedEnd = 0
         /// The slice.
         var sampleTime: Int64 = .min
-        var begin = 0
-        var stop = 0
-        var sequel = 0
+        var begin = DiskCommand()
+        var stop = DiskCommand()
+        /// The take that goes on with the sound of another one waits for its rate.
+        var sequel = DiskCommand()
         /// Indicates whether another rate has ended the take, and the one that goes on has not come yet.
         var isCut = false
-        var isBeginWaiting = false
-        /// The take of a start that has not come yet.
-        var waiting: TakeReference?
-        var isStopWaiting = false
     }
 
     /// Records the top.
@@ -162,35 +153,19 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
 
         var beginAt = count
         var next: TakeReference?
-        begins.with(&context) { cue, context in
-            if cue.number != recording.begin {
-                recording.begin = cue.number
-                recording.isBeginWaiting = true
-            }
-            recording.waiting = recording.isBeginWaiting ? cue.reference : nil
-            let distance = context.frames(from: stamp, until: cue.time)
-            if recording.isBeginWaiting && distance < Int64(count)
-                && cue.reference?.sampleRate ?? context.sampleRate == context.sampleRate
-            {
-                beginAt = distance > 0 ? Int(distance) : 0
-                next = cue.reference
-            }
+        begins.with(&context) { cue, _ in recording.begin.look(at: cue) }
+        if recording.begin.isWaiting, let take = recording.begin.take, take.sampleRate == context.sampleRate {
+            beginAt = frame(of: recording.begin, stamp, context)
+            if beginAt < count { next = take }
         }
-        var stopAt = count
-        stops.with(&context) { cue, context in
-            if cue.number != recording.stop {
-                recording.stop = cue.number
-                recording.isStopWaiting = true
-            }
-            let distance = context.frames(from: stamp, until: cue.time)
-            if recording.isStopWaiting && distance < Int64(count) { stopAt = distance > 0 ? Int(distance) : 0 }
-        }
+        stops.with(&context) { cue, _ in recording.stop.look(at: cue) }
+        let stopAt = recording.stop.isWaiting ? frame(of: recording.stop, stamp, context) : count
         goOn(&recording, recording.isCut && stopAt > 0, at: stamp, &context)
         // In the order in which they are due, and where that is the same, in which they were given.
-        let isStopFirst = stopAt < beginAt || stopAt == beginAt && recording.stop < recording.begin
+        let isStopFirst = stopAt < beginAt || stopAt == beginAt && recording.stop.number < recording.begin.number
         if isStopFirst { stop(&recording, at: stopAt, next: nil, context) }
         if beginAt < count, let next {
-            recording.isBeginWaiting = false
+            recording.begin.isWaiting = false
             if !next.hasBegun, !next.isClosed, next.begin(at: time(of: beginAt, stamp, context)) {
                 close(&recording, at: beginAt, context)
                 recording.take = next
@@ -202,19 +177,24 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         if !isStopFirst { stop(&recording, at: stopAt, next: next, context) }
     }
 
+    /// Returns the frame of this slice at which a command is due; the number of its frames if it is later.
+    @_noLocks @_noAllocation
+    private func frame(of command: DiskCommand, _ stamp: RenderTime, _ context: borrowing RenderContext) -> Int {
+        let distance = context.frames(from: stamp, until: command.time)
+        return distance <= 0 ? 0 : distance < Int64(context.frameCount) ? Int(distance) : context.frameCount
+    }
+
     /// Goes on with the sound of a take that another sample rate has cut, in the file that waits for that rate.
     @_noLocks @_noAllocation
     private func goOn(
         _ recording: inout Recording, _ isWanted: Bool, at stamp: RenderTime, _ context: inout RenderContext
     ) {
-        var next: TakeReference?
-        sequels.with(&context) { cue, context in
-            if cue.number != recording.sequel, let take = cue.reference, take.sampleRate == context.sampleRate {
-                recording.sequel = cue.number
-                next = take
-            }
+        sequels.with(&context) { cue, _ in recording.sequel.look(at: cue) }
+        guard recording.sequel.isWaiting, let next = recording.sequel.take, next.sampleRate == context.sampleRate else {
+            return
         }
-        guard let next, !next.hasBegun && !next.isClosed else { return }
+        recording.sequel.isWaiting = false
+        guard !next.hasBegun && !next.isClosed else { return }
         if isWanted {
             // If it is called off at this moment, another one comes.
             guard next.begin(at: time(of: 0, stamp, context)) else { return }
@@ -230,13 +210,12 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         _ recording: inout Recording, at frame: Int, next: TakeReference?, _ context: borrowing RenderContext
     ) {
         guard frame < context.frameCount else { return }
-        recording.isStopWaiting = false
+        recording.stop.isWaiting = false
         recording.isCut = false
         // A start that was asked for before, and has not come yet, does not come.
-        if recording.isBeginWaiting && recording.begin < recording.stop && next == nil {
-            recording.isBeginWaiting = false
-            if let take = recording.waiting { take.end() }
-            recording.waiting = nil
+        if recording.begin.isWaiting && recording.begin.number < recording.stop.number && next == nil {
+            recording.begin.isWaiting = false
+            recording.begin.take?.end()
         }
         close(&recording, at: frame, context)
     }

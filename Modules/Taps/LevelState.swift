@@ -2,29 +2,29 @@ internal import RenderCore
 
 /// Peaks and energies of a level meter, on the render thread.
 ///
-/// Measured in cells of 64 frames, counted from the first that was heard: so the lengths of the slices make no difference.
-/// A cell's energy is summed in eight lanes, by the frame's number, whether the cell comes whole or in pieces.
+/// Measured in chunks of 64 frames, counted from the first that was heard: so the lengths of the slices make no difference.
+/// A chunk's energy is summed in eight lanes, by the frame's number, whether the chunk comes whole or in pieces.
 struct LevelState: ~Copyable, Sendable {
     /// The number of channels of the buffer that was heard last.
     private(set) var channelCount = 0
     private let limit: Int
-    private let windowCells: Int
-    private let holdCells: Int
-    /// The factor for each cell by which a peak falls.
+    private let windowChunks: Int
+    private let holdChunks: Int
+    /// The factor for each chunk by which a peak falls.
     private let fall: Float
 
     // The held peaks, by channel.
     private var held: RenderMemory<Float>
     private var age: RenderMemory<Int>
-    private var cellPeak: RenderMemory<Float>
+    private var chunkPeak: RenderMemory<Float>
     private var lanes: RenderMemory<Float>
     private var sums: RenderMemory<Double>
-    /// The energies of the last cells, `windowCells` per channel.
+    /// The energies of the last chunks, `windowChunks` per channel.
     private var energies: RenderMemory<Double>
 
-    /// The index of the present cell in the window, the number of cells, and the number of frames in the present one.
-    private var cell = 0
-    private var cells = 0
+    /// The index of the present chunk in the window, the number of chunks, and the number of frames in the present one.
+    private var chunk = 0
+    private var chunks = 0
     private var count = 0
 
     // The sum that is to be measured, of the slice that begins at `mixTime`.
@@ -33,7 +33,7 @@ struct LevelState: ~Copyable, Sendable {
     private var mixChannels = 0
     private var mixTime = Int64.min
 
-    private static var cellFrames: Int { @_noLocks @_noAllocation get { 64 } }
+    private static var chunkFrames: Int { @_noLocks @_noAllocation get { 64 } }
 
     /// - Parameters:
     ///   - frames: The longest slice that is to be mixed.
@@ -41,30 +41,30 @@ struct LevelState: ~Copyable, Sendable {
     ///   - window: Seconds that RMS is taken over.
     init(sampleRate: Double, frames: Int, channels: Int, hold: Double, window: Double) {
         limit = channels
-        let cellRate = sampleRate / Double(Self.cellFrames)
-        windowCells = max(1, Int(saturating: (window * cellRate).rounded()))
-        holdCells = Int(saturating: (hold * cellRate).rounded())
-        fall = Float(RenderMath.exp(-RenderMath.log(3) / cellRate))
+        let chunkRate = sampleRate / Double(Self.chunkFrames)
+        windowChunks = max(1, Int(saturating: (window * chunkRate).rounded()))
+        holdChunks = Int(saturating: (hold * chunkRate).rounded())
+        fall = Float(RenderMath.exp(-RenderMath.log(3) / chunkRate))
         held = RenderMemory(repeating: 0, count: limit)
         age = RenderMemory(repeating: 0, count: limit)
-        cellPeak = RenderMemory(repeating: 0, count: limit)
+        chunkPeak = RenderMemory(repeating: 0, count: limit)
         lanes = RenderMemory(repeating: 0, count: limit * 8)
         sums = RenderMemory(repeating: 0, count: limit)
-        energies = RenderMemory(repeating: 0, count: limit * windowCells)
+        energies = RenderMemory(repeating: 0, count: limit * windowChunks)
         mix = AudioBlock(channels: max(1, limit), frames: frames)
     }
 
-    /// Returns the peak of a channel: the one that is held, or that of the present cell.
+    /// Returns the peak of a channel: the one that is held, or that of the present chunk.
     @_noLocks @_noAllocation
     func peak(_ channel: Int) -> Float {
-        let (old, new) = (held[channel], cellPeak[channel])
+        let (old, new) = (held[channel], chunkPeak[channel])
         return new > old ? new : old
     }
 
     /// Returns the mean square of a channel over the window, or over the frames so far.
     @_noLocks @_noAllocation
     func meanSquare(_ channel: Int) -> Float {
-        if cells > 0 { return Float(sums[channel] / Double(cells &* LevelState.cellFrames)) }
+        if chunks > 0 { return Float(sums[channel] / Double(chunks &* LevelState.chunkFrames)) }
         return count > 0 ? Float(energy(channel) / Double(count)) : 0
     }
 
@@ -119,15 +119,15 @@ struct LevelState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func forget() {
         adopt(0)
-        cell = 0
-        cells = 0
+        chunk = 0
+        chunks = 0
         count = 0
         mixFrames = 0
         mixChannels = 0
         mixTime = .min
     }
 
-    // MARK: Cells
+    // MARK: Chunks
 
     /// Takes another number of channels. Those that are no more begin anew when they come back.
     @_noLocks @_noAllocation
@@ -137,39 +137,39 @@ struct LevelState: ~Copyable, Sendable {
         while channel < channelCount {
             held[channel] = 0
             age[channel] = 0
-            cellPeak[channel] = 0
+            chunkPeak[channel] = 0
             sums[channel] = 0
             for lane in 0..<8 { lanes[channel &* 8 &+ lane] = 0 }
-            for i in 0..<windowCells { energies[channel &* windowCells &+ i] = 0 }
+            for i in 0..<windowChunks { energies[channel &* windowChunks &+ i] = 0 }
             channel &+= 1
         }
         channelCount = channels
     }
 
-    /// Returns how many of that many frames go into the present cell.
+    /// Returns how many of that many frames go into the present chunk.
     @_noLocks @_noAllocation
     private func nextLength(_ frames: Int) -> Int {
-        let rest = LevelState.cellFrames &- count
+        let rest = LevelState.chunkFrames &- count
         return frames < rest ? frames : rest
     }
 
     @_noLocks @_noAllocation
     private mutating func takeOne(_ sample: Float, at position: Int, _ channel: Int) {
         let magnitude = abs(sample)
-        if magnitude > cellPeak[channel] { cellPeak[channel] = magnitude }
+        if magnitude > chunkPeak[channel] { chunkPeak[channel] = magnitude }
         lanes[channel &* 8 &+ (position & 7)] += sample * sample
     }
 
     @_noLocks @_noAllocation
     private mutating func take(_ samples: borrowing Samples, from start: Int, _ length: Int, _ channel: Int) {
-        if length < LevelState.cellFrames {
+        if length < LevelState.chunkFrames {
             for i in 0..<length { takeOne(samples[start &+ i], at: count &+ i, channel) }
             return
         }
         var sum = SIMD8<Float>(repeating: 0)
         var loudest = SIMD8<Float>(repeating: 0)
         var i = 0
-        while i < LevelState.cellFrames {
+        while i < LevelState.chunkFrames {
             let vector = samples.vector8(at: start &+ i)
             let magnitude = vector.replacing(with: -vector, where: vector .< 0)
             loudest.replace(with: magnitude, where: magnitude .> loudest)
@@ -178,11 +178,11 @@ struct LevelState: ~Copyable, Sendable {
         }
         for lane in 0..<8 {
             lanes[channel &* 8 &+ lane] = sum[lane]
-            if loudest[lane] > cellPeak[channel] { cellPeak[channel] = loudest[lane] }
+            if loudest[lane] > chunkPeak[channel] { chunkPeak[channel] = loudest[lane] }
         }
     }
 
-    /// Returns the energy of the present cell.
+    /// Returns the energy of the present chunk.
     @_noLocks @_noAllocation
     private func energy(_ channel: Int) -> Double {
         var sum = 0.0
@@ -193,34 +193,34 @@ struct LevelState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func advance(_ length: Int) {
         count &+= length
-        if count < LevelState.cellFrames { return }
+        if count < LevelState.chunkFrames { return }
         count = 0
-        for channel in 0..<channelCount { endCell(channel) }
-        cell = cell &+ 1 == windowCells ? 0 : cell &+ 1
-        if cells < windowCells { cells &+= 1 }
+        for channel in 0..<channelCount { endChunk(channel) }
+        chunk = chunk &+ 1 == windowChunks ? 0 : chunk &+ 1
+        if chunks < windowChunks { chunks &+= 1 }
     }
 
     @_noLocks @_noAllocation
-    private mutating func endCell(_ channel: Int) {
-        let first = channel &* windowCells
+    private mutating func endChunk(_ channel: Int) {
+        let first = channel &* windowChunks
         let energy = energy(channel)
-        let sum = sums[channel] + energy - energies[first &+ cell]
-        energies[first &+ cell] = energy
+        let sum = sums[channel] + energy - energies[first &+ chunk]
+        energies[first &+ chunk] = energy
         sums[channel] = sum > 0 ? sum : 0
-        if cell &+ 1 == windowCells {
+        if chunk &+ 1 == windowChunks {
             // Summed anew once per window, so that errors do not add up.
             var exact = 0.0
-            for i in 0..<windowCells { exact += energies[first &+ i] }
+            for i in 0..<windowChunks { exact += energies[first &+ i] }
             sums[channel] = exact
         }
         for lane in 0..<8 { lanes[channel &* 8 &+ lane] = 0 }
 
-        let peak = cellPeak[channel]
-        cellPeak[channel] = 0
+        let peak = chunkPeak[channel]
+        chunkPeak[channel] = 0
         if peak >= held[channel] {
             held[channel] = peak
             age[channel] = 0
-        } else if age[channel] < holdCells {
+        } else if age[channel] < holdChunks {
             age[channel] &+= 1
         } else {
             // Below -200 dB it is silence, and costs nothing.

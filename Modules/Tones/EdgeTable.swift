@@ -75,22 +75,22 @@ public struct EdgeTable: ~Copyable, Sendable {
     // MARK: Making it
 
     private static func rows(isCorner: Bool) -> RenderMemory<Float> {
-        let cells = reach * density
-        // The integrals of h and of v h from 0 on, cell by cell.
+        let intervals = reach * density
+        // The integrals of h and of v h from 0 on, interval by interval.
         var (areas, moments) = ([0.0], [0.0])
         let gauss = gauss
-        for cell in 0..<cells {
+        for interval in 0..<intervals {
             var (area, moment) = (0.0, 0.0)
             for node in gauss {
-                let v = (Double(cell) + 0.5 + 0.5 * node.x) / Double(density)
+                let v = (Double(interval) + 0.5 + 0.5 * node.x) / Double(density)
                 let h = impulse(v) * node.weight
                 area += h
                 moment += v * h
             }
-            areas.append(areas[cell] + area)
-            moments.append(moments[cell] + moment)
+            areas.append(areas[interval] + area)
+            moments.append(moments[interval] + moment)
         }
-        let total = 2 * areas[cells]
+        let total = 2 * areas[intervals]
         let taps = 2 * reach
         var rows = RenderMemory<Float>(repeating: 0, count: (density + 3) * taps)
         for row in 0..<(density + 3) {
@@ -99,10 +99,10 @@ public struct EdgeTable: ~Copyable, Sendable {
                 let isAfter = tap >= reach
                 let position = (tap - reach) * density + row - 1
                 let u = Double(position) / Double(density)
-                let cell = min(abs(position), cells)
-                let half = areas[cell] / total
+                let interval = min(abs(position), intervals)
+                let half = areas[interval] / total
                 let step = position < 0 ? 0.5 - half : 0.5 + half
-                let moment = (moments[cell] - moments[cells]) / total
+                let moment = (moments[interval] - moments[intervals]) / total
                 let rounded = isCorner ? u * step - moment : step
                 let sharp = isAfter ? (isCorner ? u : 1) : 0
                 rows[row * taps + tap] = Float(rounded - sharp)
@@ -117,19 +117,7 @@ public struct EdgeTable: ~Copyable, Sendable {
         let corner = 0.473
         let x = 2 * Double.pi * corner * frames
         let place = frames / Double(reach)
-        return RenderMath.sin(x) / x * bessel(9.5 * (1 - place * place).squareRoot())
-    }
-
-    /// Returns the modified Bessel function of order 0, by its series.
-    private static func bessel(_ x: Double) -> Double {
-        let quarter = x * x / 4
-        var (sum, term, k) = (1.0, 1.0, 1.0)
-        while term > sum * 1e-17 {
-            term *= quarter / (k * k)
-            sum += term
-            k += 1
-        }
-        return sum
+        return RenderMath.sin(x) / x * RenderMath.bessel(9.5 * (1 - place * place).squareRoot())
     }
 
     /// Gauss and Legendre's nodes and weights of four points.

@@ -25,7 +25,7 @@ public final class LFO: Generator {
     public let depth: Parameter
     /// The offset of the phase, in turns.
     public let phase: Parameter
-    /// The course of a turn.
+    /// The shape of a turn.
     public let shape: LFOCore.Shape
     /// The time that a jump takes, so that a parameter that it moves does not click: a quarter of a turn at most.
     public let rounding: Duration
@@ -54,7 +54,7 @@ public final class LFO: Generator {
     /// Creates a slow wave.
     ///
     /// - Parameters:
-    ///   - shape: The course of a turn, for good.
+    ///   - shape: The shape of a turn, for good.
     ///   - rate: Turns in a second, 0…1000.
     ///   - period: The exact time of a turn, instead of a rate.
     ///   - beats: The time of a turn in beats, instead of both.
@@ -114,25 +114,25 @@ public final class LFO: Generator {
     public func process(_ context: inout RenderContext) {
         context.pushUninitialized(channels: 1)
         let depth = depth.glide(context)
-        let course = course(&context)
+        let pace = pace(&context)
         let shape = shape
         var kernel = state.read(context).kernel
-        course.begin(&kernel)
+        pace.begin(&kernel)
         var top = context.top
         var samples = top[0]
-        if course.isFlat {
-            let (offset, turns) = course.offset(0)
-            let (step, rounding) = (course.step(0), course.rounding(0))
+        if pace.isFlat {
+            let (offset, turns) = pace.offset(0)
+            let (step, rounding) = (pace.step(0), pace.rounding(0))
             for i in samples.indices {
                 samples[i] = kernel.value(shape, offset: offset, turns: turns, rounding: rounding) * depth[i]
                 kernel.advance(by: step)
             }
         } else {
             for i in samples.indices {
-                let (offset, turns) = course.offset(i)
-                let value = kernel.value(shape, offset: offset, turns: turns, rounding: course.rounding(i))
+                let (offset, turns) = pace.offset(i)
+                let value = kernel.value(shape, offset: offset, turns: turns, rounding: pace.rounding(i))
                 samples[i] = value * depth[i]
-                kernel.advance(by: course.step(i))
+                kernel.advance(by: pace.step(i))
             }
         }
         state.write(State(kernel: kernel), context)
@@ -141,11 +141,11 @@ public final class LFO: Generator {
     /// Runs a closure for each part of the slice, with the value at which the part begins.
     ///
     /// A part begins wherever the renderer's clock is a multiple of `frames`, and with the slice. If the closure sets a
-    /// parameter, the parameter glides to that value as always; the slices make no difference. In the render closure;
+    /// parameter, the parameter glides to that value as always; the slices make no difference. In the render loop;
     /// not in a module, where the buffer that ``process(_:)`` pushes is the way.
     ///
     /// - Parameters:
-    ///   - context: The context of the render closure.
+    ///   - context: The context of the render loop.
     ///   - frames: The distance of the steps in frames: 1 or more.
     ///   - body: The closure that renders the part. It leaves the stack as deep as it was.
     ///
@@ -154,9 +154,9 @@ public final class LFO: Generator {
         _ context: inout RenderContext, every frames: Int = 32, _ body: (Float, inout RenderContext) -> Void
     ) {
         let depth = depth.glide(context)
-        let course = course(&context)
+        let pace = pace(&context)
         var state = state.read(context)
-        course.begin(&state.kernel)
+        pace.begin(&state.kernel)
         let grid = Int64(max(frames, 1))
         let count = context.frameCount
         let start = context.sampleTime
@@ -165,13 +165,13 @@ public final class LFO: Generator {
             let past = Int((start &+ Int64(frame)) % grid)
             let length = min(Int(grid) - past, count - frame)
             if past == 0 || !state.isHolding {
-                let (offset, turns) = course.offset(frame)
+                let (offset, turns) = pace.offset(frame)
                 let value = state.kernel.value(
-                    shape, offset: offset, turns: turns, rounding: course.rounding(frame))
+                    shape, offset: offset, turns: turns, rounding: pace.rounding(frame))
                 state.held = value * depth[frame]
                 state.isHolding = true
             }
-            for i in frame..<(frame + length) { state.kernel.advance(by: course.step(i)) }
+            for i in frame..<(frame + length) { state.kernel.advance(by: pace.step(i)) }
             let value = state.held
             context.subBlock(offset: frame, length: length) { context in body(value, &context) }
             frame += length
@@ -190,8 +190,8 @@ public final class LFO: Generator {
         state.write(fresh, context)
     }
 
-    /// The course of the wave in a slice.
-    private struct Course {
+    /// The pace of the wave in a slice.
+    private struct Pace {
         var rate: Glide
         var phase: Glide
         var sampleRate: Double
@@ -210,7 +210,7 @@ public final class LFO: Generator {
             kernel.phase = start.phase
         }
 
-        /// Returns the phase as a part of a turn and whole turns: a random curve has another course in each turn.
+        /// Returns the phase as a part of a turn and whole turns: a random curve goes another way in each turn.
         @_noLocks @_noAllocation
         func offset(_ frame: Int) -> (phase: UInt64, turns: Int) {
             let turns = phase[frame]
@@ -231,19 +231,19 @@ public final class LFO: Generator {
     }
 
     @_noLocks @_noAllocation
-    private func course(_ context: inout RenderContext) -> Course {
+    private func pace(_ context: inout RenderContext) -> Pace {
         var length = Turn()
         turn.with(&context) { turn, _ in length = turn }
-        var course = Course(
+        var pace = Pace(
             rate: rate.glide(context), phase: phase.glide(context), sampleRate: context.sampleRate, exactStep: 0,
             start: nil, roundingSeconds: roundingSeconds)
         if length.beats > 0 {
             let turn = context.turn(ofBeats: length.beats)
-            course.exactStep = turn.step
-            if followsBeats { course.start = (turn.number, turn.phase) }
+            pace.exactStep = turn.step
+            if followsBeats { pace.start = (turn.number, turn.phase) }
         } else if length.seconds > 0 {
-            course.exactStep = LFOCore.step(frequency: 1 / length.seconds, sampleRate: context.sampleRate)
+            pace.exactStep = LFOCore.step(frequency: 1 / length.seconds, sampleRate: context.sampleRate)
         }
-        return course
+        return pace
     }
 }

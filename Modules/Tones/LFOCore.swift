@@ -7,7 +7,7 @@ internal import RenderCore
 ///
 /// Threads: any.
 public struct LFOCore: Sendable, BitwiseCopyable {
-    /// The course of a turn, between -1 and 1.
+    /// The shape of a turn, between -1 and 1.
     ///
     /// Threads: any.
     public enum Shape: Sendable, Hashable, CaseIterable, BitwiseCopyable {
@@ -54,7 +54,7 @@ public struct LFOCore: Sendable, BitwiseCopyable {
     /// Returns the value at the next frame.
     ///
     /// - Parameters:
-    ///   - shape: The course of a turn.
+    ///   - shape: The shape of a turn.
     ///   - offset: The offset of the phase: 2^64 to the turn.
     ///   - turns: The whole turns of the offset, which only random shapes tell apart.
     ///   - rounding: The part of a turn that a jump takes, 0 to 0.25.

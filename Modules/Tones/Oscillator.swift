@@ -72,29 +72,7 @@ public final class Oscillator: Generator {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let rest = ParametersAtRest(context, frequency, phase, level)
-        // Both stay `false` if the state is another owner's, which is a fault that has been reported.
-        var (goesOn, isAnew) = (false, false)
-        var (phase, step, level) = (UInt64(0), UInt64(0), Float(0))
-        voice.with(&context) { voice, context in
-            goesOn = rest.isEqual(to: voice.rest)
-            isAnew = !goesOn
-            if goesOn {
-                (phase, step, level) = (voice.tone.phase &+ voice.offset, voice.step, voice.level)
-                voice.tone.phase &+= step &* UInt64(truncatingIfNeeded: context.frameCount)
-            }
-        }
-        if goesOn {
-            var samples = context.pushMono()
-            Signal.sine(phase: phase, step: step, level: level, into: &samples)
-        } else if isAnew {
-            processAnew(&context)
-        }
-    }
-
-    /// Processes a slice in which a parameter moves or has changed, or of another wave than a sine.
-    @_noLocks @_noAllocation
-    @inline(never) private func processAnew(_ context: inout RenderContext) {
+        if goOn(&context, ParametersAtRest(context, frequency, phase, level)) { return }
         let glides = (frequency.glide(context), level.glide(context), phase.glide(context))
         let width = hasWidth ? width.glide(context) : Glide(0.5)
         // They are asked for behind the glides: a parameter that rests then has the value of its glide.
@@ -124,6 +102,23 @@ public final class Oscillator: Generator {
                 level.apply(to: &samples)
             }
         }
+    }
+
+    /// Pushes a slice of a sine as the one before, where no parameter has changed: the short way. `false`: there is more to do.
+    @_noLocks @_noAllocation
+    @inline(__always) private func goOn(_ context: inout RenderContext, _ rest: ParametersAtRest) -> Bool {
+        // Also true if the state is another owner's, which is a fault that has been reported then.
+        var isDone = true
+        voice.with(&context) { voice, context in
+            isDone = rest.isEqual(to: voice.rest)
+            if isDone {
+                let phase = voice.tone.phase &+ voice.offset
+                voice.tone.phase &+= voice.step &* UInt64(truncatingIfNeeded: context.frameCount)
+                var samples = context.pushMono()
+                Signal.sine(phase: phase, step: voice.step, level: voice.level, into: &samples)
+            }
+        }
+        return isDone
     }
 
     /// Begins the wave anew.

@@ -35,7 +35,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
 
     private let player: VoicePlayer
     private let references: [ParameterReference]
-    private let makeBand: @Sendable (Double) -> VoiceBand
+    private let makeNotes: @Sendable (Double) -> PlayedNotes
     private let rate = Atomic<UInt64>((48_000.0).bitPattern)
     private let lastVoice = Atomic<Int>(0)
 
@@ -66,9 +66,9 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         let make = { @Sendable (rate: Double) in
             // As many voices again, and 16 at least, are there to fade out.
             let ensemble = LaneEnsemble(Voice.self, slots: voices + max(voices, 16), sampleRate: rate)
-            return VoiceBand(ensemble, limit: voices, maps: maps, ranges: ranges, bendRange: bendRange)
+            return PlayedNotes(ensemble, limit: voices, maps: maps, ranges: ranges, bendRange: bendRange)
         }
-        makeBand = make
+        makeNotes = make
         player = VoicePlayer(keys ?? MIDIInput(name: "keys"), score) {
             make(48_000)
         } parameter: { index in
@@ -118,7 +118,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         var command = VoiceCommand(.play, id.number, note.isNaN ? 69 : max(-128, min(note, 256)))
         command.velocity = velocity > 0 ? min(velocity, 1) : 0
         for (parameter, value) in values { command.own[parameter.rawValue] = held(value, parameter) }
-        return player.commands.send(command, at: time) ? id : nil
+        return player.feed.send(command, at: time) ? id : nil
     }
 
     /// Lets the key of a voice go; `false` if 64 commands wait.
@@ -168,7 +168,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         guard let voice else { return false }
         var command = VoiceCommand(.set, voice.number, value.map { held($0, parameter) } ?? .nan)
         command.parameter = parameter.rawValue
-        return player.commands.send(command, at: time)
+        return player.feed.send(command, at: time)
     }
 
     /// Lets all keys go; `false` if 64 commands wait.
@@ -176,7 +176,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     /// - Parameter time: The time at which they are let go.
     @discardableResult
     public func releaseAll(at time: RenderTime = .immediately) -> Bool {
-        player.commands.send(VoiceCommand(.letGoAll, 0, 0), at: time)
+        player.feed.send(VoiceCommand(.letGoAll, 0, 0), at: time)
     }
 
     /// Has a MIDI message act on its frame; `false` if 64 commands wait.
@@ -186,14 +186,12 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     ///   - time: The time at which it acts.
     @discardableResult
     public func send(_ message: MIDIMessage, at time: RenderTime = .immediately) -> Bool {
-        var command = VoiceCommand(.message, 0, 0)
-        command.message = message
-        return player.commands.send(command, at: time)
+        player.feed.send(VoiceCommand(message), at: time)
     }
 
     private func send(_ action: VoiceCommand.Action, _ voice: VoiceID?, _ value: Float, at time: RenderTime) -> Bool {
         guard let voice, !value.isNaN else { return false }
-        return player.commands.send(VoiceCommand(action, voice.number, value), at: time)
+        return player.feed.send(VoiceCommand(action, voice.number, value), at: time)
     }
 
     private func held(_ value: Float, _ parameter: Voice.Parameters) -> Float {
@@ -205,7 +203,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     public func prepare(_ preparation: Preparation) {
         let bits = preparation.sampleRate.bitPattern
         if rate.exchange(bits, ordering: .relaxed) != bits {
-            player.band.replace(with: makeBand(preparation.sampleRate))
+            player.notes.replace(with: makeNotes(preparation.sampleRate))
         }
     }
 

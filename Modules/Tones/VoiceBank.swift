@@ -140,7 +140,8 @@ public final class VoiceBank: Generator {
                 let (before, beforeVersion) = (control.voices, control.version)
                 control.changes.add(of: thread, on: beforeVersion)
                 control.voices = voices
-                publish(&control) { [weak self] in
+                publish(&control)
+                OpenTransaction.ifCalledOff { [weak self] in
                     self?.control.withLock { control in
                         // A change since has built on this one.
                         guard control.version == beforeVersion + 1 else { return }
@@ -158,7 +159,7 @@ public final class VoiceBank: Generator {
         control.withLock { control in
             if control.sampleRate == preparation.sampleRate { return }
             control.sampleRate = preparation.sampleRate
-            publish(&control, undo: nil)
+            publish(&control)
         }
     }
 
@@ -190,9 +191,9 @@ public final class VoiceBank: Generator {
 
     // MARK: Numbers
 
-    private func publish(_ control: inout Control, undo: (@Sendable () -> Void)?) {
+    private func publish(_ control: inout Control) {
         control.version += 1
-        table.exchange(Self.table(control, glide), version: table.makeVersion(), whenOldIsFreed: nil, undo: undo)
+        table.set(Self.table(control, glide), version: table.makeVersion())
     }
 
     private static func table(_ control: Control, _ glide: Duration) -> VoiceTable {

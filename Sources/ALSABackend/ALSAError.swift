@@ -18,7 +18,7 @@ public enum ALSAError: Error, Sendable, Hashable, CustomStringConvertible {
     case failed(name: String, what: String, error: Int32)
     /// ALSA's configuration cannot be read, or a plug-in that it names is missing: the library's message.
     case misconfigured(name: String, said: String)
-    /// The closure of an earlier start has not ended, so its devices are not free.
+    /// The render loop of an earlier start has not ended, so its devices are not free.
     case closureNotEnded
     /// Another output drives the renderer: which one, and what to do.
     case rendererTaken(String)

@@ -22,7 +22,9 @@ public struct AudioFileInfo: Sendable, Hashable {
     /// A sentence that says what is wrong with the file although it can be read: above all that it has fewer frames
     /// than it promises.
     public internal(set) var notice: String?
+}
 
+extension AudioFileInfo {
     /// Opens a file, reads the information, and closes it.
     ///
     /// A FLAC file without its length, as from a pipe, is decoded to find it.
@@ -31,20 +33,6 @@ public struct AudioFileInfo: Sendable, Hashable {
     public init(path: String) throws(AudioFileError) {
         let file = try SoundFile(reading: path)
         self = try file.info(path: path)
-    }
-
-    init(
-        path: String, format: AudioFileFormat, sampleRate: Double, channelCount: Int, frameCount: Int64,
-        tags: [AudioFileTag: String], marks: [AudioFileMark], notice: String? = nil
-    ) {
-        self.path = path
-        self.format = format
-        self.sampleRate = sampleRate
-        self.channelCount = channelCount
-        self.frameCount = frameCount
-        self.tags = tags
-        self.marks = marks
-        self.notice = notice
     }
 
     /// Refuses a sample rate that nothing here converts: a header that is damaged can claim any.

@@ -31,7 +31,7 @@ package struct ExchangeableRenderer: ~Copyable, Sendable {
             if preparation != nil || channels != nil {
                 newValue.configure(sampleRate: preparation?.sampleRate, channels: channels)
             }
-            current.exchange(InnerRenderer(newValue), version: version, whenOldIsFreed: nil, undo: nil)
+            current.set(InnerRenderer(newValue), version: version)
             // Here it may end, with no lock held.
             withExtendedLifetime(old) {}
         }

@@ -174,13 +174,13 @@ public final class ModuleList: CompositeModule {
             guard let place else { continue }
             // First the renderers learn of the new members, then these are heard, then the old ones are released.
             for renderer in place.renderers { renderer.refreshModules() }
-            return slots.exchange(
-                Slots(modules, as: stackEffect), version: place.version,
-                whenOldIsFreed: { [weak self] in
+            slots.set(Slots(modules, as: stackEffect), version: place.version)
+            return OpenTransaction.afterCycles(
+                { [weak self] in
                     self?.leave(place.number)
                     released?()
                 },
-                undo: { [weak self] in
+                ifCalledOff: { [weak self] in
                     self?.control.change { control in
                         // A change since has built on this one.
                         guard control.version == place.number else { return }

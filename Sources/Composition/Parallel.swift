@@ -107,7 +107,7 @@ public final class Parallel: Module {
             // This runs without the lock: the renderer may be the one that this module is in.
             if let preparation { newValue.configure(sampleRate: preparation.sampleRate) }
             let (renderers, version) = newest.withLock { ($0.renderers, branches.makeVersion()) }
-            branches.exchange(Branches(renderers), version: version, whenOldIsFreed: nil, undo: nil)
+            branches.set(Branches(renderers), version: version)
             // Here it may end, with no lock held.
             withExtendedLifetime(old) {}
         }

@@ -9,7 +9,7 @@ internal import Synchronization
 @safe package final class DiskStream: @unchecked Sendable {
     // Unchecked because the core is made of atomics and rings, and the filler is used under its lock.
     private let core: UnsafeMutablePointer<StreamCore>
-    private let filler: Lock<any StreamWriter>
+    private let filler: Lock<StreamWriter>
     /// The same frames before they are stretched; none where nothing is.
     private let source: DiskStream?
     /// The file that the stream reads.
@@ -69,7 +69,7 @@ internal import Synchronization
                 ring: AudioRing(
                     frames: max(1, Int(frames)), channels: isPairs ? 1 : channels, sampleRate: sampleRate, blocks: 256),
                 isPairs: isPairs))
-        let writer: any StreamWriter =
+        let writer: StreamWriter =
             if let source {
                 StreamStretcher(source, into: geometry, stretch)
             } else {
@@ -120,9 +120,8 @@ internal import Synchronization
     /// Reads from the disk until the ring has so many frames from the one that is wanted on, or all that there are.
     package func fill(atLeast frames: Int) {
         let last = unsafe core.pointee.wanted.load(ordering: .acquiring) &+ Int64(frames)
-        // Stretched frames take longer than read ones, so that fewer are made at once.
-        let chunk = source == nil ? StreamFiller.chunk : StreamStretcher.chunk
-        while filler.withLock({ !$0.isDone && $0.written < last }), fill(frames: chunk) > 0 {}
+        while let chunk = filler.withLock({ !$0.isDone && $0.written < last ? $0.chunk : nil }), fill(frames: chunk) > 0
+        {}
     }
 
     @discardableResult
@@ -134,16 +133,10 @@ internal import Synchronization
     package func takeFailure() -> AudioFileError? { (source ?? self).filler.withLock { $0.takeFailure() } }
 
     /// Has another stream go on where this one ends, if the region is to be heard again.
-    package func setAgain(_ stream: DiskStream) { unsafe core.pointee.again.set(StreamCue(stream)) }
+    package func setAgain(_ stream: DiskStream) { unsafe core.pointee.again.set(DiskCue(stream)) }
 
     /// Has another stream be heard after the last pass; none if there is none.
-    package func setNext(_ stream: DiskStream?) {
-        if let stream {
-            unsafe core.pointee.next.set(StreamCue(stream))
-        } else {
-            unsafe core.pointee.next.set(StreamCue.none)
-        }
-    }
+    package func setNext(_ stream: DiskStream?) { unsafe core.pointee.next.set(DiskCue(stream)) }
 }
 
 // MARK: - The disk thread, and jobs that stretch

@@ -9,14 +9,14 @@ package protocol DiskClient: AnyObject, Sendable {
     func serveDisk() -> DiskNeed
 }
 
-/// The time at which the disk thread is to look again.
-package enum DiskNeed: Sendable {
-    /// At once: there are more frames to be moved.
-    case more
-    /// Soon: it is playing or recording.
-    case soon
+/// The time at which the disk thread is to look again; a more urgent one is greater.
+package enum DiskNeed: Comparable, Sendable {
     /// Some time: nothing is going on.
     case none
+    /// Soon: it is playing or recording.
+    case soon
+    /// At once: there are more frames to be moved.
+    case more
 }
 
 /// The one thread that reads and writes for all players and recorders.
@@ -54,14 +54,6 @@ package final class DiskThread: Sendable {
 
     private func serve() -> (need: DiskNeed, count: Int) {
         let current = clients.withLock { $0.living }
-        var need = DiskNeed.none
-        for client in current {
-            switch (client.serveDisk(), need) {
-            case (.more, _): need = .more
-            case (.soon, .none): need = .soon
-            default: break
-            }
-        }
-        return (need, current.count)
+        return (current.reduce(.none) { max($0, $1.serveDisk()) }, current.count)
     }
 }

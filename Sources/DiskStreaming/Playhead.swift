@@ -35,11 +35,7 @@ package struct Playhead: ~Copyable, Sendable {
         /// Returns the frame of the file at a host time, in a straight line from the frames that were rendered last.
         @_noLocks @_noAllocation
         package func position(at time: Int64) -> Int64 {
-            var distance = 0.0
-            switch phase {
-            case .playing: distance = Double(time &- hostTime) * sampleRate * 1e-9
-            case .idle, .paused: break
-            }
+            let distance = phase == .playing ? Double(time &- hostTime) * sampleRate * 1e-9 : 0
             // Half a day in each direction is more than any clock is off.
             let limited = distance > 1e10 ? 1e10 : distance < -1e10 ? -1e10 : distance
             let there = frame &+ Int64(limited)

@@ -26,9 +26,9 @@ internal import Synchronization
     /// The number of cues that lead to the stream.
     let cues = Atomic<Int>(0)
     /// The stream that goes on where this one has ended, if the region is to be heard again.
-    let again = ManagedValue(StreamCue.none)
+    let again = ManagedValue(DiskCue())
     /// The stream that is heard after the last pass: the next file.
-    let next = ManagedValue(StreamCue.none)
+    let next = ManagedValue(DiskCue())
 
     init(id: Int, file: UInt, geometry: StreamGeometry, ring: consuming AudioRing, isPairs: Bool) {
         self.file = file
@@ -42,7 +42,7 @@ internal import Synchronization
 
 /// A stream as the render thread knows it.
 ///
-/// It may be used while a ``StreamCue`` that leads to it is shown, and from ``hold()`` to ``release()``: for so long
+/// It may be used while a ``DiskCue`` that leads to it is shown, and from ``hold()`` to ``release()``: for so long
 /// the player keeps the stream behind it.
 @safe package struct StreamReference: BitwiseCopyable, @unchecked Sendable {
     // Unchecked because the pointer leads to atomics, a ring with one consumer, and constants.
@@ -164,7 +164,7 @@ internal import Synchronization
     @_noLocks @_noAllocation
     package func again(_ context: inout RenderContext) -> StreamReference? {
         var found: StreamReference?
-        unsafe core.pointee.again.with(&context) { cue, _ in found = cue.reference }
+        unsafe core.pointee.again.with(&context) { cue, _ in found = cue.command.stream }
         return found
     }
 
@@ -172,55 +172,7 @@ internal import Synchronization
     @_noLocks @_noAllocation
     package func next(_ context: inout RenderContext) -> StreamReference? {
         var found: StreamReference?
-        unsafe core.pointee.next.with(&context) { cue, _ in found = cue.reference }
+        unsafe core.pointee.next.with(&context) { cue, _ in found = cue.command.stream }
         return found
     }
-}
-
-/// A stream on its way to the render thread, in a `ManagedValue`: as long as the cue can be read, the stream is there.
-package struct StreamCue: ~Copyable, Sendable {
-    /// The number of the command: later ones have greater numbers.
-    package let number: Int
-    /// The time of the command.
-    package let time: RenderTime
-    /// The stream; none in a cue that stands for nothing.
-    package let reference: StreamReference?
-    /// Indicates whether the stream goes on at the frame of the file that is heard when it takes over, and not at its
-    /// first.
-    package let keepsPlace: Bool
-    /// The number of frames in which one stream fades over to the other, which then goes on in the same pass; 0 if the
-    /// player decides.
-    package let fade: Int
-    private let stream: DiskStream?
-
-    /// Creates a cue that leads to a stream.
-    package init(
-        _ stream: DiskStream, number: Int = 0, time: RenderTime = .immediately, keepsPlace: Bool = false,
-        fade: Int = 0
-    ) {
-        self.number = number
-        self.time = time
-        self.keepsPlace = keepsPlace
-        self.fade = fade
-        self.stream = stream
-        reference = stream.reference
-        stream.countCue(1)
-    }
-
-    /// Creates a cue that leads nowhere: in the place of one that was called off.
-    ///
-    /// - Parameter number: The number of the command.
-    package init(number: Int) {
-        self.number = number
-        time = .immediately
-        keepsPlace = false
-        fade = 0
-        stream = nil
-        reference = nil
-    }
-
-    /// A cue that leads nowhere.
-    package static var none: StreamCue { StreamCue(number: 0) }
-
-    deinit { stream?.countCue(-1) }
 }

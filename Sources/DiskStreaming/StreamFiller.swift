@@ -3,22 +3,70 @@ internal import RenderCore
 internal import Synchronization
 
 /// What writes into the ring of a stream. One thread at a time.
-protocol StreamWriter: AnyObject {
+class StreamWriter {
+    let geometry: StreamGeometry
+    let outputRate: Double
     /// The next frame of the stream.
-    var written: Int64 { get }
+    var written: Int64 = 0
     /// Indicates whether nothing more will come.
-    var isDone: Bool { get }
+    var isDone = false
+    /// Frames that are made at once: other streams wait for so long.
+    var chunk: Int { StreamFiller.chunk }
+
+    init(_ geometry: StreamGeometry, outputRate: Double) {
+        self.geometry = geometry
+        self.outputRate = outputRate
+    }
+
     /// Writes up to so many frames into the ring, where it has room for them. Returns how many.
-    func fill(_ core: borrowing StreamCore, frames limit: Int) -> Int
+    final func fill(_ core: borrowing StreamCore, frames limit: Int) -> Int {
+        var moved = 0
+        while !isDone && moved < limit {
+            let wanted = core.wanted.load(ordering: .acquiring)
+            // Going on is cheaper than a jump, up to a point.
+            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, geometry.end)) }
+            let room = min(core.ring.freeFrames, chunk, limit - moved)
+            let count = Int(min(Int64(room), geometry.end &- written))
+            if count == 0 && room > 0 {
+                // After a jump to the end no frame comes any more: whoever waits for one sees it here.
+                core.written.store(written, ordering: .releasing)
+                finish()
+            }
+            if count == 0 { break }
+            let made = make(count, core, from: wanted)
+            if written == geometry.end { finish() }
+            if made == 0 { break }
+            moved += made
+        }
+        return moved
+    }
+
+    /// Writes frames that were made, those that are wanted.
+    final func write(_ block: borrowing AudioBlock, _ made: Int, _ core: borrowing StreamCore, from wanted: Int64) {
+        let late = Int(max(0, min(wanted &- written, Int64(made))))
+        if made > late {
+            core.ring.write(block, from: late, frames: made - late, time: .sample(written &+ Int64(late)))
+        }
+        written &+= Int64(made)
+        core.written.store(written, ordering: .releasing)
+    }
+
+    // MARK: For each kind of writer
+
+    /// Makes frames and writes them, so many at most and none before the one that is wanted. Returns how many it has made: 0
+    /// if it can make none now.
+    func make(_ count: Int, _ core: borrowing StreamCore, from wanted: Int64) -> Int { 0 }
+    /// Goes on at a later frame of the stream.
+    func jump(to frame: Int64) {}
+    /// Says that nothing more will come.
+    func finish() { isDone = true }
     /// Returns the error that kept the stream from reading on: once.
-    func takeFailure() -> AudioFileError?
+    func takeFailure() -> AudioFileError? { nil }
 }
 
 /// The disk's side of a stream: reads, loops, converts, and writes into the ring.
 final class StreamFiller: StreamWriter {
     private let file: StreamFile
-    private let geometry: StreamGeometry
-    private let outputRate: Double
     /// Indicates whether a frame of the ring is a pair of integers in the place of one sample.
     private let isPairs: Bool
     /// Indicates whether the file is read as such pairs, on their way into the ring or the converter.
@@ -27,14 +75,12 @@ final class StreamFiller: StreamWriter {
     private var source: (any StreamSource)?
     /// The frame of the file that the source gives next.
     private var position: Int64 = -1
-    /// The next frame of the stream, and the next one of the file.
-    private(set) var written: Int64 = 0
+    /// The next frame of the file.
     private var input: Int64 = 0
     private var block: AudioBlock
     private var conversion: Conversion?
     /// A short loop, so that going round does not mean to seek.
     private var loop: Loop?
-    private(set) var isDone = false
     private var failure: AudioFileError?
 
     /// Frames that are read, converted and written at once.
@@ -66,59 +112,32 @@ final class StreamFiller: StreamWriter {
     init(_ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool) {
         self.isPairs = isPairs
         self.file = file
-        self.geometry = geometry
-        self.outputRate = outputRate
         block = AudioBlock(channels: isPairs ? 1 : file.channelCount, frames: Self.chunk)
+        super.init(geometry, outputRate: outputRate)
     }
 
     deinit { close() }
 
-    func takeFailure() -> AudioFileError? {
+    override func takeFailure() -> AudioFileError? {
         defer { failure = nil }
         return failure
     }
 
-    func fill(_ core: borrowing StreamCore, frames limit: Int) -> Int {
-        var moved = 0
-        while !isDone && moved < limit {
-            let wanted = core.wanted.load(ordering: .acquiring)
-            // Reading on is cheaper than a seek, up to a point.
-            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, geometry.end)) }
-            let room = min(core.ring.freeFrames, Self.chunk, limit - moved)
-            let count = Int(min(Int64(room), geometry.end &- written))
-            if count == 0 {
-                if room > 0 {
-                    // After a jump to the end no frame comes any more: whoever waits for one sees it here.
-                    core.written.store(written, ordering: .releasing)
-                    finish()
-                }
-                break
+    override func make(_ count: Int, _ core: borrowing StreamCore, from wanted: Int64) -> Int {
+        do throws(AudioFileError) {
+            if wanted <= written && isInPlace(core) {
+                let made = try fillInPlace(core, count)
+                if made > 0 { return made }
             }
-            do throws(AudioFileError) {
-                if wanted <= written && isInPlace(core) {
-                    let made = try fillInPlace(core, count)
-                    if made > 0 {
-                        moved += made
-                        if written == geometry.end { finish() }
-                        continue
-                    }
-                }
-                let made = try produce(count, into: &block)
-                let late = Int(max(0, min(wanted &- written, Int64(made))))
-                if made > late {
-                    core.ring.write(block, from: late, frames: made - late, time: .sample(written &+ Int64(late)))
-                }
-                written &+= Int64(made)
-                core.written.store(written, ordering: .releasing)
-                moved += max(1, made)
-                if made < count { stopShort(core) }
-                if written == geometry.end { finish() }
-            } catch {
-                failure = error
-                stopShort(core)
-            }
+            let made = try produce(count, into: &block)
+            write(block, made, core, from: wanted)
+            if made < count { stopShort(core) }
+            return made
+        } catch {
+            failure = error
+            stopShort(core)
+            return 0
         }
-        return moved
     }
 
     /// Indicates whether the next frame comes straight from the file: not from a loop that is kept in memory.
@@ -153,7 +172,7 @@ final class StreamFiller: StreamWriter {
         return (frame, geometry.upper &- frame)
     }
 
-    private func finish() {
+    override func finish() {
         isDone = true
         close()
     }
@@ -324,7 +343,7 @@ final class StreamFiller: StreamWriter {
 
     /// Goes on at a later frame of the stream. A converter begins anew some time before, at a frame that falls on one
     /// of the file's, so that its filter has heard the frames before and the frames lie where they would have.
-    private func jump(to frame: Int64) {
+    override func jump(to frame: Int64) {
         written = frame
         if geometry.isAtRate {
             input = frame

@@ -7,21 +7,19 @@ final class StreamStretcher: StreamWriter {
     private let source: DiskStream
     private let stretch: StreamStretch
     private let channels: Int
-    private let outputRate: Double
     /// Frames of the source in a frame of the stream.
     private let ratio: Double
     /// The frames that the sound needs until it is what it would have been from further back.
     private let runUp: Int64
     private var work: Work?
-    private(set) var written: Int64 = 0
-    private(set) var isDone = false
     /// The next frame of the source.
     private var taken: Int64 = 0
     /// Frames of the stream that come out before the one that is wanted.
     private var surplus: Int64 = 0
 
-    /// Frames that are made at once: other jobs wait for so long.
+    /// Other jobs wait for so long. Stretched frames take longer than read ones, so that fewer are made at once.
     static var chunk: Int { 1_024 }
+    override var chunk: Int { Self.chunk }
 
     private final class Work {
         var engine: TimeStretch
@@ -46,47 +44,26 @@ final class StreamStretcher: StreamWriter {
         self.source = source
         self.stretch = stretch
         channels = source.file.channelCount
-        outputRate = source.sampleRate
         // Exactly the tempo of the stream's geometry, which is rounded.
         let before = source.geometry
         ratio = Double(geometry.down) / Double(geometry.up) * Double(before.up) / Double(before.down)
-        runUp = Int64(stretch.runUp * outputRate)
+        runUp = Int64(stretch.runUp * source.sampleRate)
+        super.init(geometry, outputRate: source.sampleRate)
     }
 
-    /// Its source has the error.
-    func takeFailure() -> AudioFileError? { nil }
-
-    func fill(_ core: borrowing StreamCore, frames limit: Int) -> Int {
-        var moved = 0
-        while !isDone && moved < limit {
-            let (wanted, end) = (core.wanted.load(ordering: .acquiring), core.geometry.end)
-            if wanted > written &+ Int64(outputRate / 2) { jump(to: min(wanted, end)) }
-            let room = min(core.ring.freeFrames, Self.chunk, limit - moved)
-            let count = Int(min(Int64(room), end &- written))
-            if room > 0 && count == 0 { finish() }
-            if count == 0 { break }
-            let work = self.work ?? Work(stretch, ratio: ratio, channels: channels, sampleRate: outputRate)
-            self.work = work
-            let made = produce(count, work)
-            let late = Int(max(0, min(wanted &- written, Int64(made))))
-            if made > late {
-                core.ring.write(
-                    work.output, from: late, frames: made - late, time: .sample(written &+ Int64(late)))
-            }
-            written &+= Int64(made)
-            core.written.store(written, ordering: .releasing)
-            moved += made
-            if made < count && source.endedEarly(at: taken) {
-                core.end.store(written, ordering: .releasing)
-                finish()
-            }
-            if written == end { finish() }
-            if made < count { break }
+    override func make(_ count: Int, _ core: borrowing StreamCore, from wanted: Int64) -> Int {
+        let work = self.work ?? Work(stretch, ratio: ratio, channels: channels, sampleRate: outputRate)
+        self.work = work
+        let made = produce(count, work)
+        write(work.output, made, core, from: wanted)
+        if made < count && source.endedEarly(at: taken) {
+            core.end.store(written, ordering: .releasing)
+            finish()
         }
-        return moved
+        return made
     }
 
-    private func finish() {
+    override func finish() {
         isDone = true
         work = nil
         // What is left of the source is not needed: it gives the file back.
@@ -122,7 +99,7 @@ final class StreamStretcher: StreamWriter {
 
     /// Goes on at a later frame of the stream, and begins some time before it. Where that would be before the frames that
     /// were taken from the source, it goes on as it is.
-    private func jump(to frame: Int64) {
+    override func jump(to frame: Int64) {
         let start = max(0, frame &- runUp)
         let next = min(Int64((Double(start) * ratio).rounded()), source.geometry.end)
         if next < taken { return }

@@ -123,7 +123,7 @@ internal import Synchronization
     }
 }
 
-/// A take as the render thread knows it: it may be used while a ``TakeCue`` leads to it, and from ``begin(at:)`` to
+/// A take as the render thread knows it: it may be used while a ``DiskCue`` leads to it, and from ``begin(at:)`` to
 /// ``end()``.
 @safe package struct TakeReference: BitwiseCopyable, @unchecked Sendable {
     // Unchecked because only the thread that has the core's busy flag touches the parts that are not atomic.
@@ -242,36 +242,4 @@ internal import Synchronization
             }
         }
     }
-}
-
-/// A take on its way to the render thread: as long as the cue can be read, the take is there.
-package struct TakeCue: ~Copyable, Sendable {
-    /// The number of the command: later ones have greater numbers.
-    package let number: Int
-    /// The time of the command.
-    package let time: RenderTime
-    /// The take; none in a cue that stands for nothing.
-    package let reference: TakeReference?
-    private let take: DiskTake?
-
-    /// Creates a cue that leads to a take.
-    package init(_ take: DiskTake, number: Int, time: RenderTime) {
-        self.number = number
-        self.time = time
-        self.take = take
-        reference = take.reference
-        take.countCue(1)
-    }
-
-    private init() {
-        number = 0
-        time = .immediately
-        take = nil
-        reference = nil
-    }
-
-    /// A cue that leads nowhere.
-    package static var none: TakeCue { TakeCue() }
-
-    deinit { take?.countCue(-1) }
 }

@@ -133,18 +133,13 @@ package struct InstrumentPreset: BitwiseCopyable, Sendable {
 
     init(_ draft: InstrumentDraft, samples frames: [SampleFrames], owners: [SampleOwner], disk: SampleDisk?) {
         counts = (draft.regions.count, draft.modulators.count, draft.presets.count, frames.count)
-        regions = AlignedMemory(count: counts.regions)
-        generators = AlignedMemory(count: counts.regions * 64)
-        modulators = AlignedMemory(count: counts.modulators)
-        presets = AlignedMemory(count: counts.presets)
-        samples = AlignedMemory(count: counts.samples)
+        regions = AlignedMemory(draft.regions)
+        generators = AlignedMemory(draft.generators)
+        modulators = AlignedMemory(draft.modulators)
+        presets = AlignedMemory(draft.presets)
+        samples = AlignedMemory(frames)
         self.owners = owners
         self.disk = disk
-        for (index, region) in draft.regions.enumerated() { unsafe regions.base[index] = region }
-        for (index, value) in draft.generators.enumerated() { unsafe generators.base[index] = value }
-        for (index, modulator) in draft.modulators.enumerated() { unsafe modulators.base[index] = modulator }
-        for (index, preset) in draft.presets.enumerated() { unsafe presets.base[index] = preset }
-        for (index, sample) in frames.enumerated() { unsafe samples.base[index] = sample }
     }
 
     /// The table for the render thread. Its holder keeps the table alive.

@@ -138,9 +138,7 @@ struct SFZReader {
             }
             let entry = (first: frames.count, channels: channels, rate: rate, count: floats[0].count)
             for channel in floats {
-                let memory = AlignedMemory<Float>(count: channel.count)
-                for (index, sample) in channel.enumerated() { unsafe memory.base[index] = sample }
-                let owner = FloatSamples(memory)
+                let owner = FloatSamples(AlignedMemory(channel))
                 owners.append(owner)
                 frames.append(unsafe SampleFrames(floats: owner.floats.base, count: channel.count))
             }

@@ -17,7 +17,7 @@ public enum JACKError: Error, Sendable, Hashable, CustomStringConvertible {
     case notAnswering
     /// Another output of this program uses another server: libjack can have one in a process.
     case otherServer(name: String)
-    /// The closure of an output that was stopped has not ended, so JACK still waits for it.
+    /// The render loop of an output that was stopped has not ended, so JACK still waits for it.
     case closureNotEnded
     /// A name that JACK does not take, and why.
     case unfitName(String, why: String)

@@ -132,13 +132,9 @@ internal import Synchronization
             for number in unsafe 0..<Int(jack_midi_get_event_count(buffer)) {
                 var event = unsafe jack_midi_event_t()
                 guard unsafe jack_midi_event_get(&event, buffer, UInt32(number)) == 0 else { continue }
-                guard let bytes = unsafe event.buffer, unsafe event.size > 0 else { continue }
+                guard let bytes = unsafe event.buffer else { continue }
                 let frame = unsafe Int(min(event.time, frames &- 1))
-                if unsafe bytes[0] == 0xF0 {
-                    unsafe split(bytes, event.size, at: frame, into: index)
-                } else if let message = unsafe MIDIMessage(
-                    status: bytes[0], event.size > 1 ? bytes[1] : 0, event.size > 2 ? bytes[2] : 0)
-                {
+                unsafe MIDIMessage.read(UnsafeRawBufferPointer(start: bytes, count: event.size)) { message in
                     if unsafe received[index].add(MIDIEvent(frame: frame, message)) { unsafe held[index].note(message) }
                 }
             }
@@ -149,21 +145,6 @@ internal import Synchronization
     private func count(_ lost: inout Int, in sum: borrowing Atomic<Int>) {
         if lost > 0 { sum.wrappingAdd(lost, ordering: .relaxed) }
         lost = 0
-    }
-
-    private func split(_ bytes: UnsafeMutablePointer<UInt8>, _ size: Int, at frame: Int, into index: Int) {
-        var first = 0
-        while first < size {
-            let count = min(16, size - first)
-            var chunk = SIMD16<UInt8>(repeating: 0)
-            for i in 0..<count { chunk[i] = unsafe bytes[first + i] }
-            unsafe received[index].add(
-                MIDIEvent(
-                    frame: frame,
-                    .systemExclusive(
-                        MIDIChunk(bytes: chunk, count: count, isFirst: first == 0, isLast: first + count == size))))
-            first += count
-        }
     }
 
     /// Hands over the events that the cycle has sent.
@@ -179,14 +160,7 @@ internal import Synchronization
                     unsafe append(chunk, at: time, to: index, buffer)
                     continue
                 }
-                let bytes = event.message.bytes
-                guard let place = unsafe jack_midi_event_reserve(buffer, time, bytes.count) else {
-                    lostOutputs.wrappingAdd(1, ordering: .relaxed)
-                    continue
-                }
-                unsafe place[0] = bytes.status
-                if bytes.count > 1 { unsafe place[1] = bytes.first }
-                if bytes.count > 2 { unsafe place[2] = bytes.second }
+                unsafe event.message.withBytes { bytes, count, _ in unsafe send(bytes, count, at: time, buffer) }
             }
         }
     }
@@ -207,10 +181,12 @@ internal import Synchronization
             tooLong.wrappingAdd(1, ordering: .relaxed)
             return
         }
-        guard let place = unsafe jack_midi_event_reserve(buffer, time, length) else {
+        unsafe send(message, length, at: time, buffer)
+    }
+
+    private func send(_ bytes: UnsafePointer<UInt8>, _ count: Int, at time: UInt32, _ buffer: UnsafeMutableRawPointer) {
+        if unsafe jack_midi_event_write(buffer, time, bytes, count) != 0 {
             lostOutputs.wrappingAdd(1, ordering: .relaxed)
-            return
         }
-        unsafe place.update(from: message, count: length)
     }
 }

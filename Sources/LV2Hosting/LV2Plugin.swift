@@ -49,7 +49,7 @@ public final class LV2Plugin: Module {
     private let values: OwnedArray<Parameter>
     private let ports: OwnedArray<Int>
     private let code: ForeignCode
-    private let cell = RenderState<LV2Instances>(LV2Instances())
+    private let running = RenderState<LV2Instances>(LV2Instances())
     private let keys: MIDIReader
     private let notes = CommandQueue<MIDIMessage>()
     private let port: LV2Port
@@ -272,7 +272,7 @@ public final class LV2Plugin: Module {
             current.isHandedOver = true
             return current.instances
         }
-        cell.replace(with: LV2Instances(instances, channelLimit: preparation.maximumChannelCount))
+        running.replace(with: LV2Instances(instances, channelLimit: preparation.maximumChannelCount))
     }
 
     /// Runs the plug-in.
@@ -290,7 +290,7 @@ public final class LV2Plugin: Module {
             return
         }
         var found: LV2View?
-        cell.with(&context) { cell, _ in found = cell.view }
+        running.with(&context) { running, _ in found = running.view }
         guard let view = found, view.count > 0 else {
             if pushes { context.push(channels: 1) }
             if shape.outputs > 0 { context.silence() }
@@ -348,7 +348,7 @@ public final class LV2Plugin: Module {
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         var found: LV2View?
-        cell.with(&context) { cell, _ in found = cell.view }
+        running.with(&context) { running, _ in found = running.view }
         guard let view = found else { return }
         code.call(&context) { context in
             var index = 0

@@ -47,27 +47,10 @@ internal import Supply
 
     func add(_ event: MIDIEvent) {
         let frame = Int32(truncatingIfNeeded: event.frame)
-        if case .systemExclusive(let chunk) = event.message {
-            var bytes = chunk.bytes
-            unsafe withUnsafeBytes(of: &bytes) { bytes in
-                guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-                unsafe send(start, Int32(chunk.count), frame, ends: chunk.isLast)
+        unsafe event.message.withBytes { bytes, count, ends in
+            for index in 0..<view.count {
+                unsafe clv2_add_midi(view.instances[index], frame, bytes, Int32(count), ends)
             }
-            return
-        }
-        let (count, status, first, second) = event.message.bytes
-        var bytes = (status, first, second)
-        unsafe withUnsafeBytes(of: &bytes) { bytes in
-            guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-            unsafe send(start, Int32(count), frame, ends: true)
-        }
-    }
-
-    private func send(_ bytes: UnsafePointer<UInt8>, _ count: Int32, _ frame: Int32, ends: Bool) {
-        var index = 0
-        while index < view.count {
-            unsafe clv2_add_midi(view.instances[index], frame, bytes, count, ends)
-            index &+= 1
         }
     }
 
@@ -155,26 +138,7 @@ internal import Supply
         var (frame, count): (Int32, Int32) = (0, 0)
         var bytes: UnsafePointer<UInt8>?
         while unsafe clv2_next_midi(view.instances[0], &cursor, &frame, &bytes, &count) {
-            guard let bytes = unsafe bytes else { return }
-            if unsafe bytes[0] == 0xF0 {
-                var start = 0
-                while start < Int(count) {
-                    let length = min(16, Int(count) - start)
-                    var chunk = SIMD16<UInt8>()
-                    for index in 0..<length { chunk[index] = unsafe bytes[start + index] }
-                    body(
-                        Int(frame),
-                        .systemExclusive(
-                            MIDIChunk(
-                                bytes: chunk, count: length, isFirst: start == 0, isLast: start + length == Int(count)))
-                    )
-                    start += length
-                }
-            } else if let message = unsafe MIDIMessage(
-                status: bytes[0], count > 1 ? bytes[1] : 0, count > 2 ? bytes[2] : 0)
-            {
-                body(Int(frame), message)
-            }
+            unsafe MIDIMessage.read(UnsafeRawBufferPointer(start: bytes, count: Int(count))) { body(Int(frame), $0) }
         }
     }
 }

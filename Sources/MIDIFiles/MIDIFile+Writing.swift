@@ -1,3 +1,4 @@
+internal import DiskFiles
 internal import RenderCore
 
 extension MIDIFile {
@@ -8,7 +9,7 @@ extension MIDIFile {
     ///
     /// - Throws: An error if the file cannot be written.
     public func write(path: String) throws(MIDIFileError) {
-        try MIDIFileDisk.write(bytes, to: path)
+        do throws(DiskFault) { try Replacement.write(bytes, to: path) } catch { throw MIDIFileError(error) }
     }
 
     /// The bytes of the file. Ticks and lengths beyond 28 bits, which a file cannot hold, are held to that.

@@ -158,7 +158,8 @@ public struct MIDIFile: Sendable, Hashable {
                 }
                 switch event.content {
                 case .message(let message): add(message)
-                case .systemExclusive(let bytes): for chunk in MIDIFile.chunks(bytes) { add(.systemExclusive(chunk)) }
+                case .systemExclusive(let bytes):
+                    unsafe bytes.withUnsafeBytes { unsafe MIDIMessage.readExclusive($0, add) }
                 case .tempo, .metre, .text, .other: continue
                 }
             }
@@ -166,15 +167,6 @@ public struct MIDIFile: Sendable, Hashable {
         return found.enumerated().sorted { a, b in
             (a.element.tick, a.offset) < (b.element.tick, b.offset)
         }.map(\.element.message)
-    }
-
-    private static func chunks(_ bytes: [UInt8]) -> [MIDIChunk] {
-        stride(from: 0, to: bytes.count, by: 16).map { first in
-            let last = min(first + 16, bytes.count)
-            var chunk = SIMD16<UInt8>.zero
-            for i in first..<last { chunk[i - first] = bytes[i] }
-            return MIDIChunk(bytes: chunk, count: last - first, isFirst: first == 0, isLast: last == bytes.count)
-        }
     }
 }
 

@@ -21,10 +21,7 @@ public struct MIDIScore: ~Copyable, Sendable {
         var time: Int64 = 0
 
         init(_ given: [MIDIFile.TimedMessage]) {
-            let none = MIDIFile.TimedMessage(seconds: 0, .activeSensing)
-            var entries = RenderMemory(repeating: none, count: given.count)
-            for (index, entry) in given.enumerated() { entries[index] = entry }
-            self.entries = entries
+            entries = RenderMemory(given)
         }
     }
 

@@ -251,26 +251,10 @@ internal import SignalBlocks
         var (frame, count): (Int64, UInt32) = (0, 0)
         var bytes: UnsafePointer<UInt8>?
         while unsafe guest_next_event(sequence, midiType, &cursor, &frame, &bytes, &count) {
-            guard let bytes = unsafe bytes, count >= 1 else { continue }
-            unsafe add(bytes, Int(count), at: Int(max(0, min(frame, Int64(frames - 1)))))
-        }
-    }
-
-    private func add(_ bytes: UnsafePointer<UInt8>, _ count: Int, at frame: Int) {
-        guard unsafe bytes[0] == 0xF0 else {
-            if let message = unsafe MIDIMessage(status: bytes[0], count > 1 ? bytes[1] : 0, count > 2 ? bytes[2] : 0) {
-                if unsafe received.pointee.add(MIDIEvent(frame: frame, message)) { held.note(message) }
+            let place = Int(max(0, min(frame, Int64(frames - 1))))
+            unsafe MIDIMessage.read(UnsafeRawBufferPointer(start: bytes, count: Int(count))) { message in
+                if unsafe received.pointee.add(MIDIEvent(frame: place, message)) { held.note(message) }
             }
-            return
-        }
-        var start = 0
-        while start < count {
-            let length = min(16, count - start)
-            var chunk = SIMD16<UInt8>()
-            for index in 0..<length { chunk[index] = unsafe bytes[start + index] }
-            let part = MIDIChunk(bytes: chunk, count: length, isFirst: start == 0, isLast: start + length == count)
-            unsafe received.pointee.add(MIDIEvent(frame: frame, .systemExclusive(part)))
-            start += length
         }
     }
 
@@ -365,25 +349,11 @@ internal import SignalBlocks
     @unsafe private func send(_ sequence: UnsafeMutableRawPointer, _ capacity: UInt32, from first: Int) {
         for index in unsafe 0..<sent.pointee.count {
             let event = unsafe sent.pointee.events[index]
-            if case .systemExclusive(let chunk) = event.message {
-                // A host wants a message as a whole: those of one part are sent.
-                guard chunk.isFirst && chunk.isLast else { continue }
-                var bytes = chunk.bytes
-                unsafe withUnsafeMutableBytes(of: &bytes) { bytes in
-                    guard let start = bytes.baseAddress else { return }
-                    _ = unsafe guest_add_event(
-                        sequence, capacity, midiType, Int64(first + event.frame),
-                        start.assumingMemoryBound(to: UInt8.self), UInt32(chunk.count))
-                }
-                continue
-            }
-            let (count, status, second, third) = event.message.bytes
-            var bytes = (status, second, third)
-            unsafe withUnsafeMutableBytes(of: &bytes) { bytes in
-                guard let start = bytes.baseAddress else { return }
+            // A host wants a message as a whole: those of one part are sent.
+            if case .systemExclusive(let chunk) = event.message, !(chunk.isFirst && chunk.isLast) { continue }
+            unsafe event.message.withBytes { bytes, count, _ in
                 _ = unsafe guest_add_event(
-                    sequence, capacity, midiType, Int64(first + event.frame),
-                    start.assumingMemoryBound(to: UInt8.self), UInt32(count))
+                    sequence, capacity, midiType, Int64(first + event.frame), bytes, UInt32(count))
             }
         }
     }

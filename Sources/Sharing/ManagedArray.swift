@@ -123,23 +123,14 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         _ keys: [Key], whenOldIsReleased released: (@Sendable () -> Void)? = nil,
         make: (Key, Int) throws -> Element
     ) rethrows {
-        try exchange(keys, whenOldIsReleased: released, undo: nil, make: make)
-    }
-
-    /// Does the same as ``update(_:whenOldIsReleased:make:)``, and calls `undone` if that does not come into effect.
-    ///
-    /// - Parameter undone: The closure to call if the transaction throws or is called off.
-    package func exchange(
-        _ keys: [Key], whenOldIsReleased released: (@Sendable () -> Void)?, undo undone: (@Sendable () -> Void)?,
-        make: (Key, Int) throws -> Element
-    ) rethrows {
         // Keys and states are a user's code: they are compared and made with no lock held, each state once, also if
         // another thread changes the list meanwhile and this begins anew.
         var made: [Key: Cell] = [:]
         while true {
             let (new, version) = try entries(for: keys, &made, make)
-            if put(new, inPlaceOf: version, whenOldIsReleased: released, undo: undone) { return }
+            if put(new, inPlaceOf: version) { break }
         }
+        if let released { OpenTransaction.afterCycles(released) }
     }
 
     /// Returns the entries of a list of keys, and the version that they build on. It holds no state of another key when
@@ -162,10 +153,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     /// Puts entries in the place of those of a version. `false`: they are not the newest any more.
     ///
     /// - Parameter capacity: The number of entries that the list has room for, without another in its place.
-    private func put(
-        _ entries: [Entry], inPlaceOf version: Int, capacity: Int = 0,
-        whenOldIsReleased released: (@Sendable () -> Void)? = nil, undo undone: (@Sendable () -> Void)? = nil
-    ) -> Bool {
+    private func put(_ entries: [Entry], inPlaceOf version: Int, capacity: Int = 0) -> Bool {
         let lock = self.control
         // Only a transaction can be called off; the way back holds the old states.
         let isStaged = OpenTransaction.exists
@@ -176,16 +164,8 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
             return (list.makeVersion(), control.version, isStaged ? undo : nil)
         }
         guard let place else { return false }
-        var back: (@Sendable () -> Void)?
-        if let undo = place.undo {
-            back = {
-                undo()
-                undone?()
-            }
-        }
-        list.exchange(
-            List(entries.map(\.cell), capacity: isStaged ? 0 : capacity), version: place.version,
-            whenOldIsFreed: released, undo: back)
+        if let undo = place.undo { OpenTransaction.ifCalledOff(undo) }
+        list.set(List(entries.map(\.cell), capacity: isStaged ? 0 : capacity), version: place.version)
         // Another change since builds on this one, and shows its own list.
         if !isStaged { lock.withLock { if $0.version == place.number { $0.areShown = true } } }
         return true
@@ -198,13 +178,9 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     ///   - key: A key that is not in the list.
     ///   - element: Its state.
     ///   - isKept: Asked for the other keys when another list takes the place: which of them stay in it.
-    ///   - released: Called when the old list is no longer in use, if another has taken its place.
-    ///   - undone: The closure to call if the transaction throws or is called off.
     /// - Returns: `true` if the render thread sees the entry now, in the list that it has.
-    package func append(
-        _ key: Key, _ element: consuming Element, keeping isKept: (Key) -> Bool,
-        whenOldIsReleased released: (@Sendable () -> Void)?, undo undone: (@Sendable () -> Void)?
-    ) -> Bool {
+    @discardableResult
+    package func append(_ key: Key, _ element: consuming Element, keeping isKept: (Key) -> Bool) -> Bool {
         let entry = Entry(key: key, cell: Cell(element))
         while true {
             let found: (entries: [Entry], version: Int)? = control.withLock { control in
@@ -219,9 +195,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
             }
             guard let found else { return true }
             let new = found.entries.filter { isKept($0.key) } + [entry]
-            let isPut = put(
-                new, inPlaceOf: found.version, capacity: 2 * new.count, whenOldIsReleased: released, undo: undone)
-            if isPut { return false }
+            if put(new, inPlaceOf: found.version, capacity: 2 * new.count) { return false }
         }
     }
 

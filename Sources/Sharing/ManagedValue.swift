@@ -35,33 +35,29 @@ public import Synchronization
     ///   - value: The new one.
     ///   - freed: Called on the control side after the old value has been freed.
     public func set(_ value: consuming Value, whenOldIsFreed freed: (@Sendable () -> Void)? = nil) {
-        exchange(value, version: nil, whenOldIsFreed: freed, undo: nil)
+        set(value, version: nil)
+        if let freed { OpenTransaction.afterCycles(freed) }
     }
 
     /// Returns a version for a value that is to be set later, but counts from now on. Of values that build on one
     /// another, as lists do, the one with the newest version is shown, whichever is set last.
     package func makeVersion() -> UInt64 { unsafe cell.pointee.makeVersion() }
 
-    /// Replaces the value, with a version and with a closure that is called if the change does not come into effect.
+    /// Replaces the value. ``OpenTransaction`` has the calls for who has more to do then.
     ///
-    /// - Parameters:
-    ///   - version: A version from ``makeVersion()``; without one, the value gets a new version when the transaction is
-    ///     committed.
-    ///   - undo: The closure to call if the transaction throws or is called off.
-    package func exchange(
-        _ value: consuming Value, version: UInt64?, whenOldIsFreed freed: (@Sendable () -> Void)?,
-        undo: (@Sendable () -> Void)?
-    ) {
+    /// - Parameter version: A version from ``makeVersion()``; without one, the value gets a new version when the transaction
+    ///   is committed.
+    package func set(_ value: consuming Value, version: UInt64?) {
         let node = unsafe UnsafeMutableRawPointer(Self.makeNode(value, version: version ?? 0))
         let reference = unsafe ManagedReference(cell: cell)
-        if unsafe reference.stage(node, isStamped: version != nil, completion: freed, undo: undo) { return }
+        if unsafe reference.stage(node, isStamped: version != nil) { return }
         let address = UInt(bitPattern: node)
         let old = unsafe cell.pointee.promised.withLock { _ in
             guard let node = unsafe UnsafeMutableRawPointer(bitPattern: address) else { return address }
             if version == nil { unsafe reference.cell.pointee.stamp(node) }
             return unsafe UInt(bitPattern: reference.cell.pointee.publish(node))
         }
-        if let old = unsafe UnsafeMutableRawPointer(bitPattern: old) { unsafe reference.retire(old, then: freed) }
+        if let old = unsafe UnsafeMutableRawPointer(bitPattern: old) { unsafe reference.retire(old) }
     }
 
     /// Calls `body` with the value in place. On the render thread.

@@ -46,7 +46,7 @@ extension RenderContext {
     /// Calls `body` with the events of this slice, in their order.
     ///
     /// A cycle is cut at its first 64 events of each input, so that they lie on the first frame of a slice: settings of
-    /// the closure begin on the very frame. For later events ``/Exchange/MIDIEvent/frame`` says where they are. An annotated
+    /// the render loop begin on the very frame. For later events ``/Exchange/MIDIEvent/frame`` says where they are. An annotated
     /// `process` takes a ``/Supply/MIDIReader``.
     ///
     /// - Parameters:

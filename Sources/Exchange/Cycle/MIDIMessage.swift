@@ -105,6 +105,14 @@ public enum MIDIMessage: Sendable, Hashable, BitwiseCopyable {
         }
     }
 
+    /// The same message as a port would carry it: its numbers are held to their ranges, and a note-on without velocity is a note-off.
+    package var held: MIDIMessage {
+        @_noLocks @_noAllocation get {
+            let bytes = bytes
+            return MIDIMessage(status: bytes.status, bytes.first, bytes.second) ?? self
+        }
+    }
+
     @_noLocks @_noAllocation
     private static func three(
         _ status: UInt8, _ channel: UInt8, _ first: UInt8, _ second: UInt8

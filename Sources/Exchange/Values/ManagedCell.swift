@@ -73,7 +73,7 @@ public import Synchronization
 
     package func release() {
         if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-            unsafe retire(cell.pointee.published.load(ordering: .acquiring), then: nil)
+            unsafe retire(cell.pointee.published.load(ordering: .acquiring))
             unsafe cell.deinitialize(count: 1)
             unsafe cell.deallocate()
         }
@@ -96,11 +96,8 @@ public import Synchronization
     }
 
     /// Has a node freed that is not shown any more.
-    package func retire(_ node: UnsafeMutableRawPointer, then freed: (@Sendable () -> Void)?) {
+    package func retire(_ node: UnsafeMutableRawPointer) {
         let (address, free) = unsafe (UInt(bitPattern: node), cell.pointee.free)
-        Reclaimer.shared.retire {
-            free(address)
-            freed?()
-        }
+        Reclaimer.shared.retire { free(address) }
     }
 }

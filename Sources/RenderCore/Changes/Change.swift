@@ -16,15 +16,14 @@ class Change: @unchecked Sendable {
         case wasWithdrawn
     }
 
-    /// Called in order when the change has been applied and has released the old value.
-    private var completions: [@Sendable () -> Void]
-    /// Closures that take back, the last one first, the changes that control code sees already, if the change is
-    /// withdrawn before it is committed.
-    private var undos: [@Sendable () -> Void]
+    /// Called when the change has been applied.
+    private let completion: (@Sendable () -> Void)?
+    /// Takes back what control code sees already, if the change is withdrawn before it is committed.
+    private var undo: (@Sendable () -> Void)?
 
     init(completion: (@Sendable () -> Void)? = nil, undo: (@Sendable () -> Void)? = nil) {
-        completions = completion.map { [$0] } ?? []
-        undos = undo.map { [$0] } ?? []
+        self.completion = completion
+        self.undo = undo
     }
 
     // MARK: For each kind of change
@@ -49,33 +48,24 @@ class Change: @unchecked Sendable {
 
     // MARK: For all changes
 
-    /// Makes the change final, and drops the closures that would take it back, which keep the old value alive.
+    /// Makes the change final, and drops the closure that would take it back, which keeps an old value alive.
     final func commit() {
         stamp()
-        undos = []
+        undo = nil
     }
 
-    /// Takes the place of an earlier change of the same cell, which the caller then releases: that one is complete when
-    /// this one is. They are lists and not closures around closures, because on a renderer that stands still any number
-    /// may gather.
-    final func overtake(_ earlier: Change) {
-        swap(&completions, &earlier.completions)
-        completions += earlier.completions
-        earlier.completions = []
-        swap(&undos, &earlier.undos)
-        undos += earlier.undos
-        earlier.undos = []
-    }
+    /// Indicates whether nothing is left to do: it was committed, and there was only something to take back.
+    final var isOver: Bool { type(of: self) == Change.self && completion == nil }
 
     /// Ends a change that was never applied.
     final func withdraw(_ end: End = .wasWithdrawn) {
-        for undo in undos.reversed() { undo() }
+        undo?()
         letGo(end)
     }
 
     /// Ends a change that has been applied.
     final func finish(_ end: End) {
         letGo(end)
-        for completion in completions { Reclaimer.shared.retire(completion) }
+        if let completion { Reclaimer.shared.retire(completion) }
     }
 }

@@ -30,6 +30,11 @@ public import Synchronization
 
     deinit { unsafe ChangeCount.release(cell) }
 
+    /// Counts the changes of parameters from now on: before the render thread reads them, and once.
+    package func count(_ parameters: [ParameterReference]) {
+        for parameter in parameters { parameter.join(self) }
+    }
+
     /// Returns the count. On the render thread.
     @inlinable package var value: UInt64 {
         @_noLocks @_noAllocation get { unsafe cell.pointee.count.load(ordering: .acquiring) }
@@ -54,9 +59,4 @@ public import Synchronization
     static func add(to cell: UnsafeMutablePointer<Cell>) {
         unsafe cell.pointee.count.wrappingAdd(1, ordering: .releasing)
     }
-}
-
-extension Parameter {
-    /// Has the parameter's changes counted from now on: before the render thread reads it, and once.
-    package func join(_ count: borrowing ChangeCount) { unsafe ParameterHandle(cell: cell).count(in: count) }
 }

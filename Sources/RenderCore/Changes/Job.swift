@@ -57,7 +57,6 @@ internal import Synchronization
         let cell = change.cell
         if cell != 0, let position = positions[cell] {
             let earlier = unsafe changes[position].takeRetainedValue()
-            change.overtake(earlier)
             unsafe changes[position] = .passRetained(change)
             return earlier
         }
@@ -98,11 +97,11 @@ internal import Synchronization
 
     private func letGo(wasDone: Bool, end: Change.End) {
         HeldLocks.expectNone(before: "a job is finished")
-        for index in 0..<count {
-            let change = unsafe changes[index].takeRetainedValue()
-            if wasDone { change.finish(end) } else { change.withdraw(end) }
-        }
+        let all = (0..<count).map { unsafe changes[$0].takeRetainedValue() }
         count = 0
+        if wasDone { for change in all { change.finish(end) } }
+        // The last one first: it may have built on those before it.
+        if !wasDone { for change in all.reversed() { change.withdraw(end) } }
     }
 
     deinit {

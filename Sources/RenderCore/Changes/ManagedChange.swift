@@ -8,16 +8,13 @@
     private var stale: UnsafeMutableRawPointer
 
     /// - Parameter isStamped: `true` if the node has its version already.
-    init(
-        _ managed: ManagedReference, _ node: UnsafeMutableRawPointer, isStamped: Bool,
-        completion: (@Sendable () -> Void)?, undo: (@Sendable () -> Void)?
-    ) {
+    init(_ managed: ManagedReference, _ node: UnsafeMutableRawPointer, isStamped: Bool) {
         managed.retain()
         self.managed = managed
         unsafe self.node = node
         unsafe stale = node
         self.isStamped = isStamped
-        super.init(completion: completion, undo: undo)
+        super.init()
     }
 
     /// Returns the node that the transaction open on this thread will put in the place of a managed value.
@@ -41,7 +38,7 @@
 
     override func letGo(_ end: End) {
         unsafe managed.forget(node)
-        unsafe managed.retire(stale, then: nil)
+        unsafe managed.retire(stale)
         managed.release()
     }
 }

@@ -82,6 +82,8 @@ internal import Synchronization
         if !changes.isEmpty {
             let overtaken = Self.commits.withLock { _ in
                 for change in changes { change.commit() }
+                // On a renderer that stands still any number may gather.
+                changes.removeAll(where: \.isOver)
                 if !hasPlace { return inbox.submit(changes) }
                 inbox.send(Job(changes))
                 return []

@@ -1,10 +1,10 @@
 public import Synchronization
 
 /// The fields of one module of a loop that `run` compares, side by side with those of the modules before and after it.
-@safe @usableFromInline struct ModuleRecord: ~Copyable {
+@safe @usableFromInline package struct ModuleRecord: ~Copyable {
     /// The module's address while this renderer holds it, else 0. `run` compares it. The lowest bit is the mark of
     /// ``CycleMemory/beginTiming(_:)``.
-    @usableFromInline let key = Atomic<UInt>(0)
+    @usableFromInline package let key = Atomic<UInt>(0)
     /// The module's token while this renderer holds it, else 0.
     @usableFromInline let token = Atomic<UInt>(0)
 

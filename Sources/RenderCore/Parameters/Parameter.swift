@@ -116,13 +116,8 @@ public import Synchronization
     /// Threads: render.
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public func atRest(_ context: borrowing RenderContext) -> Float? {
-        atRest(rateBits: context.rateBits)
-    }
-
-    @_noLocks @_noAllocation
-    @inlinable @inline(__always) func atRest(rateBits: UInt64) -> Float? {
         let word = unsafe cell.pointee.published.load(ordering: .relaxed)
-        let key = ParameterCell.key(word, rateBits: rateBits)
+        let key = ParameterCell.key(word, rateBits: context.rateBits)
         guard unsafe _fastPath(key == cell.pointee.restKey.load(ordering: .relaxed)) else { return nil }
         return unsafe Float(bitPattern: cell.pointee.restValue.load(ordering: .relaxed))
     }

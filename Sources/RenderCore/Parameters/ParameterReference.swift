@@ -49,6 +49,11 @@ public struct ParameterReference: Sendable, CustomStringConvertible {
     /// The greatest value by the sample rate, if there is one.
     public var limit: Parameter.RateLimit? { parameter.parameter.limit }
 
+    /// Has the parameter's changes counted.
+    func join(_ count: borrowing ChangeCount) {
+        unsafe ParameterHandle(cell: parameter.parameter.cell).count(in: count)
+    }
+
     /// Sets the parameter to its initial value.
     public func reset() { parameter.parameter.reset() }
 

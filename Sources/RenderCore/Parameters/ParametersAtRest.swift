@@ -1,4 +1,4 @@
-/// Three parameters at rest, to be compared with those of the slice before. They are for results that are made of
+/// A module's parameters at rest, to be compared with those of the slice before. They are for results that are made of
 /// parameters and take a while, such as coefficients.
 ///
 ///     if ParametersAtRest(context, cutoff, q, mix).isEqual(to: rest) { … }    // what was made then is right now
@@ -6,7 +6,8 @@
 ///     rest = ParametersAtRest(context, cutoff, q, mix)                        // behind the glides
 ///
 /// While one of them moves, they are equal to none. They are asked for behind the glides, because a parameter may be
-/// set at any time: a value that rests behind its glide is the value of the glide.
+/// set at any time: a value that rests behind its glide is the value of the glide. (Modules with more than three parameters count
+/// the changes of all of them, and ask before the glides.)
 ///
 /// Threads: any.
 public struct ParametersAtRest: Sendable, BitwiseCopyable {
@@ -24,7 +25,7 @@ public struct ParametersAtRest: Sendable, BitwiseCopyable {
         @_noLocks @_noAllocation get { ParametersAtRest(.max, .max, rate: .max) }
     }
 
-    /// Creates a note of the parameters in this slice, and the sample rate.
+    /// Creates a note of three parameters in this slice, and the sample rate.
     ///
     /// Threads: render.
     @_noLocks @_noAllocation
@@ -41,6 +42,13 @@ public struct ParametersAtRest: Sendable, BitwiseCopyable {
         self.init(
             UInt64(first.bitPattern) << 32 | UInt64(second.bitPattern), UInt64(third.bitPattern), rate: context.rateBits
         )
+    }
+
+    /// Creates a note of all parameters whose changes are counted, and the sample rate. It stands for parameters at rest if it is made
+    /// before their glides and none of those moves.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package init(_ context: borrowing RenderContext, _ changes: borrowing ChangeCount) {
+        self.init(changes.value, 0, rate: context.rateBits)
     }
 
     /// Returns whether none moves or has changed.

@@ -52,9 +52,6 @@ public struct Switch: ~Copyable, Sendable {
         return false
     }
 
-    /// Has the switch's changes counted, as ``Parameter/join(_:)`` does.
-    package func join(_ count: borrowing ChangeCount) { position.join(count) }
-
     /// Returns a reference to the switch with a name, for ``Module/parameters``.
     public borrowing func named(_ name: String) -> ParameterReference { position.named(name) }
 }

@@ -12,7 +12,7 @@ internal import Synchronization
     @usableFromInline let stride: Int
     @usableFromInline let sinks: UnsafeMutablePointer<StackEntry>
     /// Two buffers besides the stack's; `nil` while an ``RenderContext/add(_:)`` further out uses them.
-    @usableFromInline var spares: UnsafeMutablePointer<StackEntry>?
+    @usableFromInline package var spares: UnsafeMutablePointer<StackEntry>?
 
     // The renderer.
     @usableFromInline let owner: UInt
@@ -48,14 +48,14 @@ internal import Synchronization
     /// The closure's own record: its token is the renderer's.
     let loopRecord: UnsafeMutablePointer<ModuleRecord>
     /// The record of the module at work, or the closure's.
-    @usableFromInline var current: UnsafeMutablePointer<ModuleRecord>
+    @usableFromInline package var current: UnsafeMutablePointer<ModuleRecord>
     /// The offset of ``current`` in this memory, for diagnosis from another thread.
     var offsetOfCurrent = 0
     /// The module that ended last: faults of the closure itself come after it.
-    @usableFromInline var last: UnsafeMutablePointer<ModuleRecord>
+    @usableFromInline package var last: UnsafeMutablePointer<ModuleRecord>
     /// The reasons that keep ``RenderContext/run(_:)`` from its short way, as bits; 0 for none. See ``failed``,
     /// ``isSlow``.
-    @usableFromInline var attention: UInt8 = 0
+    @usableFromInline package var attention: UInt8 = 0
     /// The first module that a slice measures, and the number of modules that this slice still has to measure.
     var firstTimed = 0
     var toTime = 0

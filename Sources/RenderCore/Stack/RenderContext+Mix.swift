@@ -39,7 +39,7 @@ extension RenderContext {
     }
 
     @_noLocks @_noAllocation
-    @inline(never) mutating func addWide(
+    @inline(never) package mutating func addWide(
         _ top: UnsafeMutablePointer<StackEntry>, to below: UnsafeMutablePointer<StackEntry>, _ channels: Int,
         _ sums: Int
     ) {

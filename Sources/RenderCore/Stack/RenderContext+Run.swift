@@ -127,13 +127,13 @@ extension RenderContext {
     }
 
     /// The values that ``leave(_:)`` puts back when a module ends.
-    @safe @usableFromInline struct Frame {
+    @safe @usableFromInline package struct Frame {
         @usableFromInline let floor: Int
         /// The record that was at work before.
         @usableFromInline let outer: UnsafeMutablePointer<ModuleRecord>
 
         @_noLocks @_noAllocation
-        @inlinable @inline(__always) init(floor: Int, outer: UnsafeMutablePointer<ModuleRecord>) {
+        @inlinable @inline(__always) package init(floor: Int, outer: UnsafeMutablePointer<ModuleRecord>) {
             self.floor = floor
             unsafe self.outer = outer
         }
@@ -142,7 +142,7 @@ extension RenderContext {
     /// Hands the context over to a module that may run.
     @_noLocks @_noAllocation
     @inlinable @inline(__always)
-    mutating func enter(_ record: UnsafeMutablePointer<ModuleRecord>, pops: Int) -> Frame {
+    package mutating func enter(_ record: UnsafeMutablePointer<ModuleRecord>, pops: Int) -> Frame {
         let frame = unsafe Frame(floor: floor, outer: core.pointee.current)
         unsafe cursor = record + 1
         floor = depth &- pops
@@ -151,7 +151,7 @@ extension RenderContext {
     }
 
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) mutating func leave(_ frame: Frame) {
+    @inlinable @inline(__always) package mutating func leave(_ frame: Frame) {
         floor = frame.floor
         unsafe core.pointee.last = core.pointee.current
         unsafe core.pointee.current = frame.outer
@@ -160,7 +160,7 @@ extension RenderContext {
     /// Returns whether the last frame of the buffers on top is a number. A module that remembers a bad sample shows it
     /// there too; one that shows it elsewhere only is found at the output.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) mutating func endsFinite(_ buffers: Int) -> Bool {
+    @inlinable @inline(__always) package mutating func endsFinite(_ buffers: Int) -> Bool {
         // Nearly all modules leave one buffer of one or two channels of the stack's own. (Mutating: else the whole
         // context is copied.)
         let position = depth &- 1
@@ -170,8 +170,8 @@ extension RenderContext {
 
     /// Returns whether the last frame of one buffer is a number, for a caller that has it at hand.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) mutating func endsFinite(_ entry: UnsafeMutablePointer<StackEntry>, _ end: Int) -> Bool
-    {
+    @inlinable @inline(__always)
+    package mutating func endsFinite(_ entry: UnsafeMutablePointer<StackEntry>, _ end: Int) -> Bool {
         let format = unsafe entry.pointee.format
         if _fastPath(format == StackEntry.monoOwn) {
             return unsafe RenderContext.isNumber((entry.pointee.first + end)[-1])
@@ -186,7 +186,7 @@ extension RenderContext {
     /// The difference, which is then 0, brings the sample into a vector register. Intel's processors let a load of its bits into
     /// another register wait until the cache has them, if a vector of 64 bytes was just written there.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) static func isNumber(_ sample: Float) -> Bool { sample - sample >= 0 }
+    @inlinable @inline(__always) package static func isNumber(_ sample: Float) -> Bool { sample - sample >= 0 }
 
     @_noLocks @_noAllocation
     @usableFromInline @inline(never) mutating func endFinite(_ buffers: Int) -> Bool {
@@ -229,7 +229,7 @@ extension RenderContext {
 
     /// Corrects the stack that a module has left, and reports a fault.
     @usableFromInline @inline(never)
-    mutating func putRight(_ expected: Int, _ results: Int) {
+    package mutating func putRight(_ expected: Int, _ results: Int) {
         if depth != expected {
             fault(.unbalanced, .run, wanted: expected &- floor, found: depth &- floor)
             if depth > expected { depth = expected }
@@ -371,5 +371,12 @@ extension RenderContext {
         self.floor = floor
         self.depth = depth
         return results
+    }
+}
+
+extension StackEffect {
+    /// The number of buffers on top that are the module's own work.
+    @inlinable @inline(__always) package var results: Int {
+        @_noLocks @_noAllocation get { isReadOnly ? 0 : pushes }
     }
 }

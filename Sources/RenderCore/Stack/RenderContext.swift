@@ -34,7 +34,7 @@ public import Synchronization
     /// none.
     @usableFromInline package var place: UInt64 = 0
     /// The module that is expected to run next.
-    @usableFromInline var cursor: UnsafeMutablePointer<ModuleRecord>
+    @usableFromInline package var cursor: UnsafeMutablePointer<ModuleRecord>
     @usableFromInline package var mode: Mode
 
     /// The number of frames to render now: at least 1, at most the layout's, and different from call to call.

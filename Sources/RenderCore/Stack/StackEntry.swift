@@ -18,7 +18,7 @@
     /// Entries that stand in for buffers that are not there: three for views that are open at once, one for channels.
     static var sinkCount: Int { @_noLocks @_noAllocation get { 4 } }
     /// Entries besides the stack's, in which ``RenderContext/add(_:)`` keeps buffers that it has yet to add.
-    @usableFromInline static var spareCount: Int { @_noLocks @_noAllocation get { 2 } }
+    @usableFromInline package static var spareCount: Int { @_noLocks @_noAllocation get { 2 } }
 
     @_noLocks @_noAllocation
     init(
@@ -63,10 +63,10 @@
     }
 
     /// The number of channels and the kind of memory together, wherever the buffer was pushed: ``monoOwn``, say.
-    @inlinable var format: UInt64 { @_noLocks @_noAllocation @inline(__always) get { shape & 0x3_FFFF } }
+    @inlinable package var format: UInt64 { @_noLocks @_noAllocation @inline(__always) get { shape & 0x3_FFFF } }
 
     /// One and two channels of the slot's own memory.
-    @inlinable static var monoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 1 } }
+    @inlinable package static var monoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 1 } }
     @inlinable package static var stereoOwn: UInt64 { @_noLocks @_noAllocation @inline(__always) get { 2 } }
 
     /// The first channel of the slot's own memory.
@@ -80,7 +80,7 @@
     ///
     /// - Precondition: ``kind`` of both is ``own``.
     @_noLocks @_noAllocation
-    @inlinable @inline(__always) mutating func exchangeMemory(with other: UnsafeMutablePointer<StackEntry>) {
+    @inlinable @inline(__always) package mutating func exchangeMemory(with other: UnsafeMutablePointer<StackEntry>) {
         // Both addresses at once, because a later read of one of them waits for whatever was not written at once.
         unsafe withUnsafeMutableBytes(of: &self) { one in
             let two = UnsafeMutableRawPointer(other)
@@ -94,7 +94,7 @@
     // checks.
 
     /// The slot's own.
-    @usableFromInline static var own: UInt8 { @_noLocks @_noAllocation get { 0 } }
+    @usableFromInline package static var own: UInt8 { @_noLocks @_noAllocation get { 0 } }
     /// Memory of the caller's, which allowed edits in it.
     @usableFromInline static var external: UInt8 { @_noLocks @_noAllocation get { 1 } }
     /// Memory of the caller's, which is copied at the first edit.

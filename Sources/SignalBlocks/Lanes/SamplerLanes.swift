@@ -88,8 +88,7 @@ internal import CKernels
     private let samples: AlignedMemory<Float>
     private let sums: AlignedMemory<Float>
     /// Rows of taps for sixteen neighbours; empty for four.
-    private let taps: AlignedMemory<Float>
-    private let hasTaps: Bool
+    private let taps: RenderMemory<Float>
 
     /// Voices that are computed together.
     package static var width: Int { @_noLocks @_noAllocation get { kernel_sampler_lanes } }
@@ -108,28 +107,26 @@ internal import CKernels
         window = AlignedMemory(count: kernel_sampler_window)
         samples = AlignedMemory(count: SamplerLanes.width * SamplerLanes.frames)
         sums = AlignedMemory(count: 4 * SamplerLanes.width * SamplerLanes.frames)
-        hasTaps = isFine
-        taps = AlignedMemory(count: isFine ? 257 * 16 : 1)
-        if isFine {
-            for row in 0...256 {
-                let values = SamplerLanes.row(Double(row) / 256)
-                for tap in 0..<16 { unsafe taps.base[16 * row + tap] = values[tap] }
-            }
-        }
+        taps = isFine ? SamplerLanes.taps : RenderMemory(repeating: 0, count: 0)
         for voice in 0..<self.count { begin(voice, g: 1, k: 1) }
     }
 
-    /// Sixteen taps for a place between two frames: a sine cardinal under Kaiser's window.
-    private static func row(_ fraction: Double) -> [Float] {
+    /// Sixteen taps for each of 257 places from one frame to the next: a sine cardinal under Kaiser's window.
+    package static var taps: RenderMemory<Float> {
+        // More of it makes images fainter, and the top of the band duller.
         let beta = 7.0
-        let values = (0..<16).map { tap in
-            let x = Double(tap - 7) - fraction
-            let edge = max(0, 1 - (x / 8) * (x / 8))
-            let sinc = x == 0 ? 1 : x == x.rounded() ? 0 : RenderMath.sin(.pi * x) / (.pi * x)
-            return sinc * RenderMath.bessel(beta * edge.squareRoot()) / RenderMath.bessel(beta)
+        var table = RenderMemory<Float>(repeating: 0, count: 257 * 16)
+        for row in 0...256 {
+            let values = (0..<16).map { tap in
+                let x = Double(tap - 7) - Double(row) / 256
+                let edge = max(0, 1 - (x / 8) * (x / 8))
+                let sinc = x == 0 ? 1 : x == x.rounded() ? 0 : RenderMath.sin(.pi * x) / (.pi * x)
+                return sinc * RenderMath.bessel(beta * edge.squareRoot()) / RenderMath.bessel(beta)
+            }
+            let sum = values.reduce(0, +)
+            for tap in 0..<16 { table[16 * row + tap] = Float(values[tap] / sum) }
         }
-        let sum = values.reduce(0, +)
-        return values.map { Float($0 / sum) }
+        return table
     }
 
     /// Has a voice begin: silent, with an empty filter.
@@ -175,7 +172,7 @@ internal import CKernels
         let output = unsafe samples.base + voice % SamplerLanes.width
         var (source, now) = unsafe (frames.source, place.place)
         let lasts = unsafe kernel_sampler_read(
-            &source, &now, hasTaps ? UnsafePointer(taps.base) : nil, window.base, output, count)
+            &source, &now, taps.count > 0 ? UnsafePointer(taps.memory.base) : nil, window.base, output, count)
         place.place = now
         return lasts
     }

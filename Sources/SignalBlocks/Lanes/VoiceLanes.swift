@@ -135,11 +135,10 @@ internal import CKernels
     ///   - glideFrames: The number of frames that a voice takes to other numbers.
     package init(_ numbers: [VoiceLanes.Numbers], version: Int, sampleRate: Double, glideFrames: Int) {
         count = numbers.count
-        self.numbers = AlignedMemory(count: count)
+        self.numbers = AlignedMemory(numbers)
         self.version = version
         self.sampleRate = sampleRate
         self.glideFrames = glideFrames
-        for (index, voice) in numbers.enumerated() { unsafe self.numbers.base[index] = voice }
     }
 
     /// The table to be read in this cycle, and not to be kept for another.

@@ -21,6 +21,12 @@ internal import CRender
         self.count = count
     }
 
+    /// Creates memory that holds these elements.
+    package init(_ elements: [Element]) {
+        self.init(count: elements.count)
+        for (index, element) in elements.enumerated() { unsafe base[index] = element }
+    }
+
     deinit {
         let bytes = max(count, 1) * MemoryLayout<Element>.stride
         if SmallMemory.has(bytes) { unsafe SmallMemory.give(base, bytes) } else { unsafe crender_give_memory(base) }

@@ -26,6 +26,12 @@
         self.count = count
     }
 
+    /// Creates memory that holds these elements.
+    package init(_ elements: [Element]) {
+        memory = AlignedMemory(elements)
+        count = elements.count
+    }
+
     /// All elements.
     @inlinable public var span: MutableSpan<Element> {
         @_lifetime(&self) mutating get {

@@ -123,13 +123,6 @@ private struct PeakSearch {
     var lowest = -Float.infinity
     var lastPeak = -1
 
-    @_noLocks @_noAllocation
-    init(leadingDelta: Float, trailingDelta: Float, minimumSeparation: Int) {
-        self.leadingDelta = leadingDelta
-        self.trailingDelta = trailingDelta
-        self.minimumSeparation = minimumSeparation
-    }
-
     /// Takes one sample.
     ///
     /// - Returns: The position of the peak that this sample completes, or -1.

@@ -237,7 +237,7 @@ import Testing
             var expected = 0
             for number in 1...5_000 {
                 _ = box.array.append(
-                    number, Mortal(number, lives), keeping: { _ in true }, whenOldIsReleased: nil, undo: nil)
+                    number, Mortal(number, lives), keeping: { _ in true })
                 expected += number
                 if number % 500 == 0 {
                     _ = renderer.renderOffline(frames: 1)
@@ -268,7 +268,7 @@ import Testing
             seen.add(sum)
         }
         @Sendable func append(_ number: Int) -> Bool {
-            box.array.append(number, Mortal(number, lives), keeping: { _ in true }, whenOldIsReleased: nil, undo: nil)
+            box.array.append(number, Mortal(number, lives), keeping: { _ in true })
         }
         func heard() -> Int {
             _ = renderer.renderOffline(frames: 1)

@@ -1,3 +1,4 @@
+import Composition
 import RenderStack
 import Synchronization
 import TestSupport
@@ -7,7 +8,7 @@ import Testing
 /// samples for a second, and must sound as if it took them one by one.
 @Suite struct RunInTurnTests {
     /// Multiplies by a number and a parameter, and counts the calls of `process`.
-    private final class Scale: ScalingEffect {
+    private final class Scale: Effect, ScalingEffect {
         let name: String
         let level: Parameter
         let calls = Atomic<Int>(0)
@@ -18,7 +19,7 @@ import Testing
         }
 
         @_noLocks @_noAllocation
-        func factorAtRest(_ parameters: RestingParameters) -> Float? { parameters.value(of: level) }
+        func factorAtRest(_ context: borrowing RenderContext) -> Float? { level.atRest(context) }
 
         @_noLocks @_noAllocation
         func process(_ context: inout RenderContext) {
@@ -113,7 +114,7 @@ import Testing
                 let (noise, scales) = (Noise(1, channels: channels), levels.map { Scale($0) })
                 let renderer = try makeRenderer(channels: channels) { context in
                     context.run(noise)
-                    if isRow { context.run(scales) } else { for scale in scales { context.run(scale) } }
+                    if isRow { context.runScaling(scales) } else { for scale in scales { context.run(scale) } }
                 }
                 return rendered(renderer) { cycle in
                     // One of them glides for some cycles, and stays at another value, and later at 1.
@@ -151,7 +152,7 @@ import Testing
         let (noise, scales) = (Noise(1), (0..<10).map { Scale(0.5 + Float($0) / 10) })
         let renderer = try makeRenderer(channels: 1) { context in
             context.run(noise)
-            context.run(scales)
+            context.runScaling(scales)
         }
         for _ in 0..<20 { _ = renderer.next(64) }
         let before = scales.map { $0.calls.load(ordering: .relaxed) }
@@ -168,7 +169,7 @@ import Testing
             let scales = (0..<6).map { Scale(0.5, name: "number \($0)") }
             let renderer = try makeRenderer(channels: channels) { context in
                 context.run(noise)
-                context.run(scales)
+                context.runScaling(scales)
             }
             scales[guilty].level.value = 1e38
             for _ in 0..<20 { _ = renderer.next(64) }

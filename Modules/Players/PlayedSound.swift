@@ -110,7 +110,7 @@ struct LoadedSound: ~Copyable, Sendable {
 }
 
 /// A sound that is heard.
-struct SampleVoice: BitwiseCopyable, Sendable {
+struct PlayedSound: BitwiseCopyable, Sendable {
     /// Greater than those of all that began before; 0 if the voice is free.
     var age = 0
     /// The number of the ``SamplePlayer/Voice``.

@@ -1,15 +1,21 @@
-public import SignalBlocks
+public import RenderCore
 public import Synchronization
 
 // Running effects in a row that only multiply: a sample need not go through memory for each of them.
 
+/// An effect that, while its parameters rest, multiplies every sample of the top by one number and does nothing else.
+@usableFromInline package protocol ScalingEffect: Effect {
+    /// Returns the number by which ``Module/process(_:)`` would multiply every sample of the top in this slice, if that is all
+    /// that it would do; `nil` if it would do anything else, such as glide. The number may depend on parameters and constants
+    /// only, because four effects are asked before the first of them runs.
+    @_noLocks @_noAllocation
+    func factorAtRest(_ context: borrowing RenderContext) -> Float?
+}
+
 extension RenderContext {
-    /// Runs effects of one kind, one after the other, such as an array of `Gain`.
-    ///
-    ///     context.run(gains)
-    ///
-    /// While their parameters rest, four of them read and write each sample once: see ``ScalingEffect``.
-    @inlinable public mutating func run<M: ScalingEffect>(_ modules: [M]) {
+    /// Runs effects of one kind, one after the other. While their parameters rest, four of them read and write each sample once.
+    /// The samples are the same as those that `process` makes.
+    @inlinable package mutating func runScaling<M: ScalingEffect>(_ modules: [M]) {
         let modules = modules.span
         var index = 0
         while index < modules.count {
@@ -35,14 +41,13 @@ extension RenderContext {
         guard format == StackEntry.monoOwn || format == StackEntry.stereoOwn else { return first }
         let left = unsafe top.pointee.channels[0] + offset
         let right = unsafe format == StackEntry.stereoOwn ? top.pointee.channels[1] + offset : nil
-        let parameters = RestingParameters(self)
         var index = first
         while index &+ 4 <= modules.count {
             let record = unsafe cursor
-            guard let one = unsafe factor(modules.unmanaged(at: index), record, parameters),
-                let two = unsafe factor(modules.unmanaged(at: index &+ 1), record + 1, parameters),
-                let three = unsafe factor(modules.unmanaged(at: index &+ 2), record + 2, parameters),
-                let four = unsafe factor(modules.unmanaged(at: index &+ 3), record + 3, parameters)
+            guard let one = unsafe factor(modules.unmanaged(at: index), record),
+                let two = unsafe factor(modules.unmanaged(at: index &+ 1), record + 1),
+                let three = unsafe factor(modules.unmanaged(at: index &+ 2), record + 2),
+                let four = unsafe factor(modules.unmanaged(at: index &+ 3), record + 3)
             else { break }
             let factors = SIMD4(one, two, three, four)
             // The samples by which it is found which of the four has made one that is no number.
@@ -66,12 +71,10 @@ extension RenderContext {
     /// Returns the number by which an effect multiplies in this slice; `nil` if it does anything else, also nothing, or if
     /// another module is expected.
     @inlinable @inline(__always)
-    func factor<M: ScalingEffect>(
-        _ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>, _ parameters: RestingParameters
-    ) -> Float? {
+    func factor<M: ScalingEffect>(_ module: Unmanaged<M>, _ record: UnsafeMutablePointer<ModuleRecord>) -> Float? {
         let isExpected = unsafe record.pointee.key.load(ordering: .acquiring) == UInt(bitPattern: module.toOpaque())
         guard isExpected else { return nil }
-        let factor = unsafe module._withUnsafeGuaranteedRef { $0.factorAtRest(parameters) }
+        let factor = unsafe module._withUnsafeGuaranteedRef { $0.factorAtRest(self) }
         return factor == 1 ? nil : factor
     }
 

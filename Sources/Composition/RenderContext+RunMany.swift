@@ -1,3 +1,4 @@
+public import RenderCore
 public import Synchronization
 
 // Running many modules: the work of a loop over them, without its costs. A `for` loop holds on to each element that it
@@ -224,11 +225,6 @@ extension StackEffect {
     /// Indicates whether the module takes one buffer and leaves its own work in the place of it.
     @inlinable @inline(__always) var isEdit: Bool {
         @_noLocks @_noAllocation get { pops == 1 && pushes == 1 && !isReadOnly }
-    }
-
-    /// The number of buffers on top that are the module's own work.
-    @inlinable @inline(__always) var results: Int {
-        @_noLocks @_noAllocation get { isReadOnly ? 0 : pushes }
     }
 }
 

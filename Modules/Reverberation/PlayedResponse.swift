@@ -1,7 +1,7 @@
 internal import RenderCore
 
-/// The course of a response from its fade-in to the end of its ring: what the render thread knows of an engine.
-struct ConvolutionVoice: Sendable, BitwiseCopyable {
+/// The way of a response from its fade-in to the end of its ring: what the render thread knows of an engine.
+struct PlayedResponse: Sendable, BitwiseCopyable {
     /// The number of the response; 0 for none.
     private(set) var serial: UInt64 = 0
     /// The frames of the fade that are up, of ``fade``.
@@ -96,19 +96,19 @@ struct ConvolutionVoice: Sendable, BitwiseCopyable {
 }
 
 /// The three responses of a reverb: the newest, the one that rings out after it, and one whose ring fades out.
-struct ConvolutionVoices: Sendable, BitwiseCopyable {
-    var first = ConvolutionVoice()
-    var second = ConvolutionVoice()
-    var third = ConvolutionVoice()
+struct PlayedResponses: Sendable, BitwiseCopyable {
+    var first = PlayedResponse()
+    var second = PlayedResponse()
+    var third = PlayedResponse()
     /// Indicates whether nothing is heard, and nothing of the sound is kept.
     private(set) var rests = false
 
     /// Returns what a response is to do.
     @_noLocks @_noAllocation
-    func part(_ voice: ConvolutionVoice) -> ConvolutionVoice.Part {
+    func part(_ response: PlayedResponse) -> PlayedResponse.Part {
         let above =
-            (first.serial > voice.serial ? 1 : 0) + (second.serial > voice.serial ? 1 : 0)
-            + (third.serial > voice.serial ? 1 : 0)
+            (first.serial > response.serial ? 1 : 0) + (second.serial > response.serial ? 1 : 0)
+            + (third.serial > response.serial ? 1 : 0)
         return above == 0 ? .sounds : above == 1 ? .leaves : .hushes
     }
 

@@ -1,26 +1,6 @@
 internal import RenderCore
 internal import Voices
 
-/// A command to a ``Polyphony``.
-struct VoiceCommand: BitwiseCopyable, Sendable {
-    enum Action: BitwiseCopyable, Sendable { case play, letGo, bend, press, set, letGoAll, message }
-
-    var action: Action
-    var voice: Int
-    /// The note, the bend, the pressure, or the value of the parameter.
-    var value: Float
-    var velocity: Float = 0
-    var parameter = 0
-    var own = InlineArray<16, Float>(repeating: .nan)
-    var message = MIDIMessage.activeSensing
-
-    init(_ action: Action, _ voice: Int, _ value: Float) {
-        self.action = action
-        self.voice = voice
-        self.value = value
-    }
-}
-
 /// The parameter that a controller sets, and how.
 struct VoiceMapping: BitwiseCopyable, Sendable {
     var number: UInt8
@@ -37,7 +17,7 @@ struct VoiceMapping: BitwiseCopyable, Sendable {
 }
 
 /// The notes of a ``Polyphony``: which voice plays which, and which makes room for another.
-struct VoiceBand: ~Copyable, Sendable {
+struct PlayedNotes: ~Copyable, Sendable {
     private var ensemble: LaneEnsemble
     private let limit: Int
     private let bendRange: Float
@@ -96,15 +76,8 @@ struct VoiceBand: ~Copyable, Sendable {
         self.ensemble = ensemble
         self.limit = limit
         self.bendRange = bendRange
-        let none = VoiceMapping(number: 255, parameter: 0, low: 0, high: 0, isExponential: false)
-        var kept = RenderMemory(repeating: none, count: maps.count)
-        for (index, map) in maps.enumerated() { kept[index] = map }
-        self.maps = kept
-        var held = RenderMemory(repeating: ParameterRange(low: 0, high: 0), count: ranges.count)
-        for (index, range) in ranges.enumerated() {
-            held[index] = ParameterRange(low: range.lowerBound, high: range.upperBound)
-        }
-        self.ranges = held
+        self.maps = RenderMemory(maps)
+        self.ranges = RenderMemory(ranges.map { ParameterRange(low: $0.lowerBound, high: $0.upperBound) })
     }
 
     @_noLocks @_noAllocation
@@ -164,30 +137,22 @@ struct VoiceBand: ~Copyable, Sendable {
     /// Returns a slot for a note, after the voice that must make room for it has begun to fade out.
     @_noLocks @_noAllocation
     private mutating func room() -> Int {
-        var (sounding, oldest, first) = (0, -1, Int.max)
-        var (free, soonest, least) = (-1, 0, Int.max)
+        var choice = VoiceChoice()
         for index in slots.indices {
-            let left = ensemble.fadeLeft(index)
-            if ensemble.isFree(index) {
-                if free < 0 { free = index }
-            } else if left >= 0 {
-                if left < least { (soonest, least) = (index, left) }
-            } else {
-                sounding &+= 1
-                // Those that die away come before all that are held.
-                let slot = slots[index]
-                let rank = slot.isDown || slot.isHeld ? slot.order : slot.order &- (1 << 62)
-                if rank < first { (oldest, first) = (index, rank) }
-            }
+            let (slot, left) = (slots[index], Float(Int32(truncatingIfNeeded: ensemble.fadeLeft(index))))
+            choice.show(
+                index, order: ensemble.isFree(index) ? 0 : slot.order, fadeLeft: left,
+                diesAway: !slot.isDown && !slot.isHeld)
         }
-        if sounding >= limit && oldest >= 0 {
+        let oldest = choice.stolen(limit: limit)
+        if oldest >= 0 {
             leave(oldest)
             stolen &+= 1
         } else {
-            self.sounding = sounding &+ 1
-            most = max(most, self.sounding)
+            sounding = choice.soundingCount
+            most = max(most, sounding)
         }
-        let index = free >= 0 ? free : soonest
+        let index = choice.taken
         lastOrder &+= 1
         slots[index] = Slot()
         slots[index].order = lastOrder
@@ -212,27 +177,23 @@ struct VoiceBand: ~Copyable, Sendable {
     // MARK: Messages
 
     @_noLocks @_noAllocation
-    mutating func act(_ message: MIDIMessage, _ glides: borrowing InlineArray<16, Glide>, at frame: Int) {
+    private mutating func act(_ message: MIDIMessage, _ glides: borrowing InlineArray<16, Glide>, at frame: Int) {
         switch message {
-        case .noteOn(let channel, let note, let velocity):
-            // A note-on without velocity is a note-off: so it stands in streams of bytes, and so a program may send it.
-            if velocity & 127 == 0 { return letGo(channel & 15, note & 127) }
-            begin(channel & 15, note & 127, velocity & 127, glides, at: frame)
-        case .noteOff(let channel, let note, _): letGo(channel & 15, note & 127)
+        case .noteOn(let channel, let note, let velocity): begin(channel, note, velocity, glides, at: frame)
+        case .noteOff(let channel, let note, _): letGo(channel, note)
         case .bend(let channel, let value):
-            let held = max(-8_192, min(value, 8_191))
-            let bend = bendRange * Float(held) / (held > 0 ? 8191 : 8192)
-            channels[Int(channel & 15)].bend = bend
-            for index in slots.indices where isPlayed(index, channel & 15) { ensemble.move(index, bend: bend) }
+            let bend = bendRange * Float(value) / (value > 0 ? 8191 : 8192)
+            channels[Int(channel)].bend = bend
+            for index in slots.indices where isPlayed(index, channel) { ensemble.move(index, bend: bend) }
         case .pressure(let channel, let pressure):
-            let pressed = Float(pressure & 127) / 127
-            channels[Int(channel & 15)].pressure = pressed
-            for index in slots.indices where isPlayed(index, channel & 15) { ensemble.move(index, pressure: pressed) }
+            let pressed = Float(pressure) / 127
+            channels[Int(channel)].pressure = pressed
+            for index in slots.indices where isPlayed(index, channel) { ensemble.move(index, pressure: pressed) }
         case .keyPressure(let channel, let note, let pressure):
-            for index in slots.indices where isPlayed(index, channel & 15) && slots[index].note == note & 127 {
-                ensemble.move(index, pressure: Float(pressure & 127) / 127)
+            for index in slots.indices where isPlayed(index, channel) && slots[index].note == note {
+                ensemble.move(index, pressure: Float(pressure) / 127)
             }
-        case .controller(let channel, let number, let value): turn(number & 127, value & 127, channel & 15)
+        case .controller(let channel, let number, let value): turn(number, value, channel)
         case .reset: for channel in 0..<16 { silence(UInt8(truncatingIfNeeded: channel)) }
         default: break
         }

@@ -1,0 +1,198 @@
+internal import RenderCore
+internal import Sharing
+internal import Voices
+
+/// The sounds that a ``SamplePlayer`` has loaded.
+final class LoadedSounds: Sendable {
+    let list = ManagedArray<Int, LoadedSound>()
+}
+
+/// The voices of a ``SamplePlayer``, and what it repeats. It belongs to the render thread.
+struct PlayedSounds: ~Copyable, Sendable {
+    private let sounds: LoadedSounds
+    private var voices: RenderMemory<PlayedSound>
+    private var repeats = RenderMemory(repeating: RepeatedSample(), count: SamplePlayer.repeatCapacity)
+    private let limit: Int
+    private let isStereo: Bool
+    /// The number of voices that have begun.
+    private var lastAge = 0
+    /// The number of voices that have been stolen.
+    private(set) var stolen = 0
+
+    /// - Parameters:
+    ///   - sounds: The sounds.
+    ///   - limit: The number of voices that may sound, those that fade out not counted.
+    ///   - channels: Channels of the buffer.
+    init(_ sounds: LoadedSounds, limit: Int, channels: Int) {
+        self.sounds = sounds
+        self.limit = limit
+        isStereo = channels == 2
+        // As many voices again, and 16 at least, are there to fade out: so many can be stolen or stopped within 5 ms.
+        voices = RenderMemory(repeating: PlayedSound(), count: limit + max(limit, 16))
+    }
+
+    /// The number of voices and of repeats.
+    var count: Int {
+        @_noLocks @_noAllocation get {
+            var count = 0
+            for index in voices.indices where voices[index].age != 0 { count &+= 1 }
+            for index in repeats.indices where repeats[index].number != 0 { count &+= 1 }
+            return count
+        }
+    }
+
+    /// Ends everything, at once.
+    @_noLocks @_noAllocation
+    mutating func reset(_ context: inout RenderContext) {
+        for index in voices.indices { end(index, &context) }
+        for index in repeats.indices { repeats[index].number = 0 }
+    }
+
+    // MARK: Sound
+
+    /// Adds frames of the voices to the top. What is repeated begins on its frames.
+    @_noLocks @_noAllocation
+    mutating func render(_ context: inout RenderContext, from first: Int, to end: Int) {
+        var frame = first
+        while true {
+            var (turn, earliest) = (-1, context.sampleTime &+ Int64(end))
+            for index in repeats.indices where repeats[index].number != 0 && repeats[index].next < earliest {
+                (turn, earliest) = (index, repeats[index].next)
+            }
+            let due = Int(truncatingIfNeeded: earliest &- context.sampleTime)
+            let stop = turn < 0 ? end : max(due, frame)
+            add(&context, from: frame, to: stop)
+            frame = stop
+            if turn < 0 { return }
+            let now = context.sampleTime &+ Int64(frame)
+            // A start that the renderer has passed by, because it did not run this module, is left out.
+            let isNow = repeats[turn].next == now
+            repeats[turn].advance(past: now)
+            if isNow { start(repeats[turn].command, &context) }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func add(_ context: inout RenderContext, from first: Int, to end: Int) {
+        if end <= first { return }
+        for index in voices.indices where voices[index].age != 0 {
+            var voice = voices[index]
+            voice.place = find(version: voice.version, at: voice.place, &context)
+            var isOver = voice.place < 0
+            sounds.list.with(voice.place, &context) { sound, context in
+                isOver = voice.add(sound, to: &context, at: first, frames: end &- first)
+                if isOver { sound.end() }
+            }
+            if isOver { voice.age = 0 }
+            voices[index] = voice
+        }
+    }
+
+    // MARK: Commands
+
+    @_noLocks @_noAllocation
+    mutating func perform(_ command: SampleCommand, _ context: inout RenderContext, at frame: Int) {
+        switch command.action {
+        case .start:
+            start(command, &context)
+            if command.interval > 0 { addRepeat(command, context, at: frame) }
+        case .stopVoice, .stopSound, .stopAll:
+            let fade = Int(context.sampleRate * PlayedSound.fadeSeconds)
+            for index in voices.indices where voices[index].age != 0 {
+                if command.means(voices[index].number, sound: voices[index].id) { voices[index].leave(fade) }
+            }
+            for index in repeats.indices {
+                if command.means(repeats[index].number, sound: repeats[index].command.sound) {
+                    repeats[index].number = 0
+                }
+            }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func start(_ command: SampleCommand, _ context: inout RenderContext) {
+        let place = find(command, &context)
+        if place < 0 { return }
+        lastAge &+= 1
+        let index = takeVoice(fade: Int(context.sampleRate * PlayedSound.fadeSeconds))
+        var voice = PlayedSound(command, age: lastAge, place: place)
+        if isStereo { (voice.left, voice.right) = command.sides }
+        sounds.list.with(place, &context) { sound, context in
+            sound.begin()
+            voice.version = sound.version
+        }
+        end(index, &context)
+        voices[index] = voice
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func addRepeat(_ command: SampleCommand, _ context: borrowing RenderContext, at frame: Int) {
+        let interval = command.interval * context.sampleRate
+        for index in repeats.indices where repeats[index].number == 0 {
+            repeats[index] = RepeatedSample(
+                command, first: context.sampleTime &+ Int64(frame), interval: interval < 1 ? 1 : interval)
+            return
+        }
+    }
+
+    // MARK: Voices
+
+    /// Returns a voice for a sound, after the one that must make room for it has begun to fade out.
+    @_noLocks @_noAllocation
+    private mutating func takeVoice(fade: Int) -> Int {
+        var choice = VoiceChoice()
+        for index in voices.indices {
+            let left = Float(Int32(truncatingIfNeeded: voices[index].fadeLeft))
+            choice.show(index, order: voices[index].age, fadeLeft: left, diesAway: false)
+        }
+        let oldest = choice.stolen(limit: limit)
+        if oldest >= 0 {
+            voices[oldest].leave(fade)
+            stolen &+= 1
+        }
+        return choice.taken
+    }
+
+    /// Ends a voice at once, if it sounds.
+    @_noLocks @_noAllocation
+    private mutating func end(_ index: Int, _ context: inout RenderContext) {
+        if voices[index].age == 0 { return }
+        let place = find(version: voices[index].version, at: voices[index].place, &context)
+        sounds.list.with(place, &context) { sound, context in sound.end() }
+        voices[index].age = 0
+    }
+
+    /// Returns the place of a sound in the list, if it is still loaded; else -1.
+    @_noLocks @_noAllocation
+    private borrowing func find(_ command: SampleCommand, _ context: inout RenderContext) -> Int {
+        // Most of the time it is where it was when it was asked for. If not, the newest of that number.
+        var found = -1
+        sounds.list.with(command.place, &context) { sound, context in
+            if sound.isLoaded && sound.id == command.sound { found = command.place }
+        }
+        if found >= 0 { return found }
+        var index = 0
+        sounds.list.forEach(&context) { sound, context in
+            if sound.isLoaded && sound.id == command.sound { found = index }
+            index &+= 1
+        }
+        return found
+    }
+
+    /// Returns the place of the sound that a voice has begun to play, which was at a place; -1 if it is gone.
+    @_noLocks @_noAllocation
+    private borrowing func find(version: Int, at place: Int, _ context: inout RenderContext) -> Int {
+        var found = -1
+        sounds.list.with(place, &context) { sound, context in
+            if sound.version == version { found = place }
+        }
+        if found >= 0 { return found }
+        var index = 0
+        sounds.list.search(&context) { sound, context in
+            if sound.version == version { found = index }
+            index &+= 1
+            return found >= 0
+        }
+        return found
+    }
+}

@@ -1,0 +1,97 @@
+package import MIDIFiles
+package import RenderCore
+internal import Sharing
+package import Supply
+
+/// A command to a module that plays voices.
+package struct VoiceCommand: BitwiseCopyable, Sendable {
+    package enum Action: BitwiseCopyable, Sendable { case play, letGo, bend, press, set, letGoAll, message }
+
+    package var action: Action
+    package var voice: Int
+    /// The note, the bend, the pressure, or the value of the parameter.
+    package var value: Float
+    package var velocity: Float = 0
+    package var parameter = 0
+    package var own = InlineArray<16, Float>(repeating: .nan)
+    package var message = MIDIMessage.activeSensing
+
+    @_noLocks @_noAllocation
+    package init(_ action: Action, _ voice: Int, _ value: Float) {
+        self.action = action
+        self.voice = voice
+        self.value = value
+    }
+
+    /// Creates the command to act as a message says, whose numbers are held to their ranges.
+    @_noLocks @_noAllocation
+    package init(_ message: MIDIMessage) {
+        self.init(.message, 0, 0)
+        self.message = message.held
+    }
+}
+
+/// What plays voices, in the order of time: commands from control code, the messages of a score, those of a MIDI input.
+package struct VoiceFeed: ~Copyable, Sendable {
+    private let commands = CommandQueue<VoiceCommand>()
+    private let keys: MIDIReader
+    private let score: MIDIScore
+
+    /// Creates a feed of an input and a score.
+    package init(_ keys: MIDIInput, _ score: consuming MIDIScore) {
+        self.keys = MIDIReader(keys)
+        self.score = score
+    }
+
+    /// A place in the commands of a slice.
+    package struct Place: BitwiseCopyable, Sendable {
+        fileprivate var events: MIDIReader.Events
+        fileprivate var frame = 0
+        /// The frame of the command that control code has sent; the end of the slice if there is none, -1 if that is to be asked.
+        fileprivate var end = -1
+        fileprivate var sent: VoiceCommand?
+        fileprivate var note: MIDIEvent?
+    }
+
+    /// A command whose time has come.
+    package struct Due: BitwiseCopyable, Sendable {
+        package let frame: Int
+        package let command: VoiceCommand
+    }
+
+    /// Sends a command. Returns `false` if 64 wait for their time; then this one was not taken.
+    package borrowing func send(_ command: VoiceCommand, at time: RenderTime) -> Bool {
+        commands.send(command, at: time)
+    }
+
+    /// Returns the place before the first command of a slice.
+    @_noLocks @_noAllocation
+    package borrowing func begin() -> Place { Place(events: keys.events) }
+
+    /// Returns the next command of a slice, on its frame; `nil` if there is none any more. Of one frame, the messages of the input
+    /// come before those of the score, and these before what control code has sent.
+    @_noLocks @_noAllocation
+    package borrowing func next(_ context: inout RenderContext, _ place: inout Place) -> Due? {
+        if place.end < 0 {
+            place.end = context.frameCount
+            if let due = commands.next(&context, from: place.frame) {
+                (place.end, place.sent) = (due.frame, due.command)
+            }
+        }
+        if case .none = place.note { place.note = score.next(&context, upTo: place.end) }
+        var last = place.end
+        if let note = place.note { last = max(note.frame, place.frame) }
+        if let event = place.events.next(context, upTo: last) {
+            place.frame = max(event.frame, place.frame)
+            return Due(frame: place.frame, command: VoiceCommand(event.message))
+        }
+        place.frame = last
+        if let note = place.note {
+            place.note = nil
+            return Due(frame: last, command: VoiceCommand(note.message))
+        }
+        guard let command = place.sent else { return nil }
+        (place.sent, place.end) = (nil, -1)
+        return Due(frame: last, command: command)
+    }
+}
