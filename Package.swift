@@ -62,7 +62,7 @@ let package = Package(
         .target(name: "Sharing", dependencies: ["RenderCore"], swiftSettings: library),
         .target(name: "Supply", dependencies: ["RenderCore"], swiftSettings: library),
         .target(
-            name: "Outputs", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
+            name: "Outputs", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Supply"], swiftSettings: library),
         .target(
             name: "Composition", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Sharing", "Supply"],
             swiftSettings: library),
@@ -165,7 +165,7 @@ let package = Package(
         .target(name: "CPluginGuest"),
         .target(
             name: "RenderStackPlugin",
-            dependencies: ["CPluginGuest", "DiskFiles", "RenderCore", "RenderStack", "SignalBlocks"],
+            dependencies: ["CPluginGuest", "DiskFiles", "Outputs", "RenderCore", "RenderStack", "SignalBlocks"],
             swiftSettings: library),
         .target(name: "CRealtimeWatch"),
         .target(name: "RealtimeWatch", dependencies: ["CRealtimeWatch"], swiftSettings: library),

@@ -49,8 +49,7 @@ extension ALSAEngine {
             return giveUp(reason(error))
         }
         if recoveries > 1 { pause(cycleSeconds) }
-        xruns.wrappingAdd(1, ordering: .relaxed)
-        load.addMissed(at: HostClock.now)
+        run.noteXrun()
         isRecovering = true
         fault = error == ESTRPIPE ? resume() : restart()
         return true
@@ -108,10 +107,7 @@ extension ALSAEngine {
             giveUpCapture(End.lost + Int(error))
             return
         }
-        if captureFailures == 1 {
-            xruns.wrappingAdd(1, ordering: .relaxed)
-            load.addMissed(at: HostClock.now)
-        }
+        if captureFailures == 1 { run.noteXrun() }
         if stream.isSuspended, captureFailures <= Self.mostResumes {
             _ = stream.resume()
         } else if stream.prepare() == 0 {

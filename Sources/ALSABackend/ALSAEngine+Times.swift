@@ -17,15 +17,14 @@ extension ALSAEngine {
     func beginMIDI(_ now: Int64, _ frames: Int) {
         guard let midi else { return }
         guard let playback else {
-            midi.begin(now: now, queued: 0, memory: frames, extra: 0, frames: frames, rate: rate)
+            midi.begin(&outputCycle, now: now, queued: 0, memory: frames, extra: 0, rate: rate)
             return
         }
         func ours(_ frames: Int) -> Int { Int((Double(frames) * rate / playback.rate).rounded()) }
         let stream = playback.stream
         midi.begin(
-            now: now, queued: ours(stream.bufferSize - free) + playback.lookAhead,
-            memory: ours(stream.bufferSize) + playback.lookAhead, extra: ours(stream.extraDelay), frames: frames,
-            rate: rate)
+            &outputCycle, now: now, queued: ours(stream.bufferSize - free) + playback.lookAhead,
+            memory: ours(stream.bufferSize) + playback.lookAhead, extra: ours(stream.extraDelay), rate: rate)
     }
 
     /// Notes the length of a gap, if this is the first cycle after one.
@@ -38,9 +37,5 @@ extension ALSAEngine {
         }
         isRecovering = false
         nextDue.store(due + Int64((Double(frames) * 1e9 / rate).rounded()), ordering: .relaxed)
-    }
-
-    func stamp(_ time: Int64) {
-        for index in unsafe 0..<supply.pointee.soundCount { unsafe sounds[index].captureTime = time }
     }
 }

@@ -1,10 +1,7 @@
 internal import CALSA
-internal import CRender
 internal import Glibc
-internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
-internal import Supply
 internal import Synchronization
 
 /// The render thread of an output: renders a cycle whenever its device has room for one.
@@ -15,11 +12,7 @@ internal import Synchronization
     // Unchecked because all that is not atomic or constant belongs to the render thread while that runs.
     let settings: ALSASettings
     private let renderer: Renderer
-    /// The number by which the renderer knows the output.
-    private let driver: UInt
-    /// Indicates whether the renderer is to be given back at the end: nothing waits for that any more.
-    let endsDriving = Atomic<Bool>(false)
-    let load: LoadHistogram
+    let run: OutputRun
     let midi: SequencerMIDI?
     private let notice: @Sendable (String) -> Void
     /// The renderer's.
@@ -40,19 +33,13 @@ internal import Synchronization
     /// Devices that replace those.
     let newPlayback = Handover<PlaybackLine>()
     let newCapture = Handover<CaptureLine>()
-    /// Interruptions of the devices, and those of the line between two clocks.
-    let xruns = Atomic<Int>(0)
+    /// Interruptions of the line between two clocks.
     let lineBreaks = Atomic<Int>(0)
     let gaps = GapLog()
     /// The time at which the next cycle would have been heard.
     let nextDue = Atomic<Int64>(.min)
     /// Indicates whether the device takes frames faster than any clock would.
     let isUnclocked = Atomic<Bool>(false)
-
-    /// Notices a render loop that does not end.
-    let watch = CycleWatch()
-    /// Gives back the priority that the guard has taken.
-    let priorityGuard = PriorityGuard()
 
     /// The reasons why the thread ends, or a device was given back.
     enum End {
@@ -67,11 +54,7 @@ internal import Synchronization
     // The render thread's own.
     var playback: PlaybackLine?
     var capture: CaptureLine?
-    private var output: AudioBlock
-    private var input: AudioBlock
-    private let inputChannels: Int
-    let sounds: UnsafeMutablePointer<CycleSupply.Sound>
-    let supply: UnsafeMutablePointer<CycleSupply>
+    var outputCycle: OutputCycle
     private let polls: UnsafeMutablePointer<pollfd>
     private var playbackPolls = 0
     private var capturePolls = 0
@@ -81,8 +64,6 @@ internal import Synchronization
     var captureFailures = 0
     /// The time since which the device has been suspended, without a cycle.
     var asleepSince: Int64?
-    /// The priority that the thread has got.
-    private var ownPriority = 0
     /// The time at which the device that is followed gave something last.
     var captureSeen: Int64 = 0
     /// Nanoseconds of sound that the device has taken before their time.
@@ -95,14 +76,13 @@ internal import Synchronization
     ///
     /// - Parameter resumesAt: The time at which the next cycle of an earlier engine would have been heard.
     init(
-        _ renderer: Renderer, driver: UInt, settings: ALSASettings, load: LoadHistogram, playback: PlaybackLine?,
-        capture: CaptureLine?, midi: SequencerMIDI? = nil, resumesAt: Int64?,
+        _ renderer: Renderer, run: OutputRun, settings: ALSASettings, playback: PlaybackLine?, capture: CaptureLine?,
+        midi: SequencerMIDI? = nil, resumesAt: Int64?,
         notice: @escaping @Sendable (String) -> Void
     ) {
         self.renderer = renderer
-        self.driver = driver
+        self.run = run
         self.settings = settings
-        self.load = load
         self.notice = notice
         self.playback = playback
         self.capture = capture
@@ -111,12 +91,9 @@ internal import Synchronization
         isOneClock = ALSAEngine.isOneClock(playback?.stream, capture?.stream)
         isLinked = isOneClock && ALSAEngine.link(playback?.stream, capture?.stream)
         capacity = ALSAEngine.neededCapacity(playback, capture, atLeast: 4096)
-        inputChannels = max(1, settings.inputChannels)
-        output = AudioBlock(channels: min(64, renderer.outputChannelCounts.reduce(0, +)), frames: capacity)
-        input = AudioBlock(channels: inputChannels, frames: capacity)
-        unsafe sounds = .allocate(capacity: max(1, settings.inputs.count))
-        unsafe supply = .allocate(capacity: 1)
-        unsafe supply.initialize(to: CycleSupply())
+        outputCycle = OutputCycle(
+            run, inputs: settings.inputs, midiInputs: midi == nil ? [] : settings.midiInputs,
+            midiOutputs: midi == nil ? [] : settings.midiOutputs, frames: capacity)
         unsafe polls = .allocate(capacity: 2 * ALSAEngine.mostPolls)
         unsafe polls.initialize(repeating: pollfd(), count: 2 * ALSAEngine.mostPolls)
         isRecovering = resumesAt != nil
@@ -124,11 +101,7 @@ internal import Synchronization
         arrange()
     }
 
-    deinit {
-        unsafe sounds.deallocate()
-        unsafe supply.deallocate()
-        unsafe polls.deallocate()
-    }
+    deinit { unsafe polls.deallocate() }
 
     private static var mostPolls: Int { 32 }
 
@@ -152,40 +125,22 @@ internal import Synchronization
         return capture.link(with: playback)
     }
 
-    /// Lists the descriptors to poll, and the inputs for sound.
+    /// Lists the descriptors to poll, and whether there is a device that records.
     func arrange() {
         playbackPolls = min(ALSAEngine.mostPolls, playback?.stream.pollCount ?? 0)
         capturePolls = min(ALSAEngine.mostPolls, capture?.stream.pollCount ?? 0)
         unsafe playback?.stream.fillPolls(polls, playbackPolls)
         unsafe capture?.stream.fillPolls(polls + playbackPolls, capturePolls)
-        unsafe midi?.join(supply)
-        unsafe supply.pointee.sounds = sounds
-        unsafe supply.pointee.soundCount = 0
-        guard capture != nil else { return }
-        var first = 0
-        for (index, input) in settings.inputs.enumerated() where first + input.channelCount <= 64 {
-            unsafe (sounds + index).initialize(
-                to: CycleSupply.Sound(
-                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
-                    channels: UnsafePointer(self.input.pointers + first), channelCount: input.channelCount,
-                    captureTime: 0))
-            first += input.channelCount
-            unsafe supply.pointee.soundCount = index + 1
-        }
+        outputCycle.hasInput = capture != nil
     }
 
     // MARK: The loop
 
-    func run() {
-        unsafe crender_name_thread("rs-alsa")
-        if settings.priority > 0 { ownPriority = RealtimeThread.raise(to: settings.priority, tell: notice) }
-        _ = crender_prefault_stack(256 * 1024)
-        let denormals = crender_denormals_off()
-        defer { crender_denormals_restore(denormals) }
+    func live() {
+        run.prepareThread("rs-alsa", notice)
         let messages = ALSAMessages()
         defer { messages.end() }
         end.store(loop(), ordering: .sequentiallyConsistent)
-        if endsDriving.load(ordering: .sequentiallyConsistent) { renderer.endDriving(driver) }
     }
 
     private func loop() -> Int {
@@ -259,7 +214,6 @@ internal import Synchronization
 
     /// Renders a cycle and hands it over. 0, or an error below 0.
     private func cycle() -> Int32 {
-        let begin = HostClock.now
         let now = smoothedNow()
         var (frames, due, captured) = (0, now, now)
         if let playback {
@@ -275,38 +229,28 @@ internal import Synchronization
         } else if let capture {
             let error = fetch(capture, nil, &captured)
             if error < 0 { return error }
-            frames = min(capacity, capture.drain(into: &input))
+            frames = min(capacity, capture.drain(into: &outputCycle.inputBlock))
         }
         noteTime(due, frames)
-        stamp(settings.compensatesLatency ? captured : now)
-        unsafe supply.pointee.frameCount = frames
         let number = renderer.sampleTime
         if frames > 0 {
+            outputCycle.begin(frames: frames, hostTime: due)
+            outputCycle.captureTime = settings.compensatesLatency ? captured : now
             beginMIDI(now, frames)
-            watch.begin(begin)
-            unsafe renderer.render(
-                frames: frames,
-                into: UnsafeBufferPointer(start: UnsafePointer(output.pointers), count: output.channelCount),
-                hostTime: due, supply: supply, driver: driver)
-            watch.end()
-            midi?.end()
+            run.render(&outputCycle)
+            midi?.end(outputCycle)
         }
         if let playback {
-            let error = playback.write(output, frames: frames, number: number)
+            let error = playback.write(outputCycle.outputBlock, frames: frames, number: number)
             if error < 0 { return error }
         }
         // Handed over: from here on there is time.
         midi?.wake()
         cyclesSinceRecovery += 1
-        let end = HostClock.now
-        if frames > 0 {
-            let part = load.add(nanoseconds: end - begin, frames: frames, rate: rate)
-            priorityGuard.note(load: part, priority: ownPriority)
-        }
         playback?.stream.noteCycle()
         playback?.stream.measureDelay()
         capture?.stream.measureDelay()
-        if settings.isPaced { pace(frames, end) }
+        if settings.isPaced { pace(frames, HostClock.now) }
         return 0
     }
 
@@ -315,9 +259,9 @@ internal import Synchronization
         let there = capture.stream.available()
         if there < 0 { return Int32(there) }
         captured -= capture.age(there)
-        let error = capture.fetch(into: &input)
+        let error = capture.fetch(into: &outputCycle.inputBlock)
         if error < 0 { return error }
-        if let frames { capture.pull(frames, into: &input) }
+        if let frames { capture.pull(frames, into: &outputCycle.inputBlock) }
         return 0
     }
 
@@ -333,11 +277,11 @@ internal import Synchronization
             giveUpCapture(End.stalled)
         }
         guard self.capture != nil else {
-            input.silence()
+            outputCycle.inputBlock.silence()
             return 0
         }
         let age = capture.age(0)
-        capture.follow(frames, lateness: lateness * rate, into: &input)
+        capture.follow(frames, lateness: lateness * rate, into: &outputCycle.inputBlock)
         lineBreaks.store(capture.breakCount, ordering: .relaxed)
         return age
     }

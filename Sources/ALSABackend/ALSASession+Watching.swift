@@ -1,5 +1,4 @@
 internal import Glibc
-internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
 internal import Synchronization
@@ -25,7 +24,7 @@ extension ALSASession {
                 }
             }
             guard control.isStarted else { return false }
-            core.missedDeadlines.tellXruns()
+            core.tellNews()
             noticeChanges(&control)
             if HostClock.now >= control.nextTry { search(&control) }
             return true
@@ -97,13 +96,11 @@ extension ALSASession {
     private func stop(_ control: inout Control, _ what: String) {
         control.isStarted = false
         closeMIDI(&control)
-        giveRendererBack(control)
+        core.endRun()
         control.watch = nil
         // The watcher ends by itself: no thread joins it.
         if let watcher = control.watcher { pthread_detach(watcher) }
         control.watcher = nil
-        core.missedDeadlines.tellXruns(isLast: true)
-        core.show(.stopped)
         hub.send(.lost("\(what) Start the output again when it is back."))
     }
 
@@ -206,17 +203,9 @@ extension ALSASession {
             defer { list = [] }
             return list
         }) { tell(sentence, &control) }
-        if let sentence = engine.watch.news(of: renderer, HostClock.now) { hub.send(.notice(sentence)) }
-        for sentence in engine.priorityGuard.news(of: renderer) { hub.send(.notice(sentence)) }
-        if let thread = engine.priorityGuard.takePetitioner() {
-            RealtimeThread.ask(for: thread, priority: control.settings.priority)
-        }
         for sentence in control.midi?.takeNotices() ?? [] { tell(sentence, &control) }
-        let xruns = engine.xruns.load(ordering: .relaxed)
         let breaks = engine.lineBreaks.load(ordering: .relaxed)
-        let count = xruns - control.told.xruns + max(0, breaks - control.told.lineBreaks)
-        core.missedDeadlines.tellXruns(max(0, count), gap: engine.gaps.take())
-        control.told.xruns = xruns
+        core.tellNews(gap: engine.gaps.take(), more: max(0, breaks - control.told.lineBreaks))
         control.told.lineBreaks = breaks
         let clipped = control.playback?.stream.clipped.load(ordering: .relaxed) ?? 0
         if clipped > 0, control.told.clipped == 0 {

@@ -1,5 +1,6 @@
 internal import CRender
 internal import Glibc
+internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
 internal import Synchronization
@@ -9,7 +10,6 @@ final class ALSASession: Sendable {
     let core: OutputCore
     var renderer: Renderer { core.renderer }
     var hub: EventHub<OutputEvent> { core.hub }
-    var load: LoadHistogram { core.load }
     let gate: Lock<Control>
     /// The notices of the render thread from its start.
     let notices = Lock([String]())
@@ -20,8 +20,8 @@ final class ALSASession: Sendable {
         /// The renderer's rate when the output was started, which devices are asked for.
         var wantedRate = 0.0
         var engine: ALSAEngine?
-        /// The number by which the renderer knows the output, from start to stop.
-        var driver: UInt = 0
+        /// What renders, from start to stop.
+        var run: OutputRun?
         /// An earlier one, whose closure had not ended when it was closed.
         var unended: ALSAEngine?
         var playback: PlaybackLine?
@@ -60,7 +60,6 @@ final class ALSASession: Sendable {
 
     /// The news that have been reported already.
     struct Told {
-        var xruns = 0
         var lineBreaks = 0
         var clipped = 0
         var notices: Set<String> = []
@@ -87,22 +86,20 @@ final class ALSASession: Sendable {
             defer { messages.end() }
             if let engine = control.unended, engine.end.load(ordering: .acquiring) == 0 { throw .closureNotEnded }
             do throws(OutputError) {
-                control.driver = try core.takeRenderer()
+                control.run = try core.begin(control.settings.priority)
             } catch {
                 throw .rendererTaken(error.description)
             }
-            load.clear()
             control.told = Told()
             control.resumesAt = nil
             control.wantedRate = control.settings.rate ?? renderer.sampleRate
-            core.countFaultsAnew()
             openMIDI(&control)
             do throws(ALSAError) {
                 try open(&control, isFirst: true)
             } catch {
                 tellMessages(&control)
                 closeMIDI(&control)
-                giveRendererBack(control)
+                core.endRun()
                 throw error
             }
             tellMessages(&control)
@@ -112,11 +109,11 @@ final class ALSASession: Sendable {
             control.changedAt = nil
             let watch = Watch(session: self, number: control.number)
             do throws(ALSAError) {
-                control.watcher = try Self.thread(watch) { $0.run() }
+                control.watcher = try Self.thread { watch.run() }
             } catch {
                 close(&control)
                 closeMIDI(&control)
-                giveRendererBack(control)
+                core.endRun()
                 control.isStarted = false
                 throw error
             }
@@ -130,10 +127,8 @@ final class ALSASession: Sendable {
             tellGrowth(&control, isLast: true)
             close(&control)
             closeMIDI(&control)
-            giveRendererBack(control)
+            core.endRun()
             control.watch = nil
-            core.missedDeadlines.tellXruns(isLast: true)
-            core.show(.stopped)
             defer { control.watcher = nil }
             return control.watcher
         }
@@ -182,7 +177,7 @@ final class ALSASession: Sendable {
             control.isCaptureMissing = true
             tell("The input is silent. \(error)", &control)
         }
-        guard let pace = playback ?? capture else { return }
+        guard let pace = playback ?? capture, let run = control.run else { return }
         let got = pace.configuration.sampleRate
         let rate = settings.rate ?? got
         tellRates(playback, capture, rate, &control)
@@ -200,17 +195,15 @@ final class ALSASession: Sendable {
                 followsPeriodOf: isOneClock ? nil : player?.mostFrames)
         }
         let engine = ALSAEngine(
-            renderer, driver: control.driver, settings: settings, load: load, playback: player, capture: recorder,
-            midi: control.midi,
+            renderer, run: run, settings: settings, playback: player, capture: recorder, midi: control.midi,
             resumesAt: control.resumesAt
         ) { [weak self] sentence in
             self?.notices.withLock { $0.append(sentence) }
         }
-        control.thread = try Self.thread(engine) { $0.run() }
+        control.thread = try Self.thread { engine.live() }
         control.engine = engine
         (control.playback, control.capture) = (player, recorder)
         control.isPlaybackMissing = false
-        control.told.xruns = 0
         control.told.lineBreaks = 0
         control.told.clipped = 0
         control.configurations = (playback?.configuration, capture?.configuration)
@@ -291,15 +284,6 @@ final class ALSASession: Sendable {
         control.isCaptureMissing = false
     }
 
-    /// Gives the renderer back; a render loop that has not ended does so when it has.
-    func giveRendererBack(_ control: Control) {
-        if let engine = control.unended {
-            engine.endsDriving.store(true, ordering: .sequentiallyConsistent)
-            guard engine.end.load(ordering: .sequentiallyConsistent) != 0 else { return }
-        }
-        core.giveRendererBack(control.driver)
-    }
-
     /// Waits for the end of a render thread, but no longer than two seconds for a render loop that does not end: the
     /// thread is then left alone, and frees the devices when it ends.
     private func waits(for engine: ALSAEngine) -> Bool {
@@ -307,7 +291,7 @@ final class ALSASession: Sendable {
         while engine.end.load(ordering: .acquiring) == 0 {
             let now = HostClock.now
             // This also holds if a device is the reason, which has bounds of its own.
-            if now > end, engine.watch.age(now) ?? 0 > CycleWatch.patience { return false }
+            if now > end, engine.run.cycleAge(now) ?? 0 > OutputRun.patience { return false }
             usleep(500)
         }
         return true
@@ -327,9 +311,9 @@ final class ALSASession: Sendable {
         guard !settings.midiInputs.isEmpty || !settings.midiOutputs.isEmpty else { return }
         do throws(SequencerFailure) {
             let midi = SequencerMIDI(
-                try settings.makeSequencer(settings), inputs: settings.midiInputs, outputs: settings.midiOutputs,
-                connect: settings.midiConnect, priority: settings.priority)
-            control.midiThread = try? Self.thread(midi) { $0.run() }
+                try settings.makeSequencer(settings), inputs: settings.midiInputs.count,
+                outputs: settings.midiOutputs.count, connect: settings.midiConnect, priority: settings.priority)
+            control.midiThread = try? Self.thread { midi.run() }
             control.midi = midi
         } catch {
             tell(error.sentence, &control)
@@ -345,28 +329,11 @@ final class ALSASession: Sendable {
 
     // MARK: Threads
 
-    private static func thread<Object: AnyObject>(
-        _ object: Object, _ body: @escaping @Sendable (Object) -> Void
-    ) throws(ALSAError) -> pthread_t {
-        let work = unsafe Unmanaged.passRetained(Work { body(object) })
+    private static func thread(_ body: @escaping @Sendable () -> Void) throws(ALSAError) -> pthread_t {
         var thread = pthread_t()
-        let error = unsafe pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument = unsafe argument else { return nil }
-                unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
-                return nil
-            }, work.toOpaque())
-        guard error == 0 else {
-            unsafe work.release()
-            throw .noThread(error: error)
-        }
+        let error = startThread(&thread, body)
+        if error != 0 { throw .noThread(error: error) }
         return thread
-    }
-
-    private final class Work {
-        let body: () -> Void
-        init(_ body: @escaping () -> Void) { self.body = body }
     }
 
     /// Looks after a session a hundred times a second, while that is there.

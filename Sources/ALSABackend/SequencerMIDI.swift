@@ -2,8 +2,8 @@ internal import CALSA
 internal import CRender
 internal import Glibc
 internal import LinuxRealtime
+internal import Outputs
 internal import RenderCore
-internal import Supply
 internal import Synchronization
 
 /// The MIDI of an output. The kernel stamps input events, which are put into the cycle that they belong to. The kernel
@@ -27,13 +27,6 @@ internal import Synchronization
     private let outgoing = PlainRing(capacity: 4096, filledWith: TimedMessage(hostTime: 0, port: 0, message: .clock))
 
     // The render thread's.
-    /// Events that an input or output can take in a cycle.
-    private static let capacity = 1024
-    private let inputs: [MIDIInput]
-    private let outputs: [MIDIOutput]
-    private let received: UnsafeMutablePointer<CycleSupply.Events>
-    private let sent: UnsafeMutablePointer<CycleSupply.Events>
-    private let events: UnsafeMutablePointer<MIDIEvent>
     private var clock = CycleClock()
     private var timing = SequencerTiming(heard: 0, latency: 0, nanosecondsPerFrame: 1, frames: 0)
     private var hasSent = false
@@ -57,86 +50,52 @@ internal import Synchronization
     ///
     /// - Parameters:
     ///   - device: The client, with a port for each input and output.
+    ///   - inputs: The number of inputs.
+    ///   - outputs: The number of outputs.
     ///   - connect: The ports to which those are connected.
     ///   - priority: The real-time priority of its thread; 0 for an ordinary one.
     init(
-        _ device: any SequencerDevice, inputs: [MIDIInput], outputs: [MIDIOutput], connect: ALSAMIDIConnect,
-        priority: Int
+        _ device: any SequencerDevice, inputs: Int, outputs: Int, connect: ALSAMIDIConnect, priority: Int
     ) {
         self.device = device
-        self.inputs = inputs
-        self.outputs = outputs
-        inputCount = inputs.count
-        outputCount = outputs.count
+        (inputCount, outputCount) = (inputs, outputs)
         self.priority = priority
         alarm = Alarm()
         connections = SequencerConnections(connect, inputs: inputCount, outputs: outputCount)
         exclusive = Array(repeating: SequencerSystemExclusive(), count: outputCount)
-        let count = max(1, (inputCount + outputCount) * Self.capacity)
-        unsafe events = .allocate(capacity: count)
-        unsafe events.initialize(repeating: MIDIEvent(.clock), count: count)
-        unsafe received = .allocate(capacity: max(1, inputCount))
-        unsafe sent = .allocate(capacity: max(1, outputCount))
-        for (index, input) in inputs.enumerated() {
-            unsafe (received + index).initialize(
-                to: CycleSupply.Events(
-                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
-                    events: events + index * Self.capacity, capacity: Self.capacity))
-        }
-        for (index, output) in outputs.enumerated() {
-            unsafe (sent + index).initialize(
-                to: CycleSupply.Events(
-                    identity: UnsafeRawPointer(Unmanaged.passUnretained(output).toOpaque()),
-                    events: events + (inputCount + index) * Self.capacity, capacity: Self.capacity))
-        }
-    }
-
-    deinit {
-        unsafe received.deallocate()
-        unsafe sent.deallocate()
-        unsafe events.deallocate()
     }
 
     // MARK: The render thread
 
-    /// Tells a cycle's supply where the events are.
-    func join(_ supply: UnsafeMutablePointer<CycleSupply>) {
-        unsafe supply.pointee.received = received
-        unsafe supply.pointee.receivedCount = inputCount
-        unsafe supply.pointee.sent = sent
-        unsafe supply.pointee.sentCount = outputCount
-    }
-
     /// Takes the events that belong to the cycle that begins.
     ///
     /// - Parameters:
+    ///   - cycle: The cycle.
     ///   - now: The time at which it begins.
     ///   - queued: Frames in the device's memory before its first, 0 if none plays.
     ///   - memory: Frames that this memory holds; where none plays, those of a cycle.
     ///   - extra: Frames that the device is later than that.
-    func begin(now: Int64, queued: Int, memory: Int, extra: Int, frames: Int, rate: Double) {
+    func begin(_ cycle: inout OutputCycle, now: Int64, queued: Int, memory: Int, extra: Int, rate: Double) {
         let nanoseconds = 1e9 / rate
-        let heard = clock.update(now + Int64(Double(queued) * nanoseconds), frames: frames, rate: rate)
+        let heard = clock.update(
+            now + Int64(Double(queued) * nanoseconds), frames: cycle.frameCount, rate: rate)
         timing = SequencerTiming(
             heard: heard, latency: Int64(Double(memory) * nanoseconds), extra: Int64(Double(extra) * nanoseconds),
-            nanosecondsPerFrame: nanoseconds, frames: frames)
-        for index in 0..<inputCount { unsafe received[index].count = 0 }
-        for index in 0..<outputCount { unsafe sent[index].count = 0 }
+            nanosecondsPerFrame: nanoseconds, frames: cycle.frameCount)
         while let first = incoming.first, let frame = timing.frame(of: first.hostTime) {
             // Full: the rest comes in the next cycle.
-            guard unsafe received[first.port].count < Self.capacity else { break }
-            unsafe received[first.port].add(MIDIEvent(frame: frame, first.message))
+            guard cycle.hasRoom(on: first.port) else { break }
+            cycle.receive(first.message, at: frame, on: first.port)
             incoming.drop()
         }
     }
 
     /// Takes the events that the cycle has sent. No system call.
-    func end() {
-        for index in 0..<outputCount {
-            for number in unsafe 0..<sent[index].count {
-                let event = unsafe sent[index].events[number]
+    func end(_ cycle: borrowing OutputCycle) {
+        for port in 0..<outputCount {
+            cycle.forEachEvent(on: port) { event in
                 outgoing.add(
-                    TimedMessage(hostTime: timing.hostTime(of: event.frame), port: index, message: event.message))
+                    TimedMessage(hostTime: timing.hostTime(of: event.frame), port: port, message: event.message))
                 hasSent = true
             }
         }

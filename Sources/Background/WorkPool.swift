@@ -46,13 +46,10 @@ internal import Synchronization
         threadCount.withLock { count in
             while count < threadLimit {
                 var thread = pthread_t()
-                let error = unsafe pthread_create(
-                    &thread, nil,
-                    { _ in
-                        unsafe crender_name_thread("rs-background")
-                        WorkPool.shared.work()
-                        return nil
-                    }, nil)
+                let error = startThread(&thread) {
+                    unsafe crender_name_thread("rs-background")
+                    WorkPool.shared.work()
+                }
                 guard error == 0 else { return }
                 pthread_detach(thread)
                 count += 1

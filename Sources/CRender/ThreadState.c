@@ -35,3 +35,10 @@ void crender_installing_set(int value) { installing = value; }
 __attribute__((no_sanitize("thread"))) uintptr_t crender_peek(const void *word) {
     return *(const volatile uintptr_t *)word;
 }
+
+uint64_t crender_thread_number(void) {
+    static _Atomic uint64_t last;
+    static _Thread_local uint64_t own __attribute__((tls_model("initial-exec")));
+    if (own == 0) own = ++last;
+    return own;
+}

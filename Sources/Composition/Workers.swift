@@ -99,18 +99,7 @@ internal import Synchronization
     /// Starts a thread. If no thread can be had there is one fewer, and the others do the work.
     private func startThread() {
         var thread = pthread_t()
-        let argument = unsafe Unmanaged.passRetained(self).toOpaque()
-        let error = unsafe pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument = unsafe argument else { return nil }
-                unsafe Unmanaged<Workers>.fromOpaque(argument).takeRetainedValue().work()
-                return nil
-            }, argument)
-        guard error == 0 else {
-            unsafe Unmanaged<Workers>.fromOpaque(argument).release()
-            return
-        }
+        guard LinuxRealtime.startThread(&thread, { self.work() }) == 0 else { return }
         running.wrappingAdd(1, ordering: .relaxed)
         threads.withLock { $0.append(thread) }
     }

@@ -28,7 +28,7 @@ internal import Synchronization
     ///
     /// - Throws: The error that the server gives, or an error if it does not answer.
     static func open(
-        _ name: String, renderer: Renderer, driver: UInt, load: LoadHistogram, settings: JACKSettings,
+        _ name: String, renderer: Renderer, run: OutputRun, memory: JACKMemory, settings: JACKSettings,
         startsServer: Bool
     ) throws(JACKError) -> JACKClient {
         leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
@@ -42,7 +42,7 @@ internal import Synchronization
         ) {
             Result { () throws(JACKError) in
                 try JACKClient(
-                    name, renderer: renderer, driver: driver, load: load, settings: settings, startsServer: startsServer
+                    name, renderer: renderer, run: run, memory: memory, settings: settings, startsServer: startsServer
                 )
             }
         }
@@ -60,7 +60,7 @@ internal import Synchronization
     }
 
     private init(
-        _ name: String, renderer: Renderer, driver: UInt, load: LoadHistogram, settings: JACKSettings,
+        _ name: String, renderer: Renderer, run: OutputRun, memory: JACKMemory, settings: JACKSettings,
         startsServer: Bool
     ) throws(JACKError) {
         // It claims more, and then takes 63 bytes.
@@ -98,7 +98,7 @@ internal import Synchronization
         self.ports = ports
         renderer.configureElsewhere(sampleRate: unsafe Double(jack_get_sample_rate(client)))
         cycle = unsafe JACKCycle(
-            client, renderer: renderer, driver: driver, load: load, settings: settings, ports: ports)
+            client, run: run, memory: memory, settings: settings, outputs: renderer.outputChannelCounts, ports: ports)
         unsafe held = .passRetained(cycle)
         setCallbacks()
         describePorts()
@@ -130,24 +130,20 @@ internal import Synchronization
     /// A server that stands still, or a render loop that does not end, keeps a closing client waiting. After two
     /// seconds the rest is left to a thread of its own, and ``leaving`` counts it.
     ///
-    /// - Parameter whenClosed: Called at the end of that, whenever it comes.
-    /// - Returns: `true` if the connection has ended.
-    @discardableResult func close(_ whenClosed: @escaping @Sendable () -> Void = {}) -> Bool {
+    func close() {
         JACKClient.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
         JACKClient.closing.withLock { $0.append(cycle) }
         let isReachable = !isStuck && cycle.shutdown.load(ordering: .relaxed) == 0
         // The close comes after the questions that the server has not answered.
-        let ended: Void? = withPatience(JACKClient.farewell, on: questions) { [self] in
+        _ = withPatience(JACKClient.farewell, on: questions) { [self] in
             if isReachable { forgetPorts() }
             unsafe jack_deactivate(client)
             // If the server is dead the call returns -1, and the client is closed all the same.
             unsafe jack_client_close(client)
             unsafe held.release()
-            whenClosed()
             JACKClient.closing.withLock { $0.removeAll { $0 === cycle } }
             JACKClient.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
         }
-        return ended != nil
     }
 
     /// The time that closing waits, in seconds.
@@ -163,7 +159,7 @@ internal import Synchronization
     static var hindrance: JACKError? {
         guard leaving.load(ordering: .acquiring) != 0 else { return nil }
         let now = HostClock.now
-        let isInside = closing.withLock { $0.contains { ($0.watch.age(now) ?? 0) > CycleWatch.patience } }
+        let isInside = closing.withLock { $0.contains { ($0.run.cycleAge(now) ?? 0) > OutputRun.patience } }
         return isInside ? .closureNotEnded : .notAnswering
     }
 
@@ -180,7 +176,7 @@ internal import Synchronization
         unsafe jack_set_xrun_callback(
             client,
             { this in
-                unsafe JACKCycle.run(this) { $0.noteXrun() }
+                unsafe JACKCycle.run(this) { $0.run.noteXrun() }
                 return 0
             }, this)
         unsafe jack_set_buffer_size_callback(
@@ -219,7 +215,10 @@ internal import Synchronization
         unsafe jack_set_thread_init_callback(
             client,
             { this in
-                unsafe JACKCycle.run(this) { $0.setUpThread() }
+                unsafe JACKCycle.run(this) { cycle in
+                    nameThread("rs-jack")
+                    cycle.run.prepareServersThread()
+                }
             }, this)
         // jackd2 calls the one that says why, where both are set; PipeWire only the other one.
         unsafe jack_on_info_shutdown(

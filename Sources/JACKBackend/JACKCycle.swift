@@ -1,24 +1,34 @@
 internal import CJACK
-internal import CRender
 internal import Glibc
-internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
 internal import Synchronization
 
-/// The cycle and the notices that JACK calls, with the memory that they use. Made for one connection to a server.
+/// The cycle of a run, which all its connections to servers use one after the other.
+final class JACKMemory: @unchecked Sendable {
+    // Unchecked because it is the process thread's: no client is opened before the one before it has been closed.
+    var cycle: OutputCycle
+
+    init(_ run: OutputRun, _ settings: JACKSettings) {
+        // It has no memory for sound: that is JACK's own.
+        cycle = OutputCycle(
+            run, inputs: settings.inputs, midiInputs: settings.midiInputs, midiOutputs: settings.midiOutputs, frames: 0)
+    }
+}
+
+/// The cycle and the notices that JACK calls. Made for one connection to a server.
 @safe final class JACKCycle: @unchecked Sendable {
     // Unchecked because all that is not atomic or constant belongs to JACK's process thread from activation to closing.
     let client: OpaquePointer
-    private let renderer: Renderer
-    /// The number by which the renderer knows the output.
-    private let driver: UInt
-    private let load: LoadHistogram
+    let run: OutputRun
     private let settings: JACKSettings
-    private let audio: JACKAudioMemory
-    let midi: JACKMIDIMemory
+    private let memory: JACKMemory
     let latencies: JACKLatencies
-    private let own: UnsafeMutablePointer<Own>
+    // The ports, in the order of the cycle's channels and MIDI ports.
+    private let outputs: [OpaquePointer]
+    private let inputs: [OpaquePointer]
+    private let midiOutputs: [OpaquePointer]
+    private let midiInputs: [OpaquePointer]
     /// The distance from JACK's microseconds to the host clock, in nanoseconds: 0 on a usual server.
     private let clockOffset: Int64
 
@@ -26,7 +36,6 @@ internal import Synchronization
     let cycles = Atomic<Int>(0)
     /// 0: the server is there; else one more than JACK's status.
     let shutdown = Atomic<UInt32>(0)
-    let xruns = Atomic<Int>(0)
     let bufferSize: Atomic<Int>
     let sampleRate: Atomic<Int>
     let isFreewheeling = Atomic<Bool>(false)
@@ -35,15 +44,6 @@ internal import Synchronization
     let graphChanged = Atomic<Bool>(true)
     /// Ports of any program that went away since the household looked last.
     let departed = Lock(Set<UInt>())
-    /// Notices a render loop that does not end.
-    let watch = CycleWatch()
-    /// Gives back the priority that the guard has taken.
-    let priorityGuard = PriorityGuard()
-    /// The priority that the server gave, if that is to be kept.
-    private let ownPriority = Atomic<Int>(0)
-    /// The thread's real-time priority, 0 for an ordinary thread; `unknown` before the first cycle.
-    let priority = Atomic<Int>(JACKCycle.unknown)
-    static let unknown = -1
 
     // Latencies in frames, behind and before the ports.
     let playbackLatency = Atomic<Int>(0)
@@ -55,45 +55,26 @@ internal import Synchronization
     // The clock: frame and host time of the last cycle's first frame, and a period in nanoseconds.
     let clock = JACKClock()
 
-    private struct Own {
-        var supply = CycleSupply()
-        var isSetUp = false
-        var isReady = false
-        var wasFreewheeling = false
-        var freewheelOrigin: Int64 = 0
-        var freewheelFrames: Int64 = 0
-        var lastHostTime: Int64 = 0
-    }
-
     init(
-        _ client: OpaquePointer, renderer: Renderer, driver: UInt, load: LoadHistogram, settings: JACKSettings,
+        _ client: OpaquePointer, run: OutputRun, memory: JACKMemory, settings: JACKSettings, outputs counts: [Int],
         ports: [JACKPort]
     ) {
         unsafe self.client = client
-        self.renderer = renderer
-        self.driver = driver
-        self.load = load
+        self.run = run
+        self.memory = memory
         self.settings = settings
-        audio = JACKAudioMemory(ports, inputs: settings.inputs)
-        midi = JACKMIDIMemory(ports, inputs: settings.midiInputs, outputs: settings.midiOutputs)
-        latencies = JACKLatencies(ports, inputs: settings.inputs, outputs: renderer.outputChannelCounts)
+        func these(isInput: Bool, isMIDI: Bool) -> [OpaquePointer] {
+            unsafe ports.filter { $0.plan.isInput == isInput && $0.plan.isMIDI == isMIDI }.map { unsafe $0.port }
+        }
+        unsafe outputs = these(isInput: false, isMIDI: false)
+        unsafe inputs = these(isInput: true, isMIDI: false)
+        unsafe midiOutputs = these(isInput: false, isMIDI: true)
+        unsafe midiInputs = these(isInput: true, isMIDI: true)
+        latencies = JACKLatencies(ports, inputs: settings.inputs, outputs: counts)
         bufferSize = Atomic(unsafe Int(jack_get_buffer_size(client)))
         sampleRate = Atomic(unsafe Int(jack_get_sample_rate(client)))
         let difference = HostClock.now - Int64(jack_get_time()) * 1000
         clockOffset = abs(difference) < 5_000_000 ? 0 : difference
-        unsafe own = .allocate(capacity: 1)
-        unsafe own.initialize(to: Own())
-        unsafe own.pointee.supply.sounds = audio.sounds
-        unsafe own.pointee.supply.soundCount = settings.inputs.count
-        unsafe own.pointee.supply.received = midi.received
-        unsafe own.pointee.supply.receivedCount = settings.midiInputs.count
-        unsafe own.pointee.supply.sent = midi.sent
-        unsafe own.pointee.supply.sentCount = settings.midiOutputs.count
-    }
-
-    deinit {
-        unsafe own.deinitialize(count: 1)
-        unsafe own.deallocate()
     }
 
     // MARK: The cycle
@@ -104,92 +85,79 @@ internal import Synchronization
         var cancelState: Int32 = 0
         unsafe pthread_setcancelstate(Int32(PTHREAD_CANCEL_DISABLE), &cancelState)
         defer { pthread_setcancelstate(cancelState, nil) }
-        let begin = HostClock.now
-        watch.begin(begin)
-        defer { watch.end() }
-        if unsafe !own.pointee.isReady { setUpPriority() }
-        let rate = Double(sampleRate.load(ordering: .relaxed))
+        guard frames > 0, findBuffers(frames) else { return }
         let isFreewheeling = isFreewheeling.load(ordering: .relaxed)
-        let startsOver = unsafe isFreewheeling && !own.pointee.wasFreewheeling
-        let start = cycleTime(Int(frames), begin, rate, isFreewheeling, startsOver)
-
-        guard frames > 0, unsafe audio.findBuffers(frames) else { return }
-        let nanoseconds = 1e9 / rate
-        let (ahead, behind) =
-            settings.compensatesLatency && !isFreewheeling
-            ? (playbackLatency.load(ordering: .relaxed), captureLatency.load(ordering: .relaxed)) : (0, 0)
-        unsafe audio.stamp(start - Int64(Double(behind) * nanoseconds))
-        unsafe midi.receive(frames)
-        unsafe own.pointee.supply.frameCount = Int(frames)
-        unsafe own.pointee.supply.transport = JACKCycle.transport(cjack_transport_query(client))
+        memory.cycle.begin(
+            frames: Int(frames), hostTime: isFreewheeling ? nil : cycleTime(Int(frames)), isFreewheeling: isFreewheeling
+        )
+        if settings.compensatesLatency && !isFreewheeling {
+            let nanoseconds = 1e9 / Double(sampleRate.load(ordering: .relaxed))
+            memory.cycle.hostTime += Int64(Double(playbackLatency.load(ordering: .relaxed)) * nanoseconds)
+            memory.cycle.captureTime -= Int64(Double(captureLatency.load(ordering: .relaxed)) * nanoseconds)
+        }
+        if !settings.startsOverInFreewheel { memory.cycle.startsOver = false }
+        receive(frames)
+        memory.cycle.transport = JACKCycle.transport(unsafe cjack_transport_query(client))
         // The server plays what is in its buffers even if this cycle comes too late, or never.
-        for index in unsafe audio.channels.indices {
-            unsafe audio.channels[index].update(repeating: 0, count: Int(frames))
-        }
-        unsafe renderer.render(
-            frames: Int(frames), into: audio.channels, hostTime: start + Int64(Double(ahead) * nanoseconds),
-            isOffline: isFreewheeling, supply: &own.pointee.supply,
-            startsOver: startsOver && settings.startsOverInFreewheel, driver: driver)
-        unsafe midi.send(frames)
-
-        if !isFreewheeling {
-            let part = load.add(nanoseconds: HostClock.now - begin, frames: Int(frames), rate: rate)
-            priorityGuard.note(load: part, priority: ownPriority.load(ordering: .relaxed))
-        }
+        memory.cycle.silence()
+        run.render(&memory.cycle)
+        send(frames)
         cycles.wrappingAdd(1, ordering: .releasing)
     }
 
-    /// Sets up the thread, with files and memory, on the thread itself: JACK calls it before the first cycle.
-    func setUpThread() {
-        guard unsafe !own.pointee.isSetUp else { return }
-        unsafe own.pointee.isSetUp = true
-        crender_permitted_begins()
-        defer { crender_permitted_ends() }
-        unsafe crender_name_thread("rs-jack")
-        _ = crender_denormals_off()
-        _ = crender_prefault_stack(128 * 1024)
-        // The first piece of memory of a thread makes an arena for it, which opens files.
-        unsafe free(malloc(64))
+    /// Asks where the buffers are: they move when the cycle's length changes. `false`: JACK does not give one.
+    private func findBuffers(_ frames: UInt32) -> Bool {
+        for channel in unsafe 0..<outputs.count {
+            guard let buffer = unsafe jack_port_get_buffer(outputs[channel], frames) else { return false }
+            unsafe memory.cycle.setOutput(channel, buffer.assumingMemoryBound(to: Float.self))
+        }
+        for channel in unsafe 0..<inputs.count {
+            guard let buffer = unsafe jack_port_get_buffer(inputs[channel], frames) else { return false }
+            unsafe memory.cycle.setInput(channel, buffer.assumingMemoryBound(to: Float.self))
+        }
+        return true
     }
 
-    /// Notes the thread's priority in the first cycle, because only then the server has given it.
-    private func setUpPriority() {
-        setUpThread()
-        unsafe own.pointee.isReady = true
-        crender_permitted_begins()
-        defer { crender_permitted_ends() }
-        let policy = crender_thread_policy()
-        // The thread keeps its priority, and gets a guard against a render loop that never ends.
-        if policy.is_realtime && policy.priority > 0 {
-            _ = RealtimeThread.raiseHelper(to: Int(policy.priority))
-            ownPriority.store(Int(policy.priority), ordering: .relaxed)
+    /// Takes the input events, before the cycle is rendered.
+    private func receive(_ frames: UInt32) {
+        for port in unsafe 0..<midiInputs.count {
+            guard let buffer = unsafe jack_port_get_buffer(midiInputs[port], frames) else { continue }
+            // Whole numbers of the usual kind: a range of any other is walked through with allocations in debug builds.
+            for number in unsafe 0..<Int(jack_midi_get_event_count(buffer)) {
+                var event = unsafe jack_midi_event_t()
+                guard unsafe jack_midi_event_get(&event, buffer, UInt32(number)) == 0 else { continue }
+                let bytes = unsafe UnsafeRawBufferPointer(
+                    start: event.buffer, count: event.buffer == nil ? 0 : event.size)
+                unsafe memory.cycle.receive(bytes.bytes, at: Int(event.time), on: port)
+            }
         }
-        priority.store(policy.is_realtime ? Int(policy.priority) : 0, ordering: .relaxed)
+    }
+
+    /// Hands over the events that the cycle has sent.
+    private func send(_ frames: UInt32) {
+        for port in unsafe 0..<midiOutputs.count {
+            guard let buffer = unsafe jack_port_get_buffer(midiOutputs[port], frames) else { continue }
+            unsafe jack_midi_clear_buffer(buffer)
+            memory.cycle.forEachMessage(on: port) { frame, bytes in
+                unsafe bytes.withUnsafeBytes { bytes in
+                    guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
+                        return false
+                    }
+                    return unsafe jack_midi_event_write(buffer, UInt32(frame), start, bytes.count) == 0
+                }
+            }
+        }
     }
 
     /// Returns the time at which the first frame of this cycle is due: by JACK's filtered clock, which neither drifts
-    /// nor jitters.
-    private func cycleTime(
-        _ frames: Int, _ now: Int64, _ rate: Double, _ isFreewheeling: Bool, _ isFirst: Bool
-    ) -> Int64 {
-        unsafe own.pointee.wasFreewheeling = isFreewheeling
-        if isFreewheeling {
-            // Time follows the samples, so that jobs that are scheduled by it fall on the same frames each time.
-            if isFirst {
-                unsafe own.pointee.freewheelOrigin = own.pointee.lastHostTime == 0 ? now : own.pointee.lastHostTime
-                unsafe own.pointee.freewheelFrames = 0
-            }
-            let elapsed = unsafe Int64(Double(own.pointee.freewheelFrames) * 1e9 / rate)
-            unsafe own.pointee.freewheelFrames += Int64(frames)
-            return unsafe own.pointee.freewheelOrigin + elapsed
-        }
+    /// nor jitters; `nil` if it does not say.
+    private func cycleTime(_ frames: Int) -> Int64? {
         var (frame, current, next, period) = (jack_nframes_t(0), jack_time_t(0), jack_time_t(0), Float(0))
-        var time = now
-        if unsafe jack_get_cycle_times(client, &frame, &current, &next, &period) == 0, current > 0 {
-            time = Int64(current) * 1000 + clockOffset
-            clock.set(frame: frame, hostTime: time, nanosecondsPerFrame: Double(period) * 1000 / Double(max(1, frames)))
+        guard unsafe jack_get_cycle_times(client, &frame, &current, &next, &period) == 0, current > 0 else {
+            return nil
         }
-        unsafe own.pointee.lastHostTime = time
+        let time = Int64(current) * 1000 + clockOffset
+        clock.set(frame: frame, hostTime: time, nanosecondsPerFrame: Double(period) * 1000 / Double(frames))
         return time
     }
 
@@ -216,11 +184,6 @@ internal import Synchronization
 
     // MARK: Notices
 
-    func noteXrun() {
-        xruns.wrappingAdd(1, ordering: .relaxed)
-        load.addMissed(at: HostClock.now)
-    }
-
     func noteFreewheel(_ isOn: Bool) {
         guard isFreewheeling.exchange(isOn, ordering: .relaxed) != isOn else { return }
         freewheelChanges.wrappingAdd(1, ordering: .relaxed)
@@ -229,7 +192,8 @@ internal import Synchronization
     /// Notes that two ports are connected or not any more. On JACK's thread for notices.
     func noteLink(_ one: UInt32, _ other: UInt32, isThere: Bool) {
         for number in [one, other] where !isThere {
-            if let port = unsafe jack_port_by_id(client, number) { unsafe midi.noteParting(of: port) }
+            guard let port = unsafe jack_port_by_id(client, number) else { continue }
+            if let input = unsafe midiInputs.firstIndex(of: port) { run.endNotes(on: input) }
         }
         graphChanged.store(true, ordering: .releasing)
     }

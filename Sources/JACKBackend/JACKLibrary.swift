@@ -1,5 +1,6 @@
 internal import CJACK
 internal import Glibc
+internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
 internal import Synchronization
@@ -33,12 +34,11 @@ final class JACKLibrary: Sendable {
             if let other = state.sessions.first(where: { $0.settings.serverName != name }) {
                 throw .otherServer(name: other.settings.serverName)
             }
-            try session.takeRenderer()
-            session.load.clear()
+            try session.begin()
             do throws(JACKError) {
                 try session.open()
             } catch {
-                session.giveRendererBack()
+                session.end()
                 throw error
             }
             state.sessions.append(session)
@@ -97,12 +97,7 @@ final class JACKLibrary: Sendable {
 
     private func startWatching() -> Bool {
         var thread = pthread_t()
-        let error = unsafe pthread_create(
-            &thread, nil,
-            { _ in
-                JACKLibrary.shared.watch()
-                return nil
-            }, nil)
+        let error = startThread(&thread) { JACKLibrary.shared.watch() }
         guard error == 0 else {
             StandardError.say("the system has no thread that looks after JACK (error \(error)); a start tries again")
             return false

@@ -1,5 +1,4 @@
 internal import CJACK
-internal import CRender
 internal import Glibc
 internal import LinuxRealtime
 internal import Outputs
@@ -13,11 +12,10 @@ final class JACKSession: @unchecked Sendable {
     let settings: JACKSettings
     var renderer: Renderer { core.renderer }
     var hub: EventHub<OutputEvent> { core.hub }
-    var load: LoadHistogram { core.load }
 
     private(set) var client: JACKClient?
-    /// The number by which the renderer knows the output, from start to stop.
-    private var driver: UInt = 0
+    /// What renders from start to stop, and the memory of its cycles.
+    private var run: (run: OutputRun, memory: JACKMemory)?
     private(set) var isWaiting = false
     /// The name to come back under.
     private(set) var name: String
@@ -35,17 +33,14 @@ final class JACKSession: @unchecked Sendable {
     /// Links made lately: the server shows them a cycle later.
     private var fresh: [(link: JACKClient.Link, time: Int64)] = []
     private var seen = Seen()
-    /// What was held down at the MIDI inputs when the server went: it ends when the server is back.
-    private var heldNotes: [HeldNotes] = []
 
     /// The news that have been reported already.
     private struct Seen {
-        var xruns = 0
         var cycles = 0
         var progress: Int64 = 0
         var bufferSize = 0
         var sampleRate = 0
-        var priority = JACKCycle.unknown
+        var priority = OutputRun.unknown
         var freewheelChanges = 0
         var nextLinks: Int64 = 0
         var latency: Latency?
@@ -56,9 +51,6 @@ final class JACKSession: @unchecked Sendable {
         var unheardSince: Int64?
         var isUnheardTold = false
         var wasHeard = false
-        var lostInputs = 0
-        var lostOutputs = 0
-        var tooLong = 0
         var messages: Set<String> = []
     }
 
@@ -82,10 +74,10 @@ final class JACKSession: @unchecked Sendable {
     // MARK: Start, stop, loss, return
 
     func open() throws(JACKError) {
-        if !isWaiting { core.countFaultsAnew() }
+        guard let (run, memory) = run else { throw .notRunning }
         let before = isWaiting ? seen : nil
         let client = try JACKClient.open(
-            name, renderer: renderer, driver: driver, load: load, settings: settings,
+            name, renderer: renderer, run: run, memory: memory, settings: settings,
             startsServer: settings.startsServer && !isWaiting)
         if client.name != name { hub.send(.renamed(client.name)) }
         seen = Seen()
@@ -96,9 +88,7 @@ final class JACKSession: @unchecked Sendable {
         // JACK locks the memory that programs share, and no more.
         if before == nil { RealtimeThread.lockMemory { hub.send(.notice($0)) } }
         _ = client.cycle.latencies.set(ways)
-        client.cycle.midi.end(heldNotes)
         try client.activate()
-        heldNotes = []
         if !isWaiting {
             planned = client.links(settings.connect, mainChannels: renderer.channelCount)
             wanted = planned
@@ -118,29 +108,26 @@ final class JACKSession: @unchecked Sendable {
         core.show(.running)
     }
 
-    /// Has the renderer for this output alone.
-    func takeRenderer() throws(JACKError) {
+    /// Begins a run, which has the renderer for this output alone.
+    func begin() throws(JACKError) {
         do throws(OutputError) {
-            driver = try core.takeRenderer()
+            run = try core.begin().map { ($0, JACKMemory($0, settings)) }
         } catch {
             throw .rendererTaken(error.description)
         }
     }
 
-    /// Gives it back, where no connection is left that does so when its closure has ended.
-    func giveRendererBack() { core.giveRendererBack(driver) }
-
-    private var givingRendererBack: @Sendable () -> Void {
-        { [renderer, driver] in renderer.endDriving(driver) }
+    /// Ends it; a closure that goes on gives the renderer back when it has ended.
+    func end() {
+        core.endRun()
+        run = nil
     }
 
     func close() {
-        if let client { client.close(givingRendererBack) } else { giveRendererBack() }
+        client?.close()
         // A closure that has kept us waiting; of one that goes on after all nothing is to be said.
-        if let client, let sentence = client.cycle.watch.news(of: renderer, HostClock.now) {
-            hub.send(.notice(sentence))
-        }
-        core.missedDeadlines.tellXruns(isLast: true)
+        core.tellNews(isLast: true)
+        end()
         client = nil
         isWaiting = false
         wanted = []
@@ -149,9 +136,7 @@ final class JACKSession: @unchecked Sendable {
         others = [:]
         lost = []
         fresh = []
-        heldNotes = []
         name = settings.name
-        core.show(.stopped)
     }
 
     /// Handles the loss of the server: closes the client, remembers its connections, and reports it.
@@ -164,7 +149,7 @@ final class JACKSession: @unchecked Sendable {
         lost = []
         fresh = []
         if seen.latency == nil { seen.latency = seen.newLatency }
-        core.missedDeadlines.tellXruns(isLast: true)
+        core.tellNews(isLast: true)
         self.client = nil
         isWaiting = settings.rejoins
         core.show(isWaiting ? .waiting : .stopped)
@@ -174,11 +159,9 @@ final class JACKSession: @unchecked Sendable {
                     + (isWaiting
                         ? " It is joined again when it is back."
                         : " Start the output again when it is back.")))
-        guard isWaiting else {
-            client.close(givingRendererBack)
-            return
-        }
-        if client.close() { heldNotes = client.cycle.midi.heldNotes }
+        client.close()
+        // What is held down ends when the server is back.
+        if isWaiting { run?.run.endNotes() } else { end() }
     }
 
     // MARK: Housekeeping
@@ -195,7 +178,7 @@ final class JACKSession: @unchecked Sendable {
         }
         if client.isStuck { return ("The JACK server does not answer.", false) }
         let cycles = cycle.cycles.load(ordering: .relaxed)
-        if cycles != seen.cycles || cycle.watch.age(now) != nil {
+        if cycles != seen.cycles || cycle.run.cycleAge(now) != nil {
             seen.cycles = cycles
             seen.progress = now
         }
@@ -209,17 +192,9 @@ final class JACKSession: @unchecked Sendable {
         guard let client else { return }
         let cycle = client.cycle
         // Without a clock a cycle may wait for a disk, or for other programs.
-        let patience = cycle.isFreewheeling.load(ordering: .relaxed) ? 10 * CycleWatch.patience : CycleWatch.patience
-        if let sentence = cycle.watch.news(of: renderer, now, patience: patience) { hub.send(.notice(sentence)) }
+        let patience = cycle.isFreewheeling.load(ordering: .relaxed) ? 10 * OutputRun.patience : OutputRun.patience
         // While a cycle does not end, the server interrupts it again and again: that is reported once, afterwards.
-        let isLate = (cycle.watch.age(now) ?? 0) > 100_000_000
-        let xruns = cycle.xruns.load(ordering: .relaxed)
-        if !isLate {
-            core.missedDeadlines.tellXruns(xruns - seen.xruns)
-            seen.xruns = xruns
-        }
-        for sentence in cycle.priorityGuard.news(of: renderer) { hub.send(.notice(sentence)) }
-        tellLostEvents(cycle.midi)
+        core.tellNews(patience: patience, isLate: (cycle.run.cycleAge(now) ?? 0) > 100_000_000)
         let size = cycle.bufferSize.load(ordering: .relaxed)
         if size != seen.bufferSize {
             seen.bufferSize = size
@@ -331,37 +306,8 @@ final class JACKSession: @unchecked Sendable {
         seen.latency = latency
     }
 
-    private func tellLostEvents(_ midi: JACKMIDIMemory) {
-        func news(_ count: borrowing Atomic<Int>, _ told: inout Int) -> Int {
-            let now = count.load(ordering: .relaxed)
-            defer { told = now }
-            return now - told
-        }
-        let inputs = news(midi.lostInputs, &seen.lostInputs)
-        if inputs > 0 {
-            hub.send(
-                .notice(
-                    "\(inputs) MIDI messages that came in were lost: a port can take \(JACKMIDIMemory.capacity) in a cycle."
-                ))
-        }
-        let outputs = news(midi.lostOutputs, &seen.lostOutputs)
-        if outputs > 0 {
-            hub.send(
-                .notice(
-                    "\(outputs) MIDI messages that were sent were lost: a port can take \(JACKMIDIMemory.capacity) in a "
-                        + "cycle, and JACK's own memory for them is as long as the cycle."))
-        }
-        let long = news(midi.tooLong, &seen.tooLong)
-        if long > 0 {
-            hub.send(
-                .notice(
-                    "\(long) system exclusive messages were not sent: they are longer than \(JACKMIDIMemory.longest) bytes."
-                ))
-        }
-    }
-
     private func tellPriority(_ client: JACKClient) {
-        let priority = client.cycle.priority.load(ordering: .relaxed)
+        let priority = client.cycle.run.threadPriority
         guard priority != seen.priority else { return }
         seen.priority = priority
         guard priority == 0 else { return }

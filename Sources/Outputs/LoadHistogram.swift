@@ -97,6 +97,9 @@ package final class LoadHistogram: Sendable {
         lastMissed.store(time, ordering: .relaxed)
     }
 
+    /// The number of missed deadlines.
+    var missedCount: Int { missed.load(ordering: .relaxed) }
+
     package func clear() {
         counts.clear()
         cycles.store(0, ordering: .relaxed)

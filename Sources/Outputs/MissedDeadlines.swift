@@ -123,13 +123,4 @@ package final class MissedDeadlineTeller: Sendable {
         }
         hub.send(.notice(overrun.sentence(slowest: slowest) + hint))
     }
-
-    /// Notes and reports interruptions of the sound.
-    package func tellXruns(
-        _ count: Int = 0, gap: (frames: Int64, hostTime: Int64)? = nil, isLast: Bool = false
-    ) {
-        tell(count, gap: gap, isLast: isLast) {
-            .xruns(count: $0, hostTime: load.statistics.lastMissedDeadline ?? HostClock.now)
-        }
-    }
 }

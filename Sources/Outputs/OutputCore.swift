@@ -30,7 +30,7 @@ internal import Synchronization
 ///     }
 ///
 /// An output that a server calls, on a thread of the server's, begins with ``start(priority:sampleRate:)`` and calls
-/// ``OutputRun/render(into:from:frames:hostTime:)`` in each callback.
+/// ``OutputRun/render(_:)`` in each callback, with an ``OutputCycle`` for what comes in.
 ///
 /// The core ends with its output: it stops when its last reference is gone.
 ///
@@ -42,9 +42,10 @@ public final class OutputCore: EventSource, Sendable {
     let name: String
     private let runsServers: Bool
     package let hub = EventHub<OutputEvent>()
-    package let load = LoadHistogram()
-    /// Reports what interrupts the sound.
-    package let missedDeadlines: MissedDeadlineTeller
+    private let load = LoadHistogram()
+    /// Reports what interrupts the sound, and how often it has been interrupted until now.
+    private let missedDeadlines: MissedDeadlineTeller
+    private let toldMissed = Atomic<Int>(0)
     private let faultsBefore = Atomic<Int>(0)
     private let shownState = Atomic<UInt8>(OutputState.stopped.number)
     private let control = Lock(Control(), .run)
@@ -106,19 +107,6 @@ public final class OutputCore: EventSource, Sendable {
         return statistics
     }
 
-    /// Begins to count anew. The loads are those of ``load``, which outputs with several connections clear by
-    /// themselves.
-    package func countFaultsAnew() {
-        faultsBefore.store(renderer.faultCount, ordering: .relaxed)
-        missedDeadlines.begin()
-    }
-
-    /// Takes the renderer for this output alone.
-    package func takeRenderer() throws(OutputError) -> UInt { try renderer.beginDriving(as: name) }
-
-    /// Gives it back.
-    package func giveRendererBack(_ driver: UInt) { renderer.endDriving(driver) }
-
     // MARK: Start and stop
 
     /// Starts a thread that renders. Does nothing if the output is running.
@@ -135,14 +123,15 @@ public final class OutputCore: EventSource, Sendable {
     public func start(
         thread name: String, priority: Int, sampleRate: Double? = nil, _ body: @escaping @Sendable (OutputRun) -> Void
     ) throws(OutputError) {
-        guard let run = try begin(priority, sampleRate, hasOwnThread: true) else { return }
+        guard let run = try makeRun(priority, sampleRate, hasOwnThread: true) else { return }
         do throws(OutputError) {
             // Under the lock, so that a stop in the first cycle waits until there is something to stop.
             try control.withLock { control throws(OutputError) in
                 control.isStarting = false
                 show(.running)
                 try run.startThread(name, body)
-                publish(run, in: &control)
+                control.run = run
+                control.teller = teller(run)
             }
         } catch {
             show(.stopped)
@@ -154,18 +143,29 @@ public final class OutputCore: EventSource, Sendable {
     /// Starts an output that a foreign thread calls, such as a sound server's.
     ///
     /// - Parameters:
-    ///   - priority: The real-time priority that the thread has by itself. The output gives it back to the thread after
-    ///     the guard against endless closures has taken it; 0 for an ordinary thread.
+    ///   - priority: The real-time priority that the thread is to have back after the guard against endless closures has
+    ///     taken it, if it has none in its first cycle; else the one that it has then.
     ///   - sampleRate: Frames per second; the renderer is configured for it. By default the renderer's own.
     /// - Returns: The run, which renders; `nil` if the output is running.
     /// - Throws: ``/RenderCore/OutputError`` if another output drives the renderer, if the render loop of the run before has not
     ///   ended, or if the priority or the rate is out of range.
     public func start(priority: Int = 0, sampleRate: Double? = nil) throws(OutputError) -> OutputRun? {
-        guard let run = try begin(priority, sampleRate, hasOwnThread: false) else { return nil }
+        guard let run = try begin(priority, sampleRate) else { return nil }
+        control.withLock { control in
+            // It may have been stopped already.
+            guard control.run === run else { return }
+            show(.running)
+            control.teller = teller(run)
+        }
+        return run
+    }
+
+    /// Begins a run that a thread of the caller's looks after: it shows the state, and calls ``tellNews(patience:isLate:gap:more:isLast:)``.
+    package func begin(_ priority: Int = 0, _ sampleRate: Double? = nil) throws(OutputError) -> OutputRun? {
+        guard let run = try makeRun(priority, sampleRate, hasOwnThread: false) else { return nil }
         control.withLock { control in
             control.isStarting = false
-            show(.running)
-            publish(run, in: &control)
+            control.run = run
         }
         return run
     }
@@ -173,16 +173,15 @@ public final class OutputCore: EventSource, Sendable {
     /// Ends after the cycle that is being rendered, and waits for that, two seconds at most: for a render loop that
     /// does not end it says so, and returns. Does nothing if the output is not running.
     public func stop() {
-        let run: OutputRun? = control.withLock { control in
-            guard let run = control.run else { return nil }
-            control.run = nil
-            control.stopped = run
-            control.teller?.cancel()
-            show(.stopped)
-            return run
-        }
-        guard let run else { return }
+        guard let run = takeRun() else { return }
         tellEnd(run.end(within: 2) ? nil : run.whyNotEnded)
+    }
+
+    /// Ends a run whose cycles have been waited for; a cycle that does not end gives the renderer back when it has.
+    package func endRun() {
+        guard let run = takeRun() else { return }
+        tellInterruptions(run, isLast: true)
+        _ = run.end(within: 0)
     }
 
     /// Stops an output that has connections of its own, and tells what there is to tell at the end.
@@ -192,6 +191,17 @@ public final class OutputCore: EventSource, Sendable {
         if !isStopped { tellEnd(renderer.endlessCycle()) }
     }
 
+    private func takeRun() -> OutputRun? {
+        control.withLock { control in
+            guard let run = control.run else { return nil }
+            control.run = nil
+            control.stopped = run
+            control.teller?.cancel()
+            show(.stopped)
+            return run
+        }
+    }
+
     /// Tells the last faults, and a cycle that has not ended.
     private func tellEnd(_ endless: String?) {
         renderer.tellFaults()
@@ -199,7 +209,7 @@ public final class OutputCore: EventSource, Sendable {
     }
 
     /// Returns a run that has the renderer; `nil` if there is one already.
-    private func begin(
+    private func makeRun(
         _ priority: Int, _ sampleRate: Double?, hasOwnThread: Bool
     ) throws(OutputError) -> OutputRun? {
         guard (0...99).contains(priority) else {
@@ -222,10 +232,12 @@ public final class OutputCore: EventSource, Sendable {
         }
         guard mayStart else { return nil }
         do throws(OutputError) {
-            let driver = try takeRenderer()
+            let driver = try renderer.beginDriving(as: name)
             if let sampleRate { renderer.configure(sampleRate: sampleRate) }
             load.clear()
-            countFaultsAnew()
+            faultsBefore.store(renderer.faultCount, ordering: .relaxed)
+            missedDeadlines.begin()
+            toldMissed.store(0, ordering: .relaxed)
             return OutputRun(
                 renderer, driver: driver, priority: priority, load: load, hub: hub, hasOwnThread: hasOwnThread,
                 runsServers: runsServers)
@@ -235,23 +247,47 @@ public final class OutputCore: EventSource, Sendable {
         }
     }
 
-    private func publish(_ run: OutputRun, in control: inout Control) {
-        control.run = run
-        control.teller = Task { [hub, load, renderer, missedDeadlines] in
-            // The render thread wakes no thread: this one looks.
-            var told = 0
-            var endless = false
+    // MARK: Telling
+
+    /// The render thread wakes no thread: this one looks.
+    private func teller(_ run: OutputRun) -> Task<Void, Never> {
+        Task { [weak self] in
             while !Task.isCancelled {
                 try? await Task.sleep(for: .milliseconds(100))
-                let missed = load.statistics.missedDeadlines
+                guard let self else { return }
                 // The last time is when the run has been stopped.
-                missedDeadlines.tell(max(0, missed - told), isLast: Task.isCancelled) { .missedDeadlines(count: $0) }
-                told = missed
-                for sentence in run.news { hub.send(.notice(sentence)) }
-                let sentence = renderer.endlessCycle()
-                if let sentence, !endless { hub.send(.notice(sentence)) }
-                endless = sentence != nil
+                self.tellInterruptions(run, isLast: Task.isCancelled)
+                for sentence in run.news() { self.hub.send(.notice(sentence)) }
             }
+        }
+    }
+
+    /// Tells what is new about the run under way: for outputs with a thread that looks after them.
+    ///
+    /// - Parameters:
+    ///   - patience: The time that a cycle may take before it counts as one that does not end.
+    ///   - isLate: `true` while a cycle takes so long that it is interrupted again and again: that is reported once, afterwards.
+    ///   - gap: The frames of new gaps in the sound, and the end of the last.
+    ///   - more: Interruptions that have not been counted.
+    ///   - isLast: `true` if there is no later time.
+    package func tellNews(
+        patience: Int64 = OutputRun.patience, isLate: Bool = false, gap: (frames: Int64, hostTime: Int64)? = nil,
+        more: Int = 0, isLast: Bool = false
+    ) {
+        guard let run = control.withLock({ $0.run }) else { return }
+        for sentence in run.news(patience: patience) { hub.send(.notice(sentence)) }
+        if !isLate { tellInterruptions(run, gap: gap, more: more, isLast: isLast) }
+    }
+
+    private func tellInterruptions(
+        _ run: OutputRun, gap: (frames: Int64, hostTime: Int64)? = nil, more: Int = 0, isLast: Bool
+    ) {
+        let missed = load.missedCount
+        let new = max(0, missed - toldMissed.exchange(missed, ordering: .relaxed))
+        missedDeadlines.tell(new + more, gap: gap, isLast: isLast) { count in
+            run.countsXruns.load(ordering: .relaxed) || more > 0
+                ? .xruns(count: count, hostTime: load.statistics.lastMissedDeadline ?? HostClock.now)
+                : .missedDeadlines(count: count)
         }
     }
 }

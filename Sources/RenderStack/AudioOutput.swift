@@ -7,8 +7,9 @@ internal import Glibc
 ///     try output.start()
 ///     print(output.choice)            // "JACK: a server is running."
 ///
-/// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `alsa`, `alsa:DEVICE` or `clock`. The property
-/// ``choice`` and the first event that a listener gets say what was chosen and why.
+/// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `alsa`, `alsa:DEVICE`, `clock`, or the name of an output that
+/// has joined the list (``join(_:isThere:make:)``). The property ``choice`` and the first event that a listener gets say what was
+/// chosen and why.
 ///
 /// Threads: control.
 public final class AudioOutput: RenderOutput {
@@ -85,59 +86,109 @@ public final class AudioOutput: RenderOutput {
         #endif
     }
 
+    /// A wish for an output, by which one is made that has joined the list.
+    ///
+    /// Threads: control.
+    public struct Request: Sendable {
+        /// The renderer to drive.
+        public let renderer: Renderer
+        /// The name that other programs see.
+        public let name: String
+        /// The device that `RENDERSTACK_OUTPUT` names behind a colon; `nil` if it names none.
+        public let device: String?
+        /// The inputs for events.
+        public let midiInputs: [MIDIInput]
+        /// The outputs for events.
+        public let midiOutputs: [MIDIOutput]
+    }
+
+    /// Lets an output of another package be chosen: by its name in `RENDERSTACK_OUTPUT`, and, before all others, where it is there.
+    ///
+    ///     AudioOutput.join("cable") { CableOutput($0.renderer, midiInputs: $0.midiInputs, midiOutputs: $0.midiOutputs) }
+    ///
+    /// - Parameters:
+    ///   - name: The name, in small letters. Another output of the name goes.
+    ///   - isThere: Returns whether its server or device is there, so that it is taken without a wish.
+    ///   - make: Makes the output, stopped.
+    public static func join(
+        _ name: String, isThere: @escaping @Sendable () -> Bool = { false },
+        make: @escaping @Sendable (Request) throws -> any RenderOutput
+    ) {
+        let kind = Kind(
+            name: name, title: { "The output \"\(name)\"\($0.isEmpty ? "" : " for the device \"\($0)\"")" },
+            find: { isThere() ? ("", "it is there.") : nil }, make: make)
+        joined.withLock { joined in joined = joined.filter { $0.name != name } + [kind] }
+    }
+
+    private static let joined = Lock([Kind]())
+
+    /// A kind of output that can be chosen.
+    private struct Kind: @unchecked Sendable {
+        // Unchecked because those that are kept have closures that are Sendable.
+        let name: String
+        let title: (_ device: String) -> String
+        /// Finds the device to take without a wish, and a sentence that says why it is taken; `nil` if there is none.
+        let find: () -> (device: String, why: String)?
+        let make: (Request) throws -> any RenderOutput
+    }
+
     init(
         _ renderer: Renderer, name: String, midiInputs: [MIDIInput], midiOutputs: [MIDIOutput], machine: Machine
     ) throws {
-        let asked = "as RENDERSTACK_OUTPUT says."
+        var why = Machine.noServer
+        var kinds = Self.joined.withLock { $0 }
+        #if Everything || JACK
+            kinds.append(
+                Kind(
+                    name: "jack", title: { _ in "JACK" },
+                    find: { machine.hasServer() ? ("", "a server is running.") : nil }
+                ) {
+                    JACKOutput(
+                        $0.renderer, name: $0.name, midiInputs: $0.midiInputs, midiOutputs: $0.midiOutputs)
+                })
+        #endif
+        #if Everything || ALSA
+            func card() -> (device: String, why: String)? {
+                let card = machine.card()
+                why += card.name == nil ? ", and \(card.why)" : ""
+                return card.name.map { ($0, card.why) }
+            }
+            kinds.append(
+                Kind(name: "alsa", title: { "The sound device \"\($0.isEmpty ? "default" : $0)\"" }, find: card) {
+                    ALSAOutput(
+                        $0.renderer, device: $0.device ?? "default", midiInputs: $0.midiInputs,
+                        midiOutputs: $0.midiOutputs, midiName: $0.name)
+                })
+        #endif
+        kinds.append(
+            Kind(
+                name: "clock", title: { _ in "The clock alone" },
+                find: { nil },
+                make: { ClockOutput($0.renderer) }))
         let wanted = machine.wanted ?? ""
-        #if Everything || JACK
-            let hasServer = wanted.isEmpty && machine.hasServer()
-            if wanted.lowercased() == "jack" || hasServer {
-                output = JACKOutput(renderer, name: name, midiInputs: midiInputs, midiOutputs: midiOutputs)
-                choice = hasServer ? "JACK: a server is running." : "JACK, \(asked)"
-                return
+        // The clock is always there.
+        var chosen = (kind: kinds[kinds.count - 1], device: "", why: "")
+        if wanted.isEmpty {
+            for kind in kinds where chosen.why.isEmpty {
+                if let found = kind.find() { chosen = (kind, found.device, ": \(found.why)") }
             }
-        #endif
-        var why = "\(Machine.noServer)."
-        #if Everything || ALSA
-            func card(_ device: String) -> ALSAOutput {
-                ALSAOutput(
-                    renderer, device: device, midiInputs: midiInputs, midiOutputs: midiOutputs, midiName: name)
+            if chosen.why.isEmpty { chosen.why = ", without sound: \(why.hasSuffix(".") ? why : why + ".")" }
+        } else {
+            let word = wanted.prefix { $0 != ":" }
+            let device = String(wanted.dropFirst(word.count + 1))
+            guard let kind = kinds.first(where: { $0.name == word.lowercased() }),
+                word == wanted || !device.isEmpty && kind.name != "jack" && kind.name != "clock"
+            else {
+                let known = kinds.flatMap { $0.name == "alsa" ? ["`alsa`", "`alsa:DEVICE`"] : ["`\($0.name)`"] }
+                throw OutputError("RENDERSTACK_OUTPUT says \"\(wanted)\"; it may say \(known.joined(separator: ", ")).")
             }
-            if wanted.lowercased() == "alsa" || wanted.lowercased().hasPrefix("alsa:"), wanted.count != 5 {
-                let device = wanted.count > 5 ? String(wanted.dropFirst(5)) : "default"
-                output = card(device)
-                choice = "The sound device \"\(device)\", \(asked)"
-                return
-            }
-            if wanted.isEmpty {
-                let found = machine.card()
-                if let device = found.name {
-                    output = card(device)
-                    choice = "The sound device \"\(device)\": \(found.why)"
-                    return
-                }
-                why = "\(Machine.noServer), and \(found.why)"
-            }
-        #endif
-        guard wanted.isEmpty || wanted.lowercased() == "clock" else {
-            throw OutputError(
-                "RENDERSTACK_OUTPUT says \"\(wanted)\"; it may say \(Self.known.joined(separator: ", ")).")
+            chosen = (kind, device, ", as RENDERSTACK_OUTPUT says.")
         }
-        output = ClockOutput(renderer)
-        choice = wanted.isEmpty ? "The clock alone, without sound: \(why)" : "The clock alone, \(asked)"
-    }
-
-    /// The values that the environment variable may have.
-    private static var known: [String] {
-        var names: [String] = []
-        #if Everything || JACK
-            names.append("`jack`")
-        #endif
-        #if Everything || ALSA
-            names += ["`alsa`", "`alsa:DEVICE`"]
-        #endif
-        return names + ["`clock`"]
+        output = try chosen.kind.make(
+            Request(
+                renderer: renderer, name: name, device: chosen.device.isEmpty ? nil : chosen.device,
+                midiInputs: midiInputs, midiOutputs: midiOutputs))
+        choice = chosen.kind.title(chosen.device) + chosen.why
     }
 
     /// Begins to render.
@@ -154,6 +205,14 @@ public final class AudioOutput: RenderOutput {
 
     /// The output's events. The first one says what was chosen and why.
     public var events: AsyncStream<OutputEvent> {
-        (output as? any CoredOutput)?.core.hub.subscribe(greeting: .notice(choice)) ?? output.events
+        if let core = (output as? any CoredOutput)?.core { return core.hub.subscribe(greeting: .notice(choice)) }
+        let (greeted, continuation) = AsyncStream.makeStream(of: OutputEvent.self)
+        continuation.yield(.notice(choice))
+        let task = Task { [events = output.events] in
+            for await event in events { continuation.yield(event) }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return greeted
     }
 }

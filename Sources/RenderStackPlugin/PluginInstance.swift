@@ -1,4 +1,5 @@
 internal import CPluginGuest
+internal import Outputs
 internal import RenderCore
 internal import RenderStack
 internal import SignalBlocks
@@ -14,12 +15,8 @@ internal import SignalBlocks
     private let seen: UnsafeMutablePointer<Float>
     private let ports: PluginPorts
     private let places: UnsafeMutablePointer<UnsafeMutableRawPointer?>
-    private let sound: UnsafeMutablePointer<CycleSupply.Sound>
-    private let inputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-    private let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-    private let received: UnsafeMutablePointer<CycleSupply.Events>
-    private let sent: UnsafeMutablePointer<CycleSupply.Events>
-    private let supply: UnsafeMutablePointer<CycleSupply>
+    private var cycle: OutputCycle
+    private let news = MIDINews()
     private let input: AudioInput
     private let words: guest_words
     private let midiType: UInt32
@@ -39,12 +36,7 @@ internal import SignalBlocks
     /// The part of the plug-in's sound, on its way to 1 or 0.
     private var part: Float = 1
     private var startsOver = true
-    /// What the host holds down.
-    private var held = HeldNotes()
-    /// There was no room for all that is to be let go.
-    private var letsGo = false
     private let rate: Double
-    private var hostTime: Int64 = 0
 
     @unsafe init(
         _ plugin: Plugin, rate: Double, _ features: UnsafePointer<UnsafePointer<guest_feature>?>?
@@ -84,39 +76,16 @@ internal import SignalBlocks
         unsafe seen.initialize(repeating: .nan, count: parameters.count + 1)
         unsafe places = .allocate(capacity: ports.count)
         unsafe places.initialize(repeating: nil, count: ports.count)
-        unsafe inputs = .allocate(capacity: max(1, plugin.inputs))
-        unsafe outputs = .allocate(capacity: plugin.outputs)
         unsafe copies = .allocate(capacity: max(1, plugin.inputs) * longest)
         unsafe copies.initialize(repeating: 0, count: max(1, plugin.inputs) * longest)
         pastLength = latency > 0 ? latency + longest : 0
         unsafe past = .allocate(capacity: max(1, pastLength * plugin.inputs))
         unsafe past.initialize(repeating: 0, count: max(1, pastLength * plugin.inputs))
-        unsafe sound = .allocate(capacity: 1)
-        unsafe sound.initialize(
-            to: CycleSupply.Sound(
-                identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
-                channels: UnsafePointer(inputs), channelCount: plugin.inputs, captureTime: 0))
-        unsafe received = .allocate(capacity: 1)
-        unsafe sent = .allocate(capacity: 1)
-        unsafe supply = .allocate(capacity: 1)
-        unsafe supply.initialize(to: CycleSupply())
-        if hasInput {
-            unsafe supply.pointee.sounds = sound
-            unsafe supply.pointee.soundCount = 1
-        }
-        let events = 512
-        let address = unsafe body.midiInput.map { unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
-        unsafe received.initialize(
-            to: CycleSupply.Events(
-                identity: address ?? UnsafeRawPointer(places), events: .allocate(capacity: events), capacity: events))
-        let target = unsafe body.midiOutput.map { unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
-        unsafe sent.initialize(
-            to: CycleSupply.Events(
-                identity: target ?? UnsafeRawPointer(places), events: .allocate(capacity: events), capacity: events))
-        unsafe supply.pointee.received = received
-        unsafe supply.pointee.receivedCount = body.midiInput == nil ? 0 : 1
-        unsafe supply.pointee.sent = sent
-        unsafe supply.pointee.sentCount = body.midiOutput == nil ? 0 : 1
+        cycle = OutputCycle(
+            renderer, news, patience: 1, inputs: plugin.inputs > 0 ? [input] : [],
+            midiInputs: [body.midiInput].compactMap(\.self), midiOutputs: [body.midiOutput].compactMap(\.self),
+            frames: 0)
+        cycle.hasInput = hasInput
         func number(_ uri: String) -> UInt32 { unsafe guest_map(features, uri) }
         let (atom, time) = ("http://lv2plug.in/ns/ext/atom#", "http://lv2plug.in/ns/ext/time#")
         midiType = number("http://lv2plug.in/ns/ext/midi#MidiEvent")
@@ -133,16 +102,8 @@ internal import SignalBlocks
 
     deinit {
         renderer.endDriving(driver)
-        unsafe received.pointee.events.deallocate()
-        unsafe sent.pointee.events.deallocate()
-        unsafe received.deallocate()
-        unsafe sent.deallocate()
-        unsafe supply.deallocate()
-        unsafe sound.deallocate()
         unsafe past.deallocate()
         unsafe copies.deallocate()
-        unsafe inputs.deallocate()
-        unsafe outputs.deallocate()
         unsafe places.deallocate()
         unsafe seen.deallocate()
     }
@@ -191,11 +152,20 @@ internal import SignalBlocks
         var capacity: UInt32 = 0
         let eventsOut = unsafe ports.eventsOut.flatMap { unsafe places[$0] }
         if let eventsOut = unsafe eventsOut { capacity = unsafe guest_begin_events(eventsOut, sequenceType) }
-        receive(frames)
+        setTransport()
+        // The host was deactivated meanwhile, or has taken its events away.
+        if unsafe startsOver || places[ports.eventsIn] == nil { news.endNotes() }
         var done = 0
         while done < frames {
             let count = min(frames - done, longest)
-            render(from: done, count)
+            setChannels(from: done, count)
+            cycle.begin(frames: count)
+            cycle.startsOver = startsOver
+            startsOver = false
+            receive(from: done, isLast: done + count == frames)
+            cycle.render(driver)
+            cycle.transport = cycle.transport.advanced(by: count, sampleRate: rate)
+            bypass(count)
             if let eventsOut = unsafe eventsOut { unsafe send(eventsOut, capacity, from: done) }
             done += count
         }
@@ -213,16 +183,11 @@ internal import SignalBlocks
         }
     }
 
-    /// Reads the host's events of the whole block, of that many frames.
-    private func receive(_ frames: Int) {
-        unsafe received.pointee.count = 0
-        // The host was deactivated meanwhile, or has taken its events away.
-        if body.midiInput != nil, unsafe startsOver || letsGo || places[ports.eventsIn] == nil {
-            letsGo = unsafe !held.letGo(into: &received.pointee)
-        }
+    /// Reads where the host is in its piece.
+    private func setTransport() {
         guard let sequence = unsafe places[ports.eventsIn] else { return }
         // A host need not repeat a value that has not changed.
-        let before = unsafe supply.pointee.transport
+        let before = cycle.transport
         var position = guest_position()
         position.speed = before.isRolling ? 1 : 0
         position.frame = before.frame
@@ -244,67 +209,45 @@ internal import SignalBlocks
                     beatType: position.beat_unit > 0 ? Double(position.beat_unit) : 4,
                     beatsPerMinute: position.beats_per_minute)
             }
-            unsafe supply.pointee.transport = transport
+            cycle.transport = transport
         }
-        guard body.midiInput != nil else { return }
+    }
+
+    /// Reads the host's events of a part of the block; the last part has those behind the end too.
+    private func receive(from first: Int, isLast: Bool) {
+        guard body.midiInput != nil, let sequence = unsafe places[ports.eventsIn] else { return }
         var cursor: UInt32 = 0
         var (frame, count): (Int64, UInt32) = (0, 0)
         var bytes: UnsafePointer<UInt8>?
         while unsafe guest_next_event(sequence, midiType, &cursor, &frame, &bytes, &count) {
-            let place = Int(max(0, min(frame, Int64(frames - 1))))
-            unsafe MIDIMessage.read(UnsafeRawBufferPointer(start: bytes, count: Int(count))) { message in
-                if unsafe received.pointee.add(MIDIEvent(frame: place, message)) { held.note(message) }
-            }
+            let frame = Int(clamping: max(0, frame)) - first
+            guard let bytes = unsafe bytes, frame >= 0, isLast || frame < cycle.frameCount else { continue }
+            unsafe cycle.receive(UnsafeRawBufferPointer(start: bytes, count: Int(count)).bytes, at: frame, on: 0)
         }
     }
 
-    /// Renders a part of the block into the host's memory.
-    private func render(from first: Int, _ count: Int) {
+    /// Shows the cycle where a part of the host's memory is.
+    private func setChannels(from first: Int, _ count: Int) {
         for channel in 0..<counts.outputs {
             guard let memory = unsafe places[ports.outputs.lowerBound + channel] else { return }
-            unsafe outputs[channel] = memory.assumingMemoryBound(to: Float.self) + first
+            unsafe cycle.setOutput(channel, memory.assumingMemoryBound(to: Float.self) + first)
         }
         for channel in 0..<counts.inputs {
             let memory = unsafe places[ports.inputs.lowerBound + channel]
             let copy = unsafe copies + channel * longest
             guard let memory = unsafe memory?.assumingMemoryBound(to: Float.self) else {
                 unsafe copy.clearSamples(count: count)
-                unsafe inputs[channel] = copy
+                unsafe cycle.setInput(channel, copy)
                 continue
             }
-            unsafe inputs[channel] = memory + first
             var isShared = false
             for output in 0..<counts.outputs {
-                let distance = unsafe outputs[output] - inputs[channel]
+                let distance = unsafe cycle.outputChannels[output] - (memory + first)
                 if distance > -count && distance < count { isShared = true }
             }
-            if isShared {
-                unsafe copy.copySamples(from: memory + first, count: count)
-                unsafe inputs[channel] = copy
-            }
+            if isShared { unsafe copy.copySamples(from: memory + first, count: count) }
+            unsafe cycle.setInput(channel, isShared ? copy : memory + first)
         }
-        // Events of this part, counted from its first frame.
-        var kept = 0
-        if first > 0 {
-            for index in unsafe 0..<received.pointee.count {
-                var event = unsafe received.pointee.events[index]
-                event.frame -= longest
-                if event.frame < 0 { continue }
-                unsafe received.pointee.events[kept] = event
-                kept += 1
-            }
-            unsafe received.pointee.count = kept
-        }
-        unsafe sent.pointee.count = 0
-        unsafe supply.pointee.frameCount = count
-        hostTime = HostClock.now
-        unsafe sound.pointee.captureTime = hostTime
-        unsafe renderer.render(
-            frames: count, into: UnsafeBufferPointer(start: outputs, count: counts.outputs), hostTime: hostTime,
-            supply: supply, startsOver: startsOver, driver: driver)
-        startsOver = false
-        unsafe supply.pointee.transport = supply.pointee.transport.advanced(by: count, sampleRate: rate)
-        bypass(count)
     }
 
     /// Fades to the input and back, in 10 ms, by the port that says whether the plug-in is on.
@@ -319,8 +262,8 @@ internal import SignalBlocks
             let first = min(count, pastLength - pastPlace)
             for channel in 0..<counts.inputs {
                 let line = unsafe past + channel * pastLength
-                unsafe (line + pastPlace).copySamples(from: inputs[channel], count: first)
-                unsafe line.copySamples(from: inputs[channel] + first, count: count - first)
+                unsafe (line + pastPlace).copySamples(from: cycle.inputChannels[channel], count: first)
+                unsafe line.copySamples(from: cycle.inputChannels[channel] + first, count: count - first)
             }
         }
         if !(isAtRest && isOn) {
@@ -335,9 +278,9 @@ internal import SignalBlocks
                         dry =
                             unsafe hasPast
                             ? past[source * pastLength + (pastPlace + i - latency + 2 * pastLength) % pastLength]
-                            : inputs[source][i]
+                            : cycle.inputChannels[source][i]
                     }
-                    unsafe outputs[channel][i] = dry + part * (outputs[channel][i] - dry)
+                    unsafe cycle.outputChannels[channel][i] = dry + part * (cycle.outputChannels[channel][i] - dry)
                 }
             }
             part = min(max(part + (isAtRest ? 0 : step * Float(count)), 0), 1)
@@ -347,13 +290,12 @@ internal import SignalBlocks
 
     /// Hands the host the messages of a part of the block.
     @unsafe private func send(_ sequence: UnsafeMutableRawPointer, _ capacity: UInt32, from first: Int) {
-        for index in unsafe 0..<sent.pointee.count {
-            let event = unsafe sent.pointee.events[index]
-            // A host wants a message as a whole: those of one part are sent.
-            if case .systemExclusive(let chunk) = event.message, !(chunk.isFirst && chunk.isLast) { continue }
-            unsafe event.message.withBytes { bytes, count, _ in
-                _ = unsafe guest_add_event(
-                    sequence, capacity, midiType, Int64(first + event.frame), bytes, UInt32(count))
+        guard body.midiOutput != nil else { return }
+        cycle.forEachMessage(on: 0) { frame, bytes in
+            unsafe bytes.withUnsafeBytes { bytes in
+                guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
+                return unsafe guest_add_event(
+                    sequence, capacity, midiType, Int64(first + frame), start, UInt32(bytes.count))
             }
         }
     }

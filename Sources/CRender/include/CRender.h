@@ -103,6 +103,9 @@ int crender_make_realtime(int priority, uint32_t guard_microseconds);
 /// @param most_microseconds what the service demands at most; rtkit's RTTimeUSecMax.
 int crender_accept_priority(uint32_t most_microseconds);
 
+/// A number of the calling thread that no other thread of the process has had, not even one that has ended.
+uint64_t crender_thread_number(void);
+
 /// The kernel's number of the calling thread.
 int64_t crender_thread_id(void);
 

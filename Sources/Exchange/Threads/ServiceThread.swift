@@ -83,20 +83,14 @@ internal import LinuxRealtime
     }
 
     private func start() {
-        let service = unsafe Unmanaged.passRetained(self)
-        let error = unsafe pthread_create(
-            &thread, nil,
-            { argument in
-                let service = unsafe Unmanaged<ServiceThread>.fromOpaque(argument!).takeRetainedValue()
-                nameThread(service.name)
-                service.body()
-                return nil
-            }, service.toOpaque())
+        let error = startThread(&thread) {
+            nameThread(self.name)
+            self.body()
+        }
         isRunning = error == 0
         if isRunning {
             pthread_detach(thread)
         } else {
-            unsafe service.release()
             if !hasComplained {
                 StandardError.say(
                     "the thread \(name) cannot be started now (\(errorText(error))); RenderStack tries again")

@@ -27,7 +27,7 @@ extension Renderer {
 
     /// Seventy years. Sums and differences of host times have room beyond it.
     private static let latestHostTime = Int64.max / 4
-    static func held(_ hostTime: Int64) -> Int64 { min(max(hostTime, -latestHostTime), latestHostTime) }
+    package static func held(_ hostTime: Int64) -> Int64 { min(max(hostTime, -latestHostTime), latestHostTime) }
 
     /// Renders a cycle into a block, for an output that drives the renderer.
     package func render(
