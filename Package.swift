@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "Composition", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Sharing", "Supply"],
             swiftSettings: library),
-        .target(name: "Voices", dependencies: ["MIDIFiles", "RenderCore", "Sharing", "Supply"], swiftSettings: library),
+        .target(
+            name: "Voices", dependencies: ["MIDIFiles", "RenderCore", "Sharing", "Supply"], swiftSettings: library),
         .target(name: "Background", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
         // The field's own libraries, from Debian.
         .systemLibrary(
@@ -92,7 +93,7 @@ let package = Package(
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
         .target(name: "SOFAFiles", dependencies: ["SignalBlocks", "AudioFiles", "CMySOFA"], swiftSettings: library),
         .target(
-            name: "DiskStreaming", dependencies: ["RenderCore", "AudioFiles", "Background", "Sharing"],
+            name: "DiskStreaming", dependencies: ["CRender", "RenderCore", "AudioFiles", "Background", "Sharing"],
             swiftSettings: library),
         .target(
             name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Sharing", "Voices"],

@@ -12,10 +12,7 @@ struct SweptLine: ~Copyable, Sendable {
     /// The longest delay in frames.
     let limit: Int
 
-    /// The length of the ring, a power of two. Behind it the first samples come again, so that six in a row are.
-    private let length: Int
-    private let mask: Int
-    private var samples: RenderMemory<Float>
+    private var ring: DelayRing
     /// The delay of each column at each frame of a block, less the anchor of the frame.
     private var delays: RenderMemory<Float>
     private var anchors: RenderMemory<Int32>
@@ -23,13 +20,8 @@ struct SweptLine: ~Copyable, Sendable {
     var wet = RenderMemory<Float>(repeating: 0, count: SlowWave.block)
     /// The anchor of all frames of a block, if they have one; else -1.
     private var anchor: Int32 = -1
-    private var position = 0
-    /// Channels whose rings hold a sound: those of the others may hold anything.
-    private var used = 0
     /// That of the sound that goes in.
     private(set) var fadeIn = FadeIn()
-
-    private static var guardLength: Int { @_noLocks @_noAllocation get { 5 } }
 
     /// The shortest delay in frames.
     static var shortest: Double { @_noLocks @_noAllocation get { 2 } }
@@ -43,11 +35,9 @@ struct SweptLine: ~Copyable, Sendable {
     init(channels: Int, frames: Int, columns: Int) {
         channelCount = channels
         limit = frames
-        var length = 256
-        while length < frames + SlowWave.block + 8 { length *= 2 }
-        self.length = length
-        mask = length - 1
-        samples = RenderMemory(repeating: 0, count: channels * (length + SweptLine.guardLength))
+        // Six samples in a row are read without a seam.
+        ring = DelayRing(
+            channels: channels, length: DelayRing.length(frames + SlowWave.block + 8, from: 256), behind: 5)
         delays = RenderMemory(repeating: 0, count: columns * SlowWave.block)
         anchors = RenderMemory(repeating: 0, count: SlowWave.block)
     }
@@ -55,14 +45,14 @@ struct SweptLine: ~Copyable, Sendable {
     /// Forgets everything, at no cost.
     @_noLocks @_noAllocation
     mutating func reset() {
-        used = 0
+        ring.reset()
         fadeIn = FadeIn()
     }
 
     /// Forgets everything while its output is not heard. The sound that comes next fades in.
     @_noLocks @_noAllocation
     mutating func rest(_ rate: Double) {
-        used = 0
+        ring.reset()
         fadeIn.begin(sampleRate: rate)
     }
 
@@ -168,74 +158,31 @@ struct SweptLine: ~Copyable, Sendable {
 
     /// Begins a slice of that many channels: a ring that was not in use becomes silent.
     @_noLocks @_noAllocation
-    mutating func use(_ channels: Int) {
-        while used < channels {
-            let first = used &* (length &+ SweptLine.guardLength)
-            Self.clear(&samples, from: first, count: length &+ SweptLine.guardLength)
-            used &+= 1
-        }
-    }
-
-    @_noLocks @_noAllocation
-    private static func clear(_ samples: inout RenderMemory<Float>, from first: Int, count: Int) {
-        var samples = samples.span
-        for i in first..<(first &+ count) { samples[i] = 0 }
-    }
+    mutating func use(_ channels: Int) { ring.use(channels) }
 
     /// Moves on by frames that were written.
     @_noLocks @_noAllocation
     mutating func advance(by frames: Int) {
-        position = (position &+ frames) & mask
+        ring.advance(by: frames)
         fadeIn.advance(by: frames)
     }
 
     /// Writes a block of a channel: the newest frames for those that read.
     @_noLocks @_noAllocation
     mutating func write(_ channel: Int, _ input: inout MutableSpan<Float>, from first: Int, count: Int) {
-        let start = channel &* (length &+ SweptLine.guardLength)
-        let part = min(count, length &- position)
-        Self.copy(&input, from: first, into: &samples, at: start &+ position, count: part)
-        Self.copy(&input, from: first &+ part, into: &samples, at: start, count: count &- part)
-        if !fadeIn.isOver { for i in 0..<count { samples[start &+ ((position &+ i) & mask)] *= fadeIn.gain(i) } }
-        repeatFirst(channel)
-    }
-
-    @_noLocks @_noAllocation
-    private static func copy(
-        _ input: inout MutableSpan<Float>, from first: Int, into samples: inout RenderMemory<Float>, at start: Int,
-        count: Int
-    ) {
-        var ring = samples.span
-        let source = input.samples
-        Signal.copy(source, from: first, into: &ring, at: start, count: count)
+        if fadeIn.isOver { return ring.write(input.samples, from: first, count: count, in: channel) }
+        for i in 0..<count { ring.put(input[first &+ i] * fadeIn.gain(i), in: channel, frame: i) }
     }
 
     /// Writes a block of silence for the channels in use that the slice has not.
     @_noLocks @_noAllocation
     mutating func writeSilence(from channels: Int, count: Int) {
-        var channel = channels
-        while channel < used {
-            let start = channel &* (length &+ SweptLine.guardLength)
-            for i in 0..<count { samples[start &+ ((position &+ i) & mask)] = 0 }
-            repeatFirst(channel)
-            channel &+= 1
-        }
+        for channel in channels..<max(channels, ring.used) { ring.writeSilence(count: count, in: channel) }
     }
 
     /// Writes one sample of a channel.
     @_noLocks @_noAllocation @inline(__always)
-    mutating func write(_ channel: Int, frame: Int, _ sample: Float) {
-        let start = channel &* (length &+ SweptLine.guardLength)
-        let index = (position &+ frame) & mask
-        samples[start &+ index] = sample
-        if index < SweptLine.guardLength { samples[start &+ length &+ index] = sample }
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func repeatFirst(_ channel: Int) {
-        let start = channel &* (length &+ SweptLine.guardLength)
-        for i in 0..<SweptLine.guardLength { samples[start &+ length &+ i] = samples[start &+ i] }
-    }
+    mutating func write(_ channel: Int, frame: Int, _ sample: Float) { ring.put(sample, in: channel, frame: frame) }
 
     /// Returns the sample of a channel at the delay of a column, over four samples.
     @_noLocks @_noAllocation @inline(__always)
@@ -243,37 +190,21 @@ struct SweptLine: ~Copyable, Sendable {
         let delay = delays.value(at: column &* SlowWave.block &+ frame)
         let whole = Int32(truncatingIfNeeded: Int(delay))
         let t = delay - Float(whole)
-        let index = (position &+ frame &- Int(anchors[frame] &+ whole) &- 2) & mask
-        let first = channel &* (length &+ SweptLine.guardLength) &+ index
         // The oldest first.
+        let oldest = ring.samples.vector4(at: ring.place(channel, frame &- Int(anchors[frame] &+ whole) &- 2))
         var weights = SIMD4<Float>(1 / 6, -0.5, 0.5, -1 / 6) * t + SIMD4<Float>(0, 0.5, -1, 0.5)
         weights = weights * t + SIMD4<Float>(-1 / 6, 1, -0.5, -1 / 3)
         weights = weights * t + SIMD4<Float>(0, 0, 1, 0)
-        let taps = weights * samples.vector4(at: first)
+        let taps = weights * oldest
         return (taps[0] + taps[1]) + (taps[2] + taps[3])
     }
 
     /// Computes the sum of a channel at the delays of some columns, over six samples, into a block that ``wet`` has then.
     @_noLocks @_noAllocation
     mutating func sum(_ channel: Int, column: Int, count columns: Int, level: Float, frames: Int) {
-        Self.sum(
-            &samples, from: channel &* (length &+ SweptLine.guardLength), mask: mask, position: position, &delays,
-            from: column &* SlowWave.block, columns: columns, &anchors, level: level, &wet, frames)
-    }
-
-    @_noLocks @_noAllocation
-    private static func sum(
-        _ samples: inout RenderMemory<Float>, from first: Int, mask: Int, position: Int,
-        _ delays: inout RenderMemory<Float>, from column: Int, columns: Int, _ anchors: inout RenderMemory<Int32>,
-        level: Float, _ wet: inout RenderMemory<Float>, _ frames: Int
-    ) {
-        var ring = samples.span
-        var times = delays.span
-        var anchors = anchors.span
-        var wet = wet.span
-        let past = ring.samples
-        Signal.sweep(
-            past, from: first, mask: mask, position: position, times.samples, from: column, voices: columns,
-            anchors: &anchors, level: level, into: &wet, count: frames)
+        ring.sweep(
+            channel, delays, from: column &* SlowWave.block, voices: columns, anchors: anchors, level: level,
+            into: &wet,
+            count: frames)
     }
 }

@@ -1,4 +1,3 @@
-import Processors
 public import RenderCore
 public import Tones
 
@@ -87,30 +86,17 @@ private struct VibratoLine: ~Copyable, Sendable {
     private var wave = SlowWave(reach: 1, movesDelay: true)
     private var kernel = DelayKernel()
     private let middle: Int
-    private let channelCount: Int
-    /// The length of a channel's ring, a power of two. It is written backwards, so that the newest of the samples that are
-    /// weighted comes first, as its weight does; behind it the first samples come again.
-    private let length: Int
-    private var samples: RenderMemory<Float>
-    /// The place of the sample that was written last.
-    private var position = 0
-    /// Channels whose lines hold a sound: those of the others may hold anything.
-    private var used = 0
+    private var ring: DelayRing
     /// The distance that the delay goes, in frames; less than 0 before the first frame.
     private var swing = -1.0
     /// Two numbers that lead the distance to where it goes, without a corner.
     private var leader = 0.0
     private var follower = 0.0
 
-    private static var taps: Int { @_noLocks @_noAllocation get { 16 } }
-
     init(channels: Int, sampleRate: Double) {
         middle = VibratoLine.middle(sampleRate)
-        channelCount = channels
-        var length = 64
-        while length < 2 * middle + 32 { length *= 2 }
-        self.length = length
-        samples = RenderMemory(repeating: 0, count: channels * (length + VibratoLine.taps))
+        // Sixteen samples in a row are read without a seam.
+        ring = DelayRing(channels: channels, length: DelayRing.length(2 * middle + 96, from: 64), behind: 16)
     }
 
     @_noLocks @_noAllocation
@@ -119,7 +105,7 @@ private struct VibratoLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         wave.reset()
-        used = 0
+        ring.reset()
         swing = -1
     }
 
@@ -156,9 +142,8 @@ private struct VibratoLine: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ pace: SlowWave.Pace, depth: Glide, phase: Glide) {
         wave.begin(pace)
-        let channels = min(top.channelCount, channelCount)
-        for channel in used..<max(used, channels) { clear(channel) }
-        used = max(used, channels)
+        let channels = min(top.channelCount, ring.channelCount)
+        ring.use(channels)
         let isAlike = channels < 2 || (phase.isFlat && phase.end == 0)
         let sides = isAlike ? 1 : 2
         let isFlat = depth.isFlat && pace.isFlat
@@ -169,12 +154,12 @@ private struct VibratoLine: ~Copyable, Sendable {
         }
         // A tempo that leaps takes the swing with it in some 50 ms, or in half a second if it gets slower.
         let share = min(1, 1 / (0.01 * pace.sampleRate))
-        let mask = length &- 1
         var done = 0
         while done < top.frameCount {
             let count = min(top.frameCount &- done, SlowWave.block)
             wave.render(pace, spread: phase, from: done, count: count, columns: sides)
-            for channel in 0..<used { write(&top, channel, of: channels, from: done, count: count) }
+            for channel in 0..<channels { ring.write(top.samples(channel), from: done, count: count, in: channel) }
+            for channel in channels..<ring.used { ring.writeSilence(count: count, in: channel) }
             for i in 0..<count {
                 let crossing = wave.turnsWhileCrossing(i)
                 let wanted =
@@ -183,14 +168,13 @@ private struct VibratoLine: ~Copyable, Sendable {
                 if swing != wanted { follow(wanted, share, leader: wanted > leader ? 0.1 * share : share) }
                 for side in 0..<sides {
                     let aim = kernel.aim(Double(middle) + swing * Double(wave[side, i]))
-                    // The place of the sample `whole - 7` frames before this one.
-                    let start = (position &- 1 &- i &+ aim.whole &- 7) & mask
+                    // The newest sample has the first weight.
+                    let (newer, older) = (aim.weights.lowHalf.reversed, aim.weights.highHalf.reversed)
                     var channel = side
                     while channel < channels {
-                        let first = channel &* (length &+ VibratoLine.taps) &+ start
-                        let products = SIMD16(
-                            lowHalf: samples.vector8(at: first), highHalf: samples.vector8(at: first &+ 8))
-                        let sums = products.lowHalf * aim.weights.lowHalf + products.highHalf * aim.weights.highHalf
+                        let first = ring.place(channel, i &- aim.whole &- 8)
+                        let sums =
+                            ring.samples.vector8(at: first) * older + ring.samples.vector8(at: first &+ 8) * newer
                         let four = sums.lowHalf + sums.highHalf
                         var output = top[channel]
                         output[done &+ i] = (four[0] + four[1]) + (four[2] + four[3])
@@ -198,29 +182,17 @@ private struct VibratoLine: ~Copyable, Sendable {
                     }
                 }
             }
-            position = (position &- count) & mask
+            ring.advance(by: count)
             done &+= count
         }
     }
+}
 
-    /// Writes a block of a channel, or silence for one that has no samples.
-    @_noLocks @_noAllocation
-    private mutating func write(
-        _ top: inout AudioBuffer, _ channel: Int, of channels: Int, from start: Int, count: Int
-    ) {
-        let first = channel &* (length &+ VibratoLine.taps)
-        for i in 0..<count {
-            let place = (position &- 1 &- i) & (length &- 1)
-            let sample = channel < channels ? top.samples(channel)[start &+ i] : 0
-            samples[first &+ place] = sample
-            if place < VibratoLine.taps { samples[first &+ length &+ place] = sample }
+extension SIMD8<Float> {
+    /// The lanes from the last to the first.
+    fileprivate var reversed: SIMD8 {
+        @_noLocks @_noAllocation @inline(__always) get {
+            SIMD8(self[7], self[6], self[5], self[4], self[3], self[2], self[1], self[0])
         }
-    }
-
-    /// Makes the past of a channel silence.
-    @_noLocks @_noAllocation
-    private mutating func clear(_ channel: Int) {
-        let first = channel &* (length &+ VibratoLine.taps)
-        for i in 0..<(length &+ VibratoLine.taps) { samples[first &+ i] = 0 }
     }
 }

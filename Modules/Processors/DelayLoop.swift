@@ -274,7 +274,7 @@ struct DelayLoop: ~Copyable, Sendable {
         filters.pass(line.sample(channel, at: place &+ count &- 1), channel: channel)
         var samples = top[channel]
         line.feed(
-            channel, echoAt: place, numbers: &numbers, mixes: 2 &* DelayLine.blockLength, &samples, from: first,
+            channel, echoAt: place, numbers: numbers, mixes: 2 &* DelayLine.blockLength, &samples, from: first,
             count: count)
     }
 
@@ -300,7 +300,7 @@ struct DelayLoop: ~Copyable, Sendable {
         var samples = top[channel]
         if !fadeIn.isOver { return feedSoftly(&samples, channel, isOpen, first: first, count: count) }
         line.feed(
-            channel, echo: &wet, round: &round, isOpen: isOpen, at: channel &* block, numbers: &numbers,
+            channel, echo: wet, round: round, isOpen: isOpen, at: channel &* block, numbers: numbers,
             mixes: 2 &* block, &samples, from: first, count: count)
     }
 

@@ -43,6 +43,6 @@ extension Ramp {
     /// Returns the product with another at both ends of the block, and a straight line between.
     @_noLocks @_noAllocation
     func times(_ other: Ramp) -> Ramp {
-        Ramp(from: start * other.start, to: value(at: DelayRing.block) * other.value(at: DelayRing.block))
+        Ramp(from: start * other.start, to: value(at: SampleRows.length) * other.value(at: SampleRows.length))
     }
 }

@@ -2,17 +2,17 @@ internal import CRender
 internal import RenderCore
 internal import Synchronization
 
-/// The queue in which render threads leave their jobs: a list without a lock. Its threads sleep on the bell.
+/// The queue in which render threads leave their jobs. Its threads sleep on the bell.
 @safe struct WorkQueue: @unchecked Sendable {
-    // Unchecked because all three words are atomic.
-    private let head: UnsafeMutablePointer<Atomic<UInt>>
+    // Unchecked because the list is made for many threads, and both words are atomic.
+    private let list: UnsafeMutablePointer<HandOverList>
     private let bell: UnsafeMutablePointer<Atomic<UInt32>>
     private let sleepers: UnsafeMutablePointer<Atomic<Int>>
 
     /// Creates a queue for as long as the process runs.
     init() {
-        unsafe head = .allocate(capacity: 1)
-        unsafe head.initialize(to: Atomic(0))
+        unsafe list = .allocate(capacity: 1)
+        unsafe list.initialize(to: HandOverList())
         unsafe bell = .allocate(capacity: 1)
         unsafe bell.initialize(to: Atomic(0))
         unsafe sleepers = .allocate(capacity: 1)
@@ -22,15 +22,7 @@ internal import Synchronization
     /// Adds a job, and wakes a thread if one sleeps.
     @_noLocks @_noAllocation
     func push(_ cell: UnsafeMutablePointer<WorkCell>) {
-        let address = UInt(bitPattern: cell)
-        var first = unsafe head.pointee.load(ordering: .relaxed)
-        while true {
-            unsafe cell.pointee.next = first
-            let (isExchanged, found) = unsafe head.pointee.compareExchange(
-                expected: first, desired: address, ordering: .sequentiallyConsistent)
-            if isExchanged { break }
-            first = found
-        }
+        unsafe list.pointee.add(UInt(bitPattern: cell), link: &cell.pointee.next)
         unsafe bell.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent)
         // The one system call, and only where all that is done is done: it does not wait.
         let (bell, sleepers) = unsafe (bell, sleepers)
@@ -40,7 +32,7 @@ internal import Synchronization
     }
 
     /// Takes all jobs: the address of the one that came last.
-    func takeAll() -> UInt { unsafe head.pointee.exchange(0, ordering: .sequentiallyConsistent) }
+    func takeAll() -> UInt { unsafe list.pointee.takeAll() }
 
     /// The number that the bell shows before the queue is looked at.
     var count: UInt32 { unsafe bell.pointee.load(ordering: .sequentiallyConsistent) }

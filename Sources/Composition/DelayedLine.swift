@@ -1,50 +1,42 @@
 internal import RenderCore
 
-/// The past of some channels, in a ring.
-@safe struct DelayRing: ~Copyable {
-    let samples: UnsafeMutablePointer<Float>
-    let channelCount: Int
-    /// Frames of a channel: those that are held back at most, and the longest slice.
-    let length: Int
-    let limit: Int
+/// A ring on its way to the render thread and back.
+@safe struct SentRing: ~Copyable {
+    var ring: DelayRing
+    /// The frames of the longest slice; the rest of the ring is the longest delay.
+    let slice: Int
     /// The address of another ring that waits to be freed with it.
     var next: UInt = 0
 
+    var limit: Int { @_noLocks @_noAllocation get { ring.length &- slice } }
+
     /// Returns a ring on the heap.
-    static func make(_ channels: Int, frames: Int, slice: Int) -> UnsafeMutablePointer<DelayRing> {
-        let ring = UnsafeMutablePointer<DelayRing>.allocate(capacity: 1)
-        unsafe ring.initialize(to: DelayRing(channels, frames: frames, slice: slice))
-        return unsafe ring
+    static func make(_ channels: Int, frames: Int, slice: Int) -> UnsafeMutablePointer<SentRing> {
+        let sent = UnsafeMutablePointer<SentRing>.allocate(capacity: 1)
+        unsafe sent.initialize(
+            to: SentRing(ring: DelayRing(channels: channels, length: frames + slice), slice: slice))
+        return unsafe sent
     }
 
-    static func free(_ ring: UnsafeMutablePointer<DelayRing>) {
-        unsafe ring.deinitialize(count: 1)
-        unsafe ring.deallocate()
+    /// Frees a list of rings.
+    static func freeAll(from address: UInt) {
+        var address = address
+        while let sent = unsafe at(address) {
+            address = unsafe sent.pointee.next
+            unsafe sent.deinitialize(count: 1)
+            unsafe sent.deallocate()
+        }
     }
 
     @_noLocks @_noAllocation
-    static func at(_ address: UInt) -> UnsafeMutablePointer<DelayRing>? {
+    static func at(_ address: UInt) -> UnsafeMutablePointer<SentRing>? {
         unsafe UnsafeMutablePointer(bitPattern: address)
     }
-
-    private init(_ channels: Int, frames: Int, slice: Int) {
-        (channelCount, length, limit) = (channels, frames + slice, frames)
-        unsafe samples = .allocate(capacity: channels * length)
-        unsafe samples.initialize(repeating: 0, count: channels * length)
-    }
-
-    deinit { unsafe samples.deallocate() }
 }
 
 /// A line of buffers that are held back, on the render thread.
 @safe struct DelayedLine: ~Copyable {
-    private var ring: UnsafeMutablePointer<DelayRing>?
-    /// The position in the ring at which the next frame is written.
-    private var position = 0
-    /// The number of frames that were written since the reset; frames older than those are silence.
-    private var filled = 0
-    /// Channels that have been written.
-    private var used = 0
+    private var sent: UnsafeMutablePointer<SentRing>?
     /// Frames that it is held back, and those that it is fading to.
     private var delay = 0
     private var next = 0
@@ -57,41 +49,30 @@ internal import RenderCore
 
     init() {}
 
-    deinit { if let ring = unsafe ring { unsafe DelayRing.free(ring) } }
+    deinit { SentRing.freeAll(from: UInt(bitPattern: unsafe sent)) }
 
     @_noLocks @_noAllocation
     mutating func reset() {
-        (filled, used, faded, ended) = (0, 0, -1, 0)
+        unsafe sent?.pointee.ring.reset()
+        (faded, ended) = (-1, 0)
         isFresh = true
     }
 
     /// Takes another ring, with the frames of the old one. Returns the old one.
     @_noLocks @_noAllocation
-    mutating func goOn(in new: UnsafeMutablePointer<DelayRing>) -> UnsafeMutablePointer<DelayRing>? {
-        let old = unsafe ring
-        unsafe ring = new
-        guard let old = unsafe old else {
-            (position, filled, used) = (0, 0, 0)
-            return nil
-        }
-        let kept = unsafe min(filled, new.pointee.limit)
-        var channel = 0
-        while channel < used {
-            let source = unsafe old.pointee.samples + channel &* old.pointee.length
-            let target = unsafe new.pointee.samples + channel &* new.pointee.length
-            let first = unsafe position >= kept ? position &- kept : position &- kept &+ old.pointee.length
-            let part = unsafe min(kept, old.pointee.length &- first)
-            unsafe target.copySamples(from: source + first, count: part)
-            unsafe (target + part).copySamples(from: source, count: kept &- part)
-            channel &+= 1
-        }
-        (position, filled) = (kept, kept)
+    mutating func goOn(in new: UnsafeMutablePointer<SentRing>) -> UnsafeMutablePointer<SentRing>? {
+        let old = unsafe sent
+        unsafe sent = new
+        if let old = unsafe old { unsafe new.pointee.ring.goOn(from: old.pointee.ring) }
         return unsafe old
     }
 
     /// Channels of the sound that is still held back of a branch that has ended.
     var channelsLeft: Int {
-        @_noLocks @_noAllocation get { ended < max(delay, next) && ended < filled ? used : 0 }
+        @_noLocks @_noAllocation get {
+            guard let sent = unsafe sent else { return 0 }
+            return unsafe ended < max(delay, next) && ended < sent.pointee.ring.filled ? sent.pointee.ring.used : 0
+        }
     }
 
     /// Holds a buffer back.
@@ -99,12 +80,12 @@ internal import RenderCore
     mutating func process(_ context: inout RenderContext, at index: Int, wanted: Int, hasEnded: Bool) {
         let frames = context.frameCount
         ended = hasEnded ? min(ended &+ frames, 1 << 40) : 0
-        guard let ring = unsafe ring, unsafe frames <= ring.pointee.length &- ring.pointee.limit else {
+        guard let sent = unsafe sent, unsafe frames <= sent.pointee.slice else {
             // The sound is not held back so far.
             isFresh = false
             return
         }
-        let target = unsafe min(wanted, ring.pointee.limit)
+        let target = unsafe min(wanted, sent.pointee.limit)
         if isFresh {
             (delay, next, faded) = (target, target, -1)
             isFresh = false
@@ -115,7 +96,7 @@ internal import RenderCore
         {
             unsafe CycleMemory.makeOwn(entry, in: context.core)
         }
-        unsafe write(entry, ring, context.offset, frames)
+        unsafe DelayedLine.write(entry, &sent.pointee.ring, context.offset, frames)
         let fade = max(1, Int(context.sampleRate * 0.005))
         var frame = 0
         while frame < frames {
@@ -128,85 +109,53 @@ internal import RenderCore
                 frame = frames
             } else {
                 // It begins when all frames of the new delay have been heard.
-                frame = max(first, min(frames, target &- filled))
+                frame = unsafe max(first, min(frames, target &- sent.pointee.ring.filled))
                 if frame < frames { (next, faded) = (target, 0) }
             }
             if let entry = unsafe entry, frame > first {
-                unsafe read(entry, ring, context.offset, first, frame &- first, was, fade)
+                unsafe DelayedLine.read(entry, sent.pointee.ring, context.offset, first, frame &- first, was, fade)
             }
         }
-        position &+= frames
-        if unsafe position >= ring.pointee.length { unsafe position &-= ring.pointee.length }
-        filled = unsafe min(filled &+ frames, ring.pointee.length)
+        unsafe sent.pointee.ring.advance(by: frames)
     }
 
     /// Keeps a slice.
     @_noLocks @_noAllocation
-    private mutating func write(
-        _ entry: UnsafeMutablePointer<StackEntry>?, _ ring: UnsafeMutablePointer<DelayRing>, _ offset: Int,
-        _ frames: Int
+    private static func write(
+        _ entry: UnsafeMutablePointer<StackEntry>?, _ ring: inout DelayRing, _ offset: Int, _ frames: Int
     ) {
-        let length = unsafe ring.pointee.length
         var count = 0
-        if let entry = unsafe entry { count = unsafe min(entry.pointee.channelCount, ring.pointee.channelCount) }
-        var channel = 0
-        while channel < max(count, used) {
-            let target = unsafe ring.pointee.samples + channel &* length
-            // A channel that was not there before has a silent past.
-            if channel >= used { unsafe target.clearSamples(count: length) }
-            let part = min(frames, length &- position)
+        if let entry = unsafe entry { count = unsafe min(entry.pointee.channelCount, ring.channelCount) }
+        ring.use(count)
+        for channel in 0..<ring.used {
             if channel < count, let entry = unsafe entry {
-                let source = unsafe entry.pointee.channels[channel] + offset
-                unsafe (target + position).copySamples(from: source, count: part)
-                unsafe target.copySamples(from: source + part, count: frames &- part)
+                unsafe ring.write(entry.pointee.channels[channel] + offset, count: frames, in: channel, frame: 0)
             } else {
-                unsafe (target + position).clearSamples(count: part)
-                unsafe target.clearSamples(count: frames &- part)
+                ring.writeSilence(count: frames, in: channel)
             }
-            channel &+= 1
         }
-        used = channel
     }
 
     /// Writes the delayed sound into frames of the buffer.
     @_noLocks @_noAllocation
-    private func read(
-        _ entry: UnsafeMutablePointer<StackEntry>, _ ring: UnsafeMutablePointer<DelayRing>, _ offset: Int, _ first: Int,
+    private static func read(
+        _ entry: UnsafeMutablePointer<StackEntry>, _ ring: borrowing DelayRing, _ offset: Int, _ first: Int,
         _ count: Int, _ way: (delay: Int, next: Int, faded: Int), _ fade: Int
     ) {
         if way.faded < 0 && way.delay == 0 { return }
-        let length = unsafe ring.pointee.length
-        let channels = unsafe min(entry.pointee.channelCount, ring.pointee.channelCount)
-        var channel = 0
-        while channel < channels {
-            let past = unsafe ring.pointee.samples + channel &* length
+        for channel in 0..<(unsafe min(entry.pointee.channelCount, ring.channelCount)) {
             let target = unsafe entry.pointee.channels[channel] + (offset &+ first)
             if way.faded < 0 {
-                // Frames older than the first one are silence.
-                let unknown = max(0, min(count, way.delay &- first &- filled))
-                unsafe target.clearSamples(count: unknown)
-                let place = wrapped(position &+ first &+ unknown &- way.delay, length)
-                let part = min(count &- unknown, length &- place)
-                unsafe (target + unknown).copySamples(from: past + place, count: part)
-                unsafe (target + (unknown &+ part)).copySamples(from: past, count: count &- unknown &- part)
-            } else {
-                var index = 0
-                while index < count {
-                    let frame = first &+ index
-                    let old = unsafe past[wrapped(position &+ frame &- way.delay, length)]
-                    let new = unsafe past[wrapped(position &+ frame &- way.next, length)]
-                    let part =
-                        Float(Int32(truncatingIfNeeded: way.faded &+ index)) / Float(Int32(truncatingIfNeeded: fade))
-                    unsafe target[index] = old * (1 - part) + new * part
-                    index &+= 1
-                }
+                unsafe ring.copy(channel, delay: way.delay &- first, to: target, count: count)
+                continue
             }
-            channel &+= 1
+            for index in 0..<count {
+                let old = ring.value(channel, delay: way.delay, frame: first &+ index)
+                let new = ring.value(channel, delay: way.next, frame: first &+ index)
+                let part =
+                    Float(Int32(truncatingIfNeeded: way.faded &+ index)) / Float(Int32(truncatingIfNeeded: fade))
+                unsafe target[index] = old * (1 - part) + new * part
+            }
         }
-    }
-
-    @_noLocks @_noAllocation
-    private func wrapped(_ place: Int, _ length: Int) -> Int {
-        place < 0 ? place &+ length : place >= length ? place &- length : place
     }
 }

@@ -17,8 +17,8 @@ internal import Synchronization
         let wanted = Atomic<Int>(0)
         /// The address of a larger ring, on its way to the render thread.
         let offered = Atomic<UInt>(0)
-        /// The address of the newest ring that the render thread has put another in the place of.
-        let returned = Atomic<UInt>(0)
+        /// The rings that the render thread has put others in the place of.
+        let returned = HandOverList()
         let isBusy = Atomic<Bool>(false)
         let holders = Atomic<Int>(1)
         /// The frames, channels and slice that the newest ring has room for.
@@ -27,16 +27,8 @@ internal import Synchronization
         init() {}
 
         deinit {
-            freeReturned()
-            if let ring = unsafe DelayRing.at(offered.load(ordering: .acquiring)) { unsafe DelayRing.free(ring) }
-        }
-
-        func freeReturned() {
-            var address = returned.exchange(0, ordering: .acquiring)
-            while let ring = unsafe DelayRing.at(address) {
-                address = unsafe ring.pointee.next
-                unsafe DelayRing.free(ring)
-            }
+            SentRing.freeAll(from: returned.takeAll())
+            SentRing.freeAll(from: offered.load(ordering: .acquiring))
         }
     }
 
@@ -79,17 +71,17 @@ internal import Synchronization
         let frames = max(0, min(frames, Self.limit))
         let (channels, slice) = (preparation.maximumChannelCount, preparation.maximumFrameCount)
         unsafe cell.pointee.room.withLock { room in
-            unsafe cell.pointee.freeReturned()
+            SentRing.freeAll(from: unsafe cell.pointee.returned.takeAll())
             let isLarger = frames > room.frames || channels > room.channels || slice > room.slice
             if isLarger && (frames > 0 || room.frames > 0) {
                 while room.frames < max(frames, 4_096) { room.frames = max(4_096, room.frames * 2) }
                 room.channels = max(room.channels, channels)
                 room.slice = max(room.slice, slice)
-                let ring = unsafe DelayRing.make(room.channels, frames: room.frames, slice: room.slice)
+                let ring = unsafe SentRing.make(room.channels, frames: room.frames, slice: room.slice)
                 // A ring that the render thread has not taken is of no use any more.
-                let old = unsafe cell.pointee.offered.exchange(
-                    UInt(bitPattern: ring), ordering: .acquiringAndReleasing)
-                if let old = unsafe DelayRing.at(old) { unsafe DelayRing.free(old) }
+                SentRing.freeAll(
+                    from: unsafe cell.pointee.offered.exchange(
+                        UInt(bitPattern: ring), ordering: .acquiringAndReleasing))
             }
         }
         unsafe cell.pointee.wanted.store(frames, ordering: .releasing)
@@ -141,16 +133,8 @@ internal import Synchronization
     /// Goes on with a larger ring, and the frames of the old one.
     @_noLocks @_noAllocation
     private func takeRing() {
-        guard let new = unsafe DelayRing.at(cell.pointee.offered.exchange(0, ordering: .acquiring)) else { return }
+        guard let new = unsafe SentRing.at(cell.pointee.offered.exchange(0, ordering: .acquiring)) else { return }
         guard let old = unsafe line.pointee.goOn(in: new) else { return }
-        // Only this thread puts rings here, and the control side takes all of them at once.
-        var head = unsafe cell.pointee.returned.load(ordering: .relaxed)
-        while true {
-            unsafe old.pointee.next = head
-            let (exchanged, found) = unsafe cell.pointee.returned.weakCompareExchange(
-                expected: head, desired: UInt(bitPattern: old), ordering: .acquiringAndReleasing)
-            if exchanged { return }
-            head = found
-        }
+        unsafe cell.pointee.returned.add(UInt(bitPattern: old), link: &old.pointee.next)
     }
 }

@@ -25,16 +25,16 @@ import Testing
         var settings = FeedbackNetwork.Settings()
         settings.middle = 9.965784 / 2_000
         network.jump(toMean: 100)
-        var inputs = RenderMemory<Float>(repeating: 0, count: 64)
-        var outputs = RenderMemory<Float>(repeating: 0, count: 512)
+        var inputs = SampleRows(1)
+        var outputs = SampleRows(8)
         var heard: [[Float]] = []
         var position = 0
         while position < 3_000 {
             if position % 64 == 0 { network.begin(settings, fade: (0, 0)) }
-            let count = min(network.shortest, 64 - position % 64)
-            for i in 0..<count { inputs[i] = position + i == 0 ? 1 : 0 }
-            network.process(inputs, inputCount: 1, outputs: &outputs, position: position, count: count)
-            for i in 0..<count { heard.append((0..<8).map { outputs[64 * $0 + i] }) }
+            let count = network.room
+            for i in 0..<count { inputs[0, i] = position + i == 0 ? 1 : 0 }
+            network.process(inputs, inputCount: 1, outputs: &outputs, count: count)
+            for i in 0..<count { heard.append((0..<8).map { outputs[$0, i] }) }
             position += count
         }
         for (frame, values) in samples {

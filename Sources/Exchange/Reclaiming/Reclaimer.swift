@@ -118,31 +118,23 @@ package final class Reclaimer: Sendable {
     }
 }
 
-/// Values that render threads have put others in the place of: a list without a lock.
-@safe package final class Graveyard: @unchecked Sendable {
-    // Unchecked because a node belongs to the thread that pushes it, then to the one thread that takes the list.
-    private let head: UnsafeMutablePointer<Atomic<UInt>>
+/// Values that render threads have put others in the place of. It is there for as long as the process runs, and render threads
+/// reach it by a copy, without `swift_once`.
+@safe package struct Graveyard: @unchecked Sendable {
+    // Unchecked because a list is made for many threads.
+    private let values: UnsafeMutablePointer<HandOverList>
 
     init() {
-        unsafe head = .allocate(capacity: 1)
-        unsafe head.initialize(to: Atomic(0))
+        unsafe values = .allocate(capacity: 1)
+        unsafe values.initialize(to: HandOverList())
     }
 
-    deinit { unsafe head.deallocate() }
-
-    /// The list for render threads, which reach it without `swift_once`.
-    @safe package struct Gate: @unchecked Sendable {
-        // Unchecked because the word is atomic.
-        fileprivate let head: UnsafeMutablePointer<Atomic<UInt>>
-
-        /// Hands in a value. On any thread.
-        @_noLocks @_noAllocation
-        package func push(_ value: UnsafeMutablePointer<StagedValue>) {
-            unsafe StagedValue.push(value, to: head.pointee)
-        }
+    /// Hands in a value. On any thread.
+    @_noLocks @_noAllocation
+    package func push(_ value: UnsafeMutablePointer<StagedValue>) {
+        unsafe values.pointee.add(UInt(bitPattern: value), link: &value.pointee.next)
     }
-    package var gate: Gate { unsafe Gate(head: head) }
 
     /// Takes all that is there: the address of the first.
-    func takeAll() -> UInt { unsafe head.pointee.exchange(0, ordering: .acquiring) }
+    func takeAll() -> UInt { unsafe values.pointee.takeAll() }
 }

@@ -36,19 +36,6 @@ internal import Synchronization
     package static func at(_ address: UInt) -> UnsafeMutablePointer<StagedValue>? {
         unsafe UnsafeMutablePointer(bitPattern: address)
     }
-
-    /// Adds a value to a list. On any thread.
-    @_noLocks @_noAllocation
-    static func push(_ staged: UnsafeMutablePointer<StagedValue>, to list: borrowing Atomic<UInt>) {
-        var head = list.load(ordering: .relaxed)
-        while true {
-            unsafe staged.pointee.next = head
-            let (exchanged, original) = list.weakCompareExchange(
-                expected: head, desired: UInt(bitPattern: staged), ordering: .acquiringAndReleasing)
-            if exchanged { return }
-            head = original
-        }
-    }
 }
 
 /// The values of one state that wait for their loops, the newest first.

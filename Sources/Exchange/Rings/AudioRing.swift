@@ -1,4 +1,4 @@
-package import Synchronization
+public import Synchronization
 
 /// A pipe for audio between two threads: one writes, one reads, neither ever waits, and every block keeps its time.
 ///
@@ -38,7 +38,7 @@ public struct AudioRing: ~Copyable, Sendable {
     package let memory: ChannelMemory
     package let stamps: StampTable
     package let producer = RingSide()
-    package let consumer = RingSide()
+    @usableFromInline package let consumer = RingSide()
     /// The last stamp, as the producer needs it to see whether a block goes on where the one before ended.
     let lastStamp = LastStamp()
     private let overflows = Atomic<Int>(0)
@@ -151,14 +151,14 @@ public struct AudioRing: ~Copyable, Sendable {
 }
 
 /// The counters that one side of a ring owns. Positions count frames since the ring was made; they never wrap.
-package struct RingSide: ~Copyable, Sendable {
+@usableFromInline package struct RingSide: ~Copyable, Sendable {
     /// The producer's: frames written. The consumer's: frames read.
-    package let position = Atomic<Int>(0)
+    @usableFromInline package let position = Atomic<Int>(0)
     /// The producer's: stamps written. The consumer's: the stamp that holds for its position.
     package let stamp = Atomic<Int>(0)
     let busy = Atomic<Bool>(false)
     /// The consumer's place in the ring's memory: what is left of its position by the capacity.
-    package let place = Atomic<Int>(0)
+    @usableFromInline package let place = Atomic<Int>(0)
     /// Keeps the two sides on cache lines (and pairs of them) of their own.
     private let padding = InlineArray<12, Int>(repeating: 0)
 }

@@ -28,7 +28,7 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
     private let ring: UnsafeMutablePointer<Atomic<UInt>>
     private let written = Atomic<Int>(0)
     private let taken = Atomic<Int>(0)
-    private let done = Atomic<UInt>(0)
+    private let done = HandOverList()
     /// Values of transactions that wait to be shown, all in one job.
     private let pending = Atomic<UInt>(0)
     private struct Senders {
@@ -173,7 +173,7 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
     func collect() -> Int {
         // Under the lock, so that no sender finds the list empty and its places still taken.
         let jobs = senders.withLock { senders in
-            var next = done.exchange(0, ordering: .acquiring)
+            var next = done.takeAll()
             var jobs: [Job] = []
             while let job = unsafe Self.job(next)?.takeRetainedValue() {
                 jobs.append(job)
@@ -234,15 +234,11 @@ public struct MessageQueueFull: Error, CustomStringConvertible {
     @_noLocks @_noAllocation
     func handBack(_ job: Unmanaged<Job>) {
         let address = unsafe UInt(bitPattern: job.toOpaque())
-        var head = done.load(ordering: .relaxed)
-        while true {
-            // Its owner is this thread until the exchange succeeds.
-            let next = head
+        var before = done.newest
+        repeat {
+            // Its owner is this thread until it is in the list.
+            let next = before
             unsafe _unsafePerformance { unsafe job._withUnsafeGuaranteedRef { $0.next = next } }
-            let (exchanged, original) = done.weakCompareExchange(
-                expected: head, desired: address, ordering: .acquiringAndReleasing)
-            if exchanged { return }
-            head = original
-        }
+        } while !done.add(address, to: &before)
     }
 }

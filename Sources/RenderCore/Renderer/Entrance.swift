@@ -33,8 +33,7 @@ internal import Synchronization
 /// Entrances on their way to the render thread, each with the loop that it belongs to.
 @safe struct EntranceQueue: ~Copyable, @unchecked Sendable {
     // Unchecked because a job belongs to the control side until it is pushed, then to the render thread.
-    /// The address of the newest job.
-    private let newest = Atomic<UInt>(0)
+    private let new = HandOverList()
     private let waiting = Atomic<Int>(0)
     /// The render thread's own: the address of the oldest job that it has taken and not yet applied.
     private let oldest: UnsafeMutablePointer<UInt>
@@ -54,19 +53,13 @@ internal import Synchronization
         job.loop = loop
         waiting.wrappingAdd(1, ordering: .relaxed)
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(job).toOpaque())
-        var head = newest.load(ordering: .relaxed)
-        while true {
-            job.next = head
-            let (exchanged, original) = newest.weakCompareExchange(
-                expected: head, desired: address, ordering: .acquiringAndReleasing)
-            if exchanged { return }
-            head = original
-        }
+        var before = new.newest
+        repeat { job.next = before } while !new.add(address, to: &before)
     }
 
     /// Takes the next job of a loop, or of one before it. On the render thread, or when there is none any more.
     func take(upTo loop: Leases.ImageID) -> Unmanaged<Job>? {
-        if newest.load(ordering: .relaxed) != 0 { sortNew() }
+        if new.newest != 0 { sortNew() }
         guard let job = unsafe Inbox.job(oldest.pointee) else { return nil }
         let (itsLoop, next) = unsafe job._withUnsafeGuaranteedRef { ($0.loop, $0.next) }
         guard itsLoop <= loop else { return nil }
@@ -77,7 +70,7 @@ internal import Synchronization
 
     /// Puts new jobs behind those that wait, the oldest first.
     private func sortNew() {
-        var address = newest.exchange(0, ordering: .acquiring)
+        var address = new.takeAll()
         var sorted: UInt = 0
         while let job = unsafe Inbox.job(address) {
             let next = unsafe job._withUnsafeGuaranteedRef { $0.next }

@@ -92,7 +92,7 @@ internal import Synchronization
                 channelLimit: stack.layout.channels, stride: stack.layout.stride, sinks: stack.sinks,
                 spares: stack.spares, owner: token, sampleRate: settings.sampleRate, frameLimit: stack.layout.frames,
                 faults: Unmanaged.passUnretained(log), tokens: Tokens.shared.forRendering,
-                graveyard: Reclaimer.shared.graveyard.gate,
+                graveyard: Reclaimer.shared.graveyard,
                 newcomers: Unmanaged.passUnretained(newcomers), loopID: self.loopID,
                 dryRun: dryRun.map { unsafe Unmanaged.passUnretained($0) },
                 records: records, details: details, recordCount: modules.count, buckets: buckets,

@@ -102,7 +102,7 @@
 
     /// Makes the memory one that may be written: what is not is copied first.
     @_noLocks @_noAllocation @inline(__always)
-    func makeOwn() {
+    @inlinable package func makeOwn() {
         if unsafe entry.pointee.kind == StackEntry.readOnly { unsafe CycleMemory.makeOwn(entry, in: core) }
     }
 

@@ -21,7 +21,7 @@ internal import Synchronization
     let faults: Unmanaged<FaultLog>
     let tokens: Tokens.Table
     /// The place where render threads leave values that they have replaced.
-    let graveyard: Graveyard.Gate
+    let graveyard: Graveyard
     /// Modules that the table lacks, on their way to the control side.
     let newcomers: Unmanaged<Newcomers>
     /// The number of the closure, which stays when its modules or its settings change.

@@ -293,7 +293,7 @@ extension RenderContext {
 }
 
 private func makeScratch(
-    _ factory: Unmanaged<StateFactory>, for dryRun: Unmanaged<DryRun>?, _ graveyard: Graveyard.Gate
+    _ factory: Unmanaged<StateFactory>, for dryRun: Unmanaged<DryRun>?, _ graveyard: Graveyard
 ) -> UnsafeMutableRawPointer {
     let maker = unsafe factory.takeUnretainedValue()
     let value = unsafe maker.make()

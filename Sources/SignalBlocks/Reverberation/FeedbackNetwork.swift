@@ -3,42 +3,35 @@ internal import CKernels
 /// A feedback delay network: 8, 16 or 32 lines, which a matrix of Hadamard mixes and which so lose only what their equalisers
 /// take. (Jot 1991; Schlecht and Habets 2015 for the matrix that moves.)
 ///
+///     var network = FeedbackNetwork(lines: 16, longestMean: 0.03 * sampleRate, inputs: 2)
+///     …
+///     let count = min(frames - done, network.room)
+///     network.process(rows, inputCount: 2, outputs: &late, count: count, settings)
+///
 /// It works in blocks of 64 frames, which are counted from the first frame on, so that the length of the pieces in which it
-/// is asked for them changes nothing. Before the first frame of each block comes ``begin(_:)``.
-package struct FeedbackNetwork: ~Copyable, Sendable {
-    /// The numbers that hold for a block.
-    package struct Settings: Sendable, BitwiseCopyable {
-        /// The share of energy that is lost in a frame, as octaves of amplitude: at middle frequencies, and by how much more
-        /// at low and at high ones.
-        package var middle: Float = 0
-        package var low: Float = 0
-        package var high: Float = 0
-        /// The tangents of half of the crossovers' angles.
-        package var lowTangent: Float = 0.01
-        package var highTangent: Float = 0.3
-        /// By how much neighbours are turned at most, in turns, and how fast that changes: 2³² in a block to the turn.
-        package var swing: Float = 0
-        package var step: Float = 0
-
-        /// Creates the settings of a network that loses nothing.
-        @_noLocks @_noAllocation
-        package init() {}
-    }
-
+/// is asked for them changes nothing. At the beginning of each block it looks at its settings, and until the end of the block they
+/// are reached.
+///
+/// Threads: any.
+public struct FeedbackNetwork: ~Copyable, Sendable {
     /// The number of lines.
-    package let lineCount: Int
+    public let lineCount: Int
     /// The longest mean delay in frames.
-    package let longestMean: Float
+    public let longestMean: Float
     /// The shortest delay in frames, at present or at the end of a fade: as many frames may be processed at once.
-    package private(set) var shortest = 1
+    private var shortest = 1
+    /// The number of frames since the beginning.
+    package private(set) var position = 0
+    /// The number of the next frame in its block.
+    package var frame: Int { @_noLocks @_noAllocation get { position & (SampleRows.length &- 1) } }
+    /// The most frames that may be processed next: those that are left of the block, and no more than the shortest delay.
+    public var room: Int { @_noLocks @_noAllocation get { min(SampleRows.length &- frame, shortest) } }
 
-    /// Behind each line: its first block once more, and what vectors of eight write behind that.
-    private static var room: Int { @_noLocks @_noAllocation get { 80 } }
     /// The oldest frames of a line that are used by no delay: there its sound may fade in.
     private static var softness: Int { @_noLocks @_noAllocation get { 512 } }
     private let capacity: Int
     /// The frames of a line that are used, a power of two: no more than the delays need, so that all of it stays in a cache.
-    private var length = 2 * DelayRing.block
+    private var length = 2 * SampleRows.length
     /// The frames before the present that are in it: what is older is silent.
     private var known = 0
     private var ring: RenderMemory<Float>
@@ -57,19 +50,26 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     /// Whether the gains are what they should be, and have no slope.
     private var isSettled = false
     private var last = Settings()
+    /// The numbers behind the last ``level(_:mean:inputs:)``.
+    private var leveled = (loss: Float.nan, kept: Float(0.2), share: Float(0), level: Float(0))
 
-    /// Creates a silent network. It allocates.
+    /// Creates a silent network, whose delays have the longest mean. It allocates.
     ///
     /// - Parameters:
     ///   - lines: 8, 16 or 32.
-    ///   - longestMean: The longest mean of the delays in frames.
+    ///   - longestMean: The longest mean of the delays in frames: 1…16,777,216, and held to that.
     ///   - inputs: The number of inputs, 1…8.
-    package init(lines: Int, longestMean: Float, inputs: Int) {
+    ///
+    /// Threads: control.
+    public init(lines: Int, longestMean: Float, inputs: Int) {
+        demand([8, 16, 32].contains(lines), "FeedbackNetwork: \(lines) lines; it must be 8, 16 or 32")
+        demand((1...8).contains(inputs), "FeedbackNetwork: \(inputs) inputs; it must be 1…8")
         let table = FeedbackNetwork.ratios(lines)
+        let longestMean = longestMean > 1 ? min(longestMean, 0x1p24) : 1
         lineCount = table.count
         self.longestMean = longestMean
-        capacity = DelayRing.length(frames: Int(longestMean * 2.25) + 2 + FeedbackNetwork.softness)
-        ring = RenderMemory(repeating: 0, count: table.count * (capacity + FeedbackNetwork.room))
+        capacity = BlockRing.length(frames: Int(longestMean * 2.25) + 2 + FeedbackNetwork.softness)
+        ring = RenderMemory(repeating: 0, count: table.count * (capacity + BlockRing.behind))
         numbers = RenderMemory(repeating: 0, count: (Int(network_inputs) + inputs) * table.count)
         delays = RenderMemory(repeating: 1, count: 2 * table.count)
         var ratios = RenderMemory<Float>(repeating: 1, count: table.count)
@@ -91,11 +91,13 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             }
         }
         reset()
+        jump(toMean: longestMean)
     }
 
-    /// Forgets everything, at once: what follows has to begin with frame 0.
+    /// Forgets all sound, at once.
     @_noLocks @_noAllocation
-    package mutating func reset() {
+    public mutating func reset() {
+        position = 0
         isNew = true
         isMoving = false
         isFading = false
@@ -109,12 +111,12 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             set(network_sine, line, 0)
             set(network_sine_slope, line, 0)
         }
-        for pair in 0..<(lineCount &>> 1) { phases.put(UInt32(truncatingIfNeeded: pair &* 0x9E37_79B9), at: pair) }
+        for pair in 0..<(lineCount &>> 1) { phases[pair] = UInt32(truncatingIfNeeded: pair &* 0x9E37_79B9) }
     }
 
     @_noLocks @_noAllocation
     private mutating func set(_ row: Int, _ line: Int, _ value: Float) {
-        numbers.put(value, at: row &* lineCount &+ line)
+        numbers[row &* lineCount &+ line] = value
     }
 
     // MARK: Lengths
@@ -126,53 +128,51 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         return max(1, Int32(truncatingIfNeeded: Int(frames)))
     }
 
-    /// Sets the mean of the delays at once.
+    /// Sets the mean of the delays at once, to 1…``longestMean`` frames. What is in them is lost.
     @_noLocks @_noAllocation
-    package mutating func jump(toMean mean: Float) {
+    public mutating func jump(toMean mean: Float) {
         isFading = false
-        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: line) }
+        for line in 0..<lineCount { delays[line] = delay(line, mean: mean) }
         findShortest()
-        length = 2 &* DelayRing.block
+        length = 2 &* SampleRows.length
         known = 0
-        grow(to: delay(longestLine, mean: mean), position: 0)
+        grow(to: delay(longestLine, mean: mean))
     }
 
     /// Begins a fade to other delays.
     ///
-    /// - Parameters:
-    ///   - mean: The mean of the delays in frames.
-    ///   - position: The number of frames since the beginning.
+    /// - Parameter mean: The mean of the delays in frames.
     @_noLocks @_noAllocation
-    package mutating func fade(toMean mean: Float, position: Int) {
+    package mutating func fade(toMean mean: Float) {
         isFading = true
-        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: lineCount &+ line) }
+        for line in 0..<lineCount { delays[lineCount &+ line] = delay(line, mean: mean) }
         findShortest()
-        grow(to: delay(longestLine, mean: mean), position: position)
+        grow(to: delay(longestLine, mean: mean))
     }
 
     /// Uses more of the lines, if a delay needs it. Their sound stays in its place in time.
     @_noLocks @_noAllocation
-    private mutating func grow(to delay: Int32, position: Int) {
+    private mutating func grow(to delay: Int32) {
         var longer = length
-        while longer < Int(delay) &+ DelayRing.block &+ FeedbackNetwork.softness && longer < capacity { longer &*= 2 }
+        while longer < Int(delay) &+ SampleRows.length &+ FeedbackNetwork.softness && longer < capacity { longer &*= 2 }
         if longer == length { return }
         let part = position & (length &- 1)
         let start = position & (longer &- 1) &- part
         let before = (start &- length) & (longer &- 1)
         for line in 0..<(known > 0 ? lineCount : 0) {
-            let base = unsafe ring.memory.base + line &* (capacity &+ FeedbackNetwork.room)
+            let base = unsafe ring.memory.base + line &* (capacity &+ BlockRing.behind)
             if before > 0 { unsafe (base + before + part).copySamples(from: base + part, count: length &- part) }
             if start > 0 { unsafe (base + start).copySamples(from: base, count: part) }
         }
-        let kept = length &- DelayRing.block
+        let kept = length &- SampleRows.length
         length = longer
         if known > kept {
             known = kept
             for line in 0..<lineCount { fadeIn(line, from: position &- kept) }
         }
         for line in 0..<(known > 0 ? lineCount : 0) {
-            let base = unsafe ring.memory.base + line &* (capacity &+ FeedbackNetwork.room)
-            unsafe (base + longer).copySamples(from: base, count: DelayRing.block)
+            let base = unsafe ring.memory.base + line &* (capacity &+ BlockRing.behind)
+            unsafe (base + longer).copySamples(from: base, count: SampleRows.length)
         }
     }
 
@@ -180,11 +180,12 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     /// longer delay would come to it in the middle of a wave.
     @_noLocks @_noAllocation
     private mutating func fadeIn(_ line: Int, from position: Int) {
-        let start = line &* (capacity &+ FeedbackNetwork.room)
+        let start = line &* (capacity &+ BlockRing.behind)
         for i in 0..<FeedbackNetwork.softness {
             let place = start &+ ((position &+ i) & (length &- 1))
             let t = Float(Int32(truncatingIfNeeded: i)) / Float(Int32(truncatingIfNeeded: FeedbackNetwork.softness))
-            ring.put(ring.value(at: place) * (t * t * t * (10 + t * (6 * t - 15))), at: place)
+            let share = t * t * t * (10 + t * (6 * t - 15))
+            ring[place] *= share
         }
     }
 
@@ -192,7 +193,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func endFade() {
         if !isFading { return }
-        for line in 0..<lineCount { delays.put(delays.number(at: lineCount &+ line), at: line) }
+        for line in 0..<lineCount { delays[line] = delays[lineCount &+ line] }
         isFading = false
         findShortest()
     }
@@ -200,11 +201,30 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func findShortest() {
         var least = Int32.max
-        for line in 0..<(isFading ? 2 &* lineCount : lineCount) { least = min(least, delays.number(at: line)) }
+        for line in 0..<(isFading ? 2 &* lineCount : lineCount) { least = min(least, delays[line]) }
         shortest = Int(least)
     }
 
     // MARK: A block
+
+    /// Returns the gain with which sound is to go in, so that a steady one is as loud with a long decay as with a short one.
+    ///
+    /// - Parameters:
+    ///   - settings: The settings of the decay.
+    ///   - mean: The mean of the delays in frames.
+    ///   - inputs: The number of inputs that are used.
+    @_noLocks @_noAllocation
+    public mutating func level(_ settings: Settings, mean: Float, inputs: Int) -> Float {
+        let loss = -2 * settings.middle * mean
+        if loss != leveled.loss { (leveled.loss, leveled.kept) = (loss, max(RenderMath.exp2(loss), 0.2)) }
+        let share =
+            (1 - leveled.kept) / leveled.kept * Float(Int32(truncatingIfNeeded: lineCount))
+            / Float(Int32(truncatingIfNeeded: inputs))
+        if share != leveled.share {
+            (leveled.share, leveled.level) = (share, Float(RenderMath.pow(Double(share), 0.5)))
+        }
+        return leveled.level
+    }
 
     /// Begins a block of 64 frames.
     ///
@@ -227,7 +247,7 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
         // One block after they have moved, the filters are what they should be to the last bit.
         // At a rate of a few hertz a block is long against a glide: numbers leap, and between them nothing would be stable.
         let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
-        let jumps = isNew || change * Float(delays.number(at: longestLine)) > 8
+        let jumps = isNew || change * Float(delays[longestLine]) > 8
         let moves = !jumps && (isFading || !isSame)
         let isStill = !(jumps || moves || isMoving)
         for line in 0..<(isStill && isSettled ? 0 : lineCount) {
@@ -261,10 +281,10 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     /// Computes the filters of a line: its gain at middle frequencies, and the two shelves.
     @_noLocks @_noAllocation
     private mutating func equalise(_ line: Int, _ settings: Settings, _ fade: Float, isJump: Bool) {
-        var frames = Float(delays.number(at: line))
-        if isFading { frames += (Float(delays.number(at: lineCount &+ line)) - frames) * smoothShare(line, fade) }
+        var frames = Float(delays[line])
+        if isFading { frames += (Float(delays[lineCount &+ line]) - frames) * smoothShare(line, fade) }
         let scale: Float = lineCount == 8 ? 0.353_553_39 : lineCount == 16 ? 0.25 : 0.176_776_695
-        gains.put(RenderMath.exp2(-settings.middle * frames) * scale, at: line)
+        gains[line] = RenderMath.exp2(-settings.middle * frames) * scale
         // The root of the gain of a shelf. Its zero lies as far above the crossover as its pole lies below.
         let low = RenderMath.exp2(min(max(-0.5 * settings.low * frames, -30), 30))
         let high = RenderMath.exp2(min(max(-0.5 * settings.high * frames, -30), 30))
@@ -297,11 +317,11 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
             for pair in 0..<pairs {
                 let turn = Float(Int32(truncatingIfNeeded: (pair &* 7) % pairs))
                 let spread = 0.7 + 0.6 * turn / Float(Int32(truncatingIfNeeded: pairs))
-                steps.put(UInt32(truncatingIfNeeded: Int(settings.step * spread)), at: pair)
+                steps[pair] = UInt32(truncatingIfNeeded: Int(settings.step * spread))
             }
         }
         if !isTurned {
-            for pair in 0..<pairs { phases.put(phases.number(at: pair) &+ steps.number(at: pair), at: pair) }
+            for pair in 0..<pairs { phases[pair] = phases[pair] &+ steps[pair] }
             for line in 0..<lineCount {
                 set(network_cosine, line, 1)
                 set(network_sine, line, 0)
@@ -319,54 +339,44 @@ package struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func lead(_ row: Int, _ slope: Int, _ line: Int, to value: Float, isJump: Bool = false) {
         let (place, other) = (row &* lineCount &+ line, slope &* lineCount &+ line)
-        var ramp = Ramp(numbers.value(at: place) + numbers.value(at: other) * Float(DelayRing.block))
+        var ramp = Ramp(numbers.value(at: place) + numbers.value(at: other) * Float(SampleRows.length))
         ramp.lead(to: value, isJump: isJump)
-        numbers.put(ramp.start, at: place)
-        numbers.put(ramp.slope, at: other)
+        numbers[place] = ramp.start
+        numbers[other] = ramp.slope
     }
 
-    /// Runs the network for some frames of a block.
+    /// Runs the network for some frames, and looks at the settings if they begin a block.
     ///
     /// - Parameters:
-    ///   - inputs: 64 samples for each input; the first `count` are used.
+    ///   - inputs: A row for each input; the first `count` samples are used.
     ///   - inputCount: The number of inputs that are used.
-    ///   - outputs: Room for eight rows of 64 samples: eight outputs that hardly have anything in common.
-    ///   - position: The number of frames since the beginning.
-    ///   - count: At most ``shortest``; the frames lie in one block.
+    ///   - outputs: Receives eight rows: eight outputs that hardly have anything in common.
+    ///   - count: The number of frames, at most ``room``.
+    ///   - settings: The settings that are reached at the end of the block.
     @_noLocks @_noAllocation
-    package mutating func process(
-        _ inputs: borrowing RenderMemory<Float>, inputCount: Int, outputs: inout RenderMemory<Float>, position: Int,
-        count: Int
+    public mutating func process(
+        _ inputs: borrowing SampleRows, inputCount: Int, outputs: inout SampleRows, count: Int, _ settings: Settings
     ) {
-        let first = position & (DelayRing.block &- 1)
-        precondition(count >= 0 && count <= shortest && first &+ count <= DelayRing.block)
-        precondition(inputCount >= 0 && (Int(network_inputs) &+ inputCount) &* lineCount <= numbers.count)
-        precondition(inputs.count >= inputCount &* DelayRing.block && outputs.count >= 8 &* DelayRing.block)
-        unsafe kernel_network(
-            ring.memory.base, capacity &+ FeedbackNetwork.room, Int32(truncatingIfNeeded: length &- 1),
-            Int32(truncatingIfNeeded: position & (length &- 1)), Int32(truncatingIfNeeded: known), delays.memory.base,
-            isFading,
-            isMoving, numbers.memory.base, inputs.memory.base, inputCount, outputs.memory.base,
-            Int32(truncatingIfNeeded: first), count, lineCount &>> 3)
-        known = min(known &+ count, 1 &<< 30)
+        if frame == 0 { begin(settings, fade: (0, 0)) }
+        process(inputs, inputCount: inputCount, outputs: &outputs, count: count)
     }
 
-    /// The delays of lines against their mean. They were drawn by chance about a geometric series from 0.4 to 2.5 of its
-    /// middle, and chosen by the echo density and the evenness of what they make.
-    private static func ratios(_ lines: Int) -> [Float] {
-        switch lines {
-        case 8: return [0.3635, 0.4367, 0.6187, 0.6825, 0.9779, 1.2191, 1.7146, 1.987]
-        case 16:
-            return [
-                0.3456, 0.3778, 0.4182, 0.4717, 0.5738, 0.6546, 0.7195, 0.8227, 0.9143, 1.0715, 1.1981, 1.2569, 1.5371,
-                1.6109, 1.9415, 2.0859,
-            ]
-        default:
-            return [
-                0.3465, 0.3723, 0.3929, 0.4065, 0.4328, 0.4716, 0.4808, 0.5297, 0.5615, 0.5869, 0.6181, 0.6551, 0.6944,
-                0.7434, 0.791, 0.8412, 0.911, 0.9577, 1.0084, 1.0882, 1.1144, 1.1796, 1.278, 1.3212, 1.4014, 1.5203,
-                1.6096, 1.7439, 1.8262, 1.9276, 2.0438, 2.1441,
-            ]
-        }
+    /// Runs the network for some frames of a block that has begun.
+    @_noLocks @_noAllocation
+    package mutating func process(
+        _ inputs: borrowing SampleRows, inputCount: Int, outputs: inout SampleRows, count: Int
+    ) {
+        precondition(count >= 0 && count <= room && outputs.count >= 8)
+        precondition(inputCount >= 0 && (Int(network_inputs) &+ inputCount) &* lineCount <= numbers.count)
+        precondition(inputs.count >= inputCount)
+        unsafe kernel_network(
+            ring.memory.base, capacity &+ BlockRing.behind, Int32(truncatingIfNeeded: length &- 1),
+            Int32(truncatingIfNeeded: position & (length &- 1)), Int32(truncatingIfNeeded: known), delays.memory.base,
+            isFading, isMoving, numbers.memory.base, inputs.address(0), inputCount, outputs.address(0),
+            Int32(truncatingIfNeeded: frame), count, lineCount &>> 3)
+        known = min(known &+ count, 1 &<< 30)
+        position &+= count
+        // Far beyond the longest delay, and far below what a number can hold.
+        if position >= 1 << 40 { position &-= 1 << 39 }
     }
 }

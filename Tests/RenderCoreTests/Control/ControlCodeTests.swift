@@ -28,7 +28,7 @@ import Testing
             _ = renderer.renderOffline(frames: 10)
             lock.withLock(in: "outside") { $0 += 1 }
             #expect(lock.withLock { $0 } == 4)
-            #expect(hasNamed("RenderCore/ModuleList.swift") && hasNamed("another cycle"))
+            #expect(hasNamed("Composition/ModuleList.swift") && hasNamed("another cycle"))
             #expect(!hasNamed("permitted") && !hasNamed("second") && !hasNamed("outside"))
         }
     }
