@@ -19,6 +19,8 @@ public import RenderCore
 /// At a ratio of 1 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the compressed one.
 ///
+/// Its other parameters are those of ``DynamicsParameters``.
+///
 /// Threads: control.
 public final class Compressor: DynamicsModule {
     /// The decibels of the key above the threshold for each that remains: 1…100. 1 changes nothing.

@@ -14,6 +14,8 @@ public import RenderCore
 /// At a ratio of 1 or a range of 0, and a make-up of 0, the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the expanded one.
 ///
+/// Its other parameters are those of ``DynamicsParameters``.
+///
 /// Threads: control.
 public final class Expander: DynamicsModule {
     /// The decibels of the sound below the threshold for each of the key: 1…100. 1 changes nothing.

@@ -15,6 +15,8 @@ public import RenderCore
 /// At a range of 0 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.
 /// Latency: the look-ahead in whole frames; none without. The dry sound is as late as the gated one.
 ///
+/// Its other parameters are those of ``DynamicsParameters``.
+///
 /// Threads: control.
 public final class Gate: DynamicsModule {
     /// The dB below the threshold at which the gate closes: 0…40.

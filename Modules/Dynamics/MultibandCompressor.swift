@@ -174,7 +174,7 @@ extension MultibandCompressor {
         }
     }
 
-    /// One band. Its parameters mean what those of a ``Compressor`` mean.
+    /// One band. Its parameters mean what those of a ``Compressor`` mean; the others are those of ``DynamicsParameters``.
     ///
     /// Threads: control.
     public struct Band: ~Copyable, Sendable, DynamicsParameters {

@@ -28,8 +28,9 @@ import Testing
         let driver = Driver(renderer)
         #expect(
             await ends { for turn in 0..<50 { renderer.configure(sampleRate: turn % 2 == 0 ? 44_100 : 48_000) } })
-        #expect(await driver.stop())
+        // A change of a loop that no cycle has taken is withdrawn, and has no completion: the driver renders until one has come.
         #expect(await becomesTrue { asked.load(ordering: .relaxed) > 0 })
+        #expect(await driver.stop())
         #expect(try await eventsStillCome())
         holder.renderer = nil
     }
