@@ -60,7 +60,9 @@ extension RenderContext {
 
     /// Multiplies one buffer by a factor.
     ///
-    /// - Parameter index: The index of the buffer from the top, which is 0.
+    /// - Parameters:
+    ///   - gain: An amplitude factor.
+    ///   - index: The index of the buffer from the top, which is 0.
     @_noLocks @_noAllocation
     public mutating func gain(_ gain: Float, at index: Int) {
         guard index >= 0 && index < depth &- floor else {

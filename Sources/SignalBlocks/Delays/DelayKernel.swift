@@ -56,7 +56,7 @@
         }
         var weights = SIMD16<Float>(repeating: 0)
         for tap in 0..<2 &* half {
-            let (low, high) = (table[first &+ tap], table[first &+ tap &+ 2 &* half])
+            let (low, high) = (table.value(at: first &+ tap), table.value(at: first &+ tap &+ 2 &* half))
             weights[tap] = low * (1 - between) + high * between
         }
         return weights

@@ -78,8 +78,8 @@ public struct DelayRing: ~Copyable, Sendable {
     @inlinable public mutating func put(_ sample: Float, in channel: Int, frame: Int = 0) {
         var place = position &+ frame
         if place >= length { place &-= length }
-        samples[channel &* stride &+ place] = sample
-        if place < stride &- length { samples[channel &* stride &+ length &+ place] = sample }
+        samples.put(sample, at: channel &* stride &+ place)
+        if place < stride &- length { samples.put(sample, at: channel &* stride &+ length &+ place) }
     }
 
     /// Returns the sample that lies so many frames before one of the next frames; 0 if it is older than the ring.
@@ -112,7 +112,10 @@ public struct DelayRing: ~Copyable, Sendable {
     /// Writes the next frames of a channel.
     ///
     /// - Parameters:
-    ///   - samples: The samples, from `first` on.
+    ///   - samples: The samples.
+    ///   - first: The place of the first of them.
+    ///   - count: The number of frames.
+    ///   - channel: The channel.
     ///   - frame: The number of frames of this channel that are written already.
     @_noLocks @_noAllocation
     public mutating func write(
@@ -149,8 +152,11 @@ public struct DelayRing: ~Copyable, Sendable {
     /// Reads frames in a row.
     ///
     /// - Parameters:
+    ///   - channel: The channel.
     ///   - delay: The delay in frames.
-    ///   - output: Receives them, from `start` on.
+    ///   - output: Receives them.
+    ///   - start: The place of the first in `output`.
+    ///   - count: The number of frames.
     ///   - frame: The number of the first, of those that come next.
     @_noLocks @_noAllocation
     public func read(

@@ -24,7 +24,7 @@ public struct SampleRows: ~Copyable, Sendable {
     /// One sample of a row.
     @inlinable public subscript(row: Int, frame: Int) -> Float {
         @_noLocks @_noAllocation get { samples.value(at: row &* SampleRows.length &+ frame) }
-        @_noLocks @_noAllocation set { samples[row &* SampleRows.length &+ frame] = newValue }
+        @_noLocks @_noAllocation set { samples.put(newValue, at: row &* SampleRows.length &+ frame) }
     }
 
     /// The address of a row.
@@ -59,8 +59,11 @@ public struct SampleRows: ~Copyable, Sendable {
     /// Mixes samples with a row: the more of the row, the less of the samples.
     ///
     /// - Parameters:
-    ///   - samples: The samples, from `first` on, which is a frame of the slice.
+    ///   - row: The row.
+    ///   - samples: The samples.
+    ///   - first: The place of the first of them, which is a frame of the slice.
     ///   - share: The share of the row, 0…1.
+    ///   - count: The number of samples.
     @_noLocks @_noAllocation
     public func blend(_ row: Int, into samples: inout MutableSpan<Float>, at first: Int, share: Glide, count: Int) {
         precondition(count >= 0 && count <= SampleRows.length && first >= 0 && count <= samples.count &- first)

@@ -64,3 +64,47 @@ extension RenderMemory<Float> {
         for i in 0..<count { unsafe target[i] = source[i] * weights[i] }
     }
 }
+
+// The subscript is generic: in a debug build that compiles file by file, a function of this target that may not allocate cannot
+// call it. These can be called.
+
+extension RenderMemory<Float> {
+    /// Writes one number.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package mutating func put(_ value: Float, at position: Int) {
+        precondition(position >= 0 && position < count)
+        unsafe memory.base[position] = value
+    }
+}
+
+extension RenderMemory<Int32> {
+    /// Returns one number.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package func number(at position: Int) -> Int32 {
+        precondition(position >= 0 && position < count)
+        return unsafe memory.base[position]
+    }
+
+    /// Writes one number.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package mutating func put(_ value: Int32, at position: Int) {
+        precondition(position >= 0 && position < count)
+        unsafe memory.base[position] = value
+    }
+}
+
+extension RenderMemory<UInt32> {
+    /// Returns one number.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package func number(at position: Int) -> UInt32 {
+        precondition(position >= 0 && position < count)
+        return unsafe memory.base[position]
+    }
+
+    /// Writes one number.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) package mutating func put(_ value: UInt32, at position: Int) {
+        precondition(position >= 0 && position < count)
+        unsafe memory.base[position] = value
+    }
+}

@@ -121,8 +121,8 @@ package struct DelayTaps: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func place(_ tap: Int, line: Int32, delay: Int32) {
         precondition(line >= 0 && delay >= 0)
-        lines[tap] = line
-        delays[tap] = delay
+        lines.put(line, at: tap)
+        delays.put(delay, at: tap)
         (last, longest) = (max(last, line), max(longest, delay))
     }
 }

@@ -48,6 +48,9 @@ public struct Diffuser: ~Copyable, Sendable {
     /// Sends the first samples of a row through the filters of a channel.
     ///
     /// - Parameters:
+    ///   - rows: The rows.
+    ///   - row: The row that goes through.
+    ///   - channel: The channel whose filters it goes through.
     ///   - gain: The share of the sound that goes round, -1…1: 0 makes plain delays of the filters.
     ///   - count: The number of samples, at most ``room``.
     @_noLocks @_noAllocation

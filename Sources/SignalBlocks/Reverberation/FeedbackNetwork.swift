@@ -111,12 +111,12 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
             set(network_sine, line, 0)
             set(network_sine_slope, line, 0)
         }
-        for pair in 0..<(lineCount &>> 1) { phases[pair] = UInt32(truncatingIfNeeded: pair &* 0x9E37_79B9) }
+        for pair in 0..<(lineCount &>> 1) { phases.put(UInt32(truncatingIfNeeded: pair &* 0x9E37_79B9), at: pair) }
     }
 
     @_noLocks @_noAllocation
     private mutating func set(_ row: Int, _ line: Int, _ value: Float) {
-        numbers[row &* lineCount &+ line] = value
+        numbers.put(value, at: row &* lineCount &+ line)
     }
 
     // MARK: Lengths
@@ -132,7 +132,7 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     public mutating func jump(toMean mean: Float) {
         isFading = false
-        for line in 0..<lineCount { delays[line] = delay(line, mean: mean) }
+        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: line) }
         findShortest()
         length = 2 &* SampleRows.length
         known = 0
@@ -145,7 +145,7 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func fade(toMean mean: Float) {
         isFading = true
-        for line in 0..<lineCount { delays[lineCount &+ line] = delay(line, mean: mean) }
+        for line in 0..<lineCount { delays.put(delay(line, mean: mean), at: lineCount &+ line) }
         findShortest()
         grow(to: delay(longestLine, mean: mean))
     }
@@ -185,7 +185,7 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
             let place = start &+ ((position &+ i) & (length &- 1))
             let t = Float(Int32(truncatingIfNeeded: i)) / Float(Int32(truncatingIfNeeded: FeedbackNetwork.softness))
             let share = t * t * t * (10 + t * (6 * t - 15))
-            ring[place] *= share
+            ring.put(ring.value(at: place) * share, at: place)
         }
     }
 
@@ -193,7 +193,7 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     package mutating func endFade() {
         if !isFading { return }
-        for line in 0..<lineCount { delays[line] = delays[lineCount &+ line] }
+        for line in 0..<lineCount { delays.put(delays.number(at: lineCount &+ line), at: line) }
         isFading = false
         findShortest()
     }
@@ -201,7 +201,7 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func findShortest() {
         var least = Int32.max
-        for line in 0..<(isFading ? 2 &* lineCount : lineCount) { least = min(least, delays[line]) }
+        for line in 0..<(isFading ? 2 &* lineCount : lineCount) { least = min(least, delays.number(at: line)) }
         shortest = Int(least)
     }
 
@@ -247,7 +247,7 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
         // One block after they have moved, the filters are what they should be to the last bit.
         // At a rate of a few hertz a block is long against a glide: numbers leap, and between them nothing would be stable.
         let change = abs(settings.middle - last.middle) + abs(settings.low - last.low) + abs(settings.high - last.high)
-        let jumps = isNew || change * Float(delays[longestLine]) > 8
+        let jumps = isNew || change * Float(delays.number(at: longestLine)) > 8
         let moves = !jumps && (isFading || !isSame)
         let isStill = !(jumps || moves || isMoving)
         for line in 0..<(isStill && isSettled ? 0 : lineCount) {
@@ -281,10 +281,10 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
     /// Computes the filters of a line: its gain at middle frequencies, and the two shelves.
     @_noLocks @_noAllocation
     private mutating func equalise(_ line: Int, _ settings: Settings, _ fade: Float, isJump: Bool) {
-        var frames = Float(delays[line])
-        if isFading { frames += (Float(delays[lineCount &+ line]) - frames) * smoothShare(line, fade) }
+        var frames = Float(delays.number(at: line))
+        if isFading { frames += (Float(delays.number(at: lineCount &+ line)) - frames) * smoothShare(line, fade) }
         let scale: Float = lineCount == 8 ? 0.353_553_39 : lineCount == 16 ? 0.25 : 0.176_776_695
-        gains[line] = RenderMath.exp2(-settings.middle * frames) * scale
+        gains.put(RenderMath.exp2(-settings.middle * frames) * scale, at: line)
         // The root of the gain of a shelf. Its zero lies as far above the crossover as its pole lies below.
         let low = RenderMath.exp2(min(max(-0.5 * settings.low * frames, -30), 30))
         let high = RenderMath.exp2(min(max(-0.5 * settings.high * frames, -30), 30))
@@ -317,11 +317,11 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
             for pair in 0..<pairs {
                 let turn = Float(Int32(truncatingIfNeeded: (pair &* 7) % pairs))
                 let spread = 0.7 + 0.6 * turn / Float(Int32(truncatingIfNeeded: pairs))
-                steps[pair] = UInt32(truncatingIfNeeded: Int(settings.step * spread))
+                steps.put(UInt32(truncatingIfNeeded: Int(settings.step * spread)), at: pair)
             }
         }
         if !isTurned {
-            for pair in 0..<pairs { phases[pair] = phases[pair] &+ steps[pair] }
+            for pair in 0..<pairs { phases.put(phases.number(at: pair) &+ steps.number(at: pair), at: pair) }
             for line in 0..<lineCount {
                 set(network_cosine, line, 1)
                 set(network_sine, line, 0)
@@ -341,8 +341,8 @@ public struct FeedbackNetwork: ~Copyable, Sendable {
         let (place, other) = (row &* lineCount &+ line, slope &* lineCount &+ line)
         var ramp = Ramp(numbers.value(at: place) + numbers.value(at: other) * Float(SampleRows.length))
         ramp.lead(to: value, isJump: isJump)
-        numbers[place] = ramp.start
-        numbers[other] = ramp.slope
+        numbers.put(ramp.start, at: place)
+        numbers.put(ramp.slope, at: other)
     }
 
     /// Runs the network for some frames, and looks at the settings if they begin a block.
