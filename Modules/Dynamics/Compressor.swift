@@ -13,7 +13,7 @@ public import RenderCore
 ///     compressor.gainReduction                // in dB
 ///
 /// The level of the key in dB (``LevelDetector``) goes through a static curve with a soft knee, and the gain follows
-/// the curve in dB: in ``attack`` seconds, or in ``release`` seconds, it goes 1 - 1/e (63 %) of the way to where the
+/// the curve in dB: in `attack` seconds, or in `release` seconds, it goes 1 - 1/e (63 %) of the way to where the
 /// curve wants it. <doc:DynamicsAndColour> has the formulas.
 ///
 /// At a ratio of 1 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.

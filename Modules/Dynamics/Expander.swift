@@ -7,8 +7,8 @@ public import RenderCore
 ///     context.run(guitar)
 ///     context.run(expander)                   // hum and hiss between the notes are up to 20 dB softer
 ///
-/// Level, curve, knee and key are those of a ``Compressor``. In ``attack`` seconds the gain in dB goes 1 - 1/e (63 %) of the
-/// way up to where the curve wants it, in ``release`` seconds as much of the way down. The first frame after a reset begins
+/// Level, curve, knee and key are those of a ``Compressor``. In `attack` seconds the gain in dB goes 1 - 1/e (63 %) of the
+/// way up to where the curve wants it, in `release` seconds as much of the way down. The first frame after a reset begins
 /// where the curve wants it. <doc:DynamicsAndColour> has the formulas.
 ///
 /// At a ratio of 1 or a range of 0, and a make-up of 0, the sound stays as it is, bit for bit. Up to 64 channels.

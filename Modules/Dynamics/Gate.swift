@@ -9,7 +9,7 @@ public import RenderCore
 ///
 /// The gate opens where the key's level (``LevelDetector``) reaches the threshold, and closes where it is below the threshold
 /// by more than the hysteresis, and has been for the hold. Open it changes nothing; closed the sound is softer by the range.
-/// The gain moves in dB: in ``attack`` seconds it goes 1 - 1/e (63 %) of the way up, in ``release`` seconds as much of the way
+/// The gain moves in dB: in `attack` seconds it goes 1 - 1/e (63 %) of the way up, in `release` seconds as much of the way
 /// down, and leaves and arrives without a corner. The first frame after a reset is open or closed at once.
 ///
 /// At a range of 0 and a make-up of 0 the sound stays as it is, bit for bit. Up to 64 channels.
