@@ -69,20 +69,3 @@ public struct DynamicsControls: ~Copyable, Sendable {
         ]
     }
 }
-
-extension GainSettings {
-    /// Reads the parameters.
-    @_noLocks @_noAllocation
-    init(_ controls: borrowing DynamicsControls, _ context: borrowing RenderContext) {
-        shape = controls.shape
-        threshold = controls.threshold.glide(context)
-        ratio = controls.ratio.glide(context)
-        knee = controls.knee.glide(context)
-        range = controls.range.glide(context)
-        makeUp = controls.makeUp.glide(context)
-        mix = controls.mix.glide(context)
-        attack = controls.attack.glide(context)
-        release = controls.release.glide(context)
-        hold = controls.hold.current(context)
-    }
-}

@@ -30,6 +30,21 @@ struct GainSettings: Sendable, BitwiseCopyable {
 
     init() {}
 
+    /// Reads the parameters. It stands in this file because a debug build that compiles file by file can see the values above only here.
+    @_noLocks @_noAllocation
+    init(_ controls: borrowing DynamicsControls, _ context: borrowing RenderContext) {
+        shape = controls.shape
+        threshold = controls.threshold.glide(context)
+        ratio = controls.ratio.glide(context)
+        knee = controls.knee.glide(context)
+        range = controls.range.glide(context)
+        makeUp = controls.makeUp.glide(context)
+        mix = controls.mix.glide(context)
+        attack = controls.attack.glide(context)
+        release = controls.release.glide(context)
+        hold = controls.hold.current(context)
+    }
+
     /// Indicates whether the curve rests in this slice.
     var isFlat: Bool {
         @_noLocks @_noAllocation get { threshold.isFlat && ratio.isFlat && knee.isFlat && range.isFlat }
