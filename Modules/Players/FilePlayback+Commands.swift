@@ -59,18 +59,21 @@ extension FilePlayback {
             stop.isWaiting = false
             if start.isWaiting && start.number < stop.number {
                 start.isWaiting = false
-                if start.stream != nil && phase == .idle { port.tell(.stopped, stream: 0, at: frame, context) }
+                if start.stream != nil, case .idle = phase { port.tell(.stopped, stream: 0, at: frame, context) }
             }
             fadeOut(to: .stopping)
             if voice.fadeLeft < 0 && voice.stream != nil { silence(&context, at: frame, port) }
         case .pause:
             pause.isWaiting = false
-            if phase != .playing { return }
+            guard case .playing = phase else { return }
             fadeOut(to: .pausing)
             if voice.fadeLeft < 0 { rest(&context, at: frame, port) }
         case .resume:
             resume.isWaiting = false
-            if phase != .pausing && phase != .paused { return }
+            switch phase {
+            case .pausing, .paused: break
+            case .idle, .playing, .stopping: return
+            }
             phase = .playing
             voice.fadeIn = fade
             voice.age = voice.fadeLeft > 0 ? fade &* voice.fadeLeft / voice.fadeOut : 0
@@ -153,7 +156,7 @@ extension FilePlayback {
         }
         let fade = seek.fade > 0 ? seek.fade : self.fade
         begin(stream, at: place, fade: fade)
-        if phase == .pausing { rest(&context, at: frame, port) }
+        if case .pausing = phase { rest(&context, at: frame, port) }
         if seek.keepsPlace { voice.isLate = false }
         if let passes {
             // Another tempo goes on in the same pass.
@@ -169,7 +172,14 @@ extension FilePlayback {
     }
 
     /// Indicates whether there is a sound that a seek can move.
-    private var canSeek: Bool { @_noLocks @_noAllocation get { phase != .idle && phase != .stopping } }
+    private var canSeek: Bool {
+        @_noLocks @_noAllocation get {
+            switch phase {
+            case .idle, .stopping: false
+            case .playing, .pausing, .paused: true
+            }
+        }
+    }
 
     /// Returns whether the change of the region that waits will find the present sound: a start or a stop that was asked
     /// for before, and is due, ends that.
