@@ -51,7 +51,7 @@ let package = Package(
         // A building block has no context, a module does: what is below RenderCore knows neither the stack nor a renderer.
         .target(
             name: "SignalBlocks", dependencies: ["CKernels", "CRender", "RenderMathematics"], swiftSettings: library),
-        // What threads exchange: plain values, and what carries them from one to the other. It knows no module and no stack.
+        // Threads exchange plain values; this target has them, and carries them. It knows no module and no stack.
         .target(
             name: "Exchange", dependencies: ["CRender", "LinuxRealtime", "SignalBlocks"], swiftSettings: library),
         .target(

@@ -1,6 +1,6 @@
 public import RenderCore
 
-/// What a ``Compressor``, an ``Expander`` and a ``Gate`` have in common: a gain that follows the level of a key.
+/// A module whose gain follows the level of a key: a ``Compressor``, an ``Expander`` or a ``Gate``.
 ///
 /// Threads: control.
 public protocol DynamicsModule: DynamicsParameters, Module {

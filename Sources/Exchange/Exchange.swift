@@ -1,2 +1,2 @@
-// What threads exchange is made of the building blocks: an import brings them, and their mathematics.
+// Threads exchange values that are made of the building blocks: an import brings these, and their mathematics.
 @_exported public import SignalBlocks

@@ -143,7 +143,7 @@ extension OutputCycle {
     }
 }
 
-/// What the cycles of an output have lost, on the way to the control side, and sources that are gone, on the way to the cycles.
+/// Tells the control side what the cycles of an output have lost, and the cycles which sources are gone.
 package final class MIDINews: Sendable {
     /// Messages that found no room, of those that came in and of those that were sent.
     let lostInputs = Atomic<Int>(0)

@@ -2,7 +2,7 @@ public import RenderCore
 public import Supply
 internal import Synchronization
 
-/// What comes into a cycle of an output, and what goes out of it: sound and MIDI both ways, the transport, and the times.
+/// A cycle of an output: the sound and the MIDI that come in and go out, the transport, and the times.
 ///
 /// An output makes one before its first cycle, with all the memory that it needs, and uses it in every cycle: it says how long the
 /// cycle is, fills in what has come, has the run render, and takes what goes out.
@@ -65,7 +65,7 @@ internal import Synchronization
     let lists: UnsafeMutablePointer<CycleSupply.Events>
     let events: UnsafeMutablePointer<MIDIEvent>
     let supply: UnsafeMutablePointer<CycleSupply>
-    /// What is held down at each input. Several sources may be mixed there, so it is not known by whom.
+    /// The notes and pedals that are held down at each input. Several sources may be mixed there, so the cycle does not know by whom.
     let held: UnsafeMutablePointer<HeldNotes>
     /// The place where a system exclusive message is put together, for each output, and its length so far.
     let messages: UnsafeMutablePointer<UInt8>

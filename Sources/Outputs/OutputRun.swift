@@ -16,7 +16,7 @@ internal import Synchronization
     private let priority: Int
     private let load: LoadHistogram
     private let hub: EventHub<OutputEvent>
-    /// What the cycles have to tell about MIDI.
+    /// Carries what the cycles have to tell about MIDI.
     let midi = MIDINews()
     private let shouldRun = Atomic<Bool>(true)
     /// The thread that is in a cycle, and the time at which the cycle began; 0 between cycles.

@@ -310,6 +310,13 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         }
     }
 
+    /// Returns whether the module may go on, as ``/RenderCore/RenderState/belongs(to:)`` has it.
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always)
+    package func belongs(to context: borrowing RenderContext) -> Bool {
+        !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || context.adopt(owner)
+    }
+
     @inlinable @inline(__always)
     func enter(_ context: borrowing RenderContext) -> Bool {
         guard owner.load(ordering: .relaxed) == context.owner || context.adopt(owner) else { return false }
@@ -319,13 +326,4 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
 
     @inlinable @inline(__always)
     func leave(_ context: borrowing RenderContext) { owner.store(context.owner, ordering: .relaxed) }
-}
-
-extension ManagedArray where Element: ~Copyable {
-    /// Returns whether the module may go on, as ``/RenderCore/RenderState/belongs(to:)`` has it.
-    @_noLocks @_noAllocation
-    @inlinable @inline(__always)
-    package func belongs(to context: borrowing RenderContext) -> Bool {
-        !Checks.areOn || owner.load(ordering: .relaxed) == context.owner || context.adopt(owner)
-    }
 }

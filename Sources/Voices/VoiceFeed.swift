@@ -31,7 +31,7 @@ package struct VoiceCommand: BitwiseCopyable, Sendable {
     }
 }
 
-/// What plays voices, in the order of time: commands from control code, the messages of a score, those of a MIDI input.
+/// Gives a module that plays voices its commands in the order of time: those of control code, of a score and of a MIDI input.
 package struct VoiceFeed: ~Copyable, Sendable {
     private let commands = CommandQueue<VoiceCommand>()
     private let keys: MIDIReader
