@@ -146,10 +146,15 @@ let package = Package(
             name: "JACKBackend",
             dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK", "Outputs", "Supply"],
             swiftSettings: library),
-        .target(name: "CPluginHost"),
+        // What is common to plug-ins of all formats; each format has targets of its own above.
+        .target(name: "CPluginMemory"),
+        .target(
+            name: "PluginHosting", dependencies: ["CPluginMemory", "RenderCore", "Sharing", "Supply"],
+            swiftSettings: library),
+        .target(name: "CPluginHost", dependencies: ["CPluginMemory"]),
         .target(
             name: "LV2Hosting",
-            dependencies: ["CPluginHost", "CRender", "DiskFiles", "RenderCore", "Sharing", "Supply"],
+            dependencies: ["CPluginHost", "CPluginMemory", "DiskFiles", "PluginHosting", "RenderCore", "Supply"],
             swiftSettings: library),
         .target(
             name: "RenderStack",
@@ -243,7 +248,10 @@ let package = Package(
             name: "InstrumentsTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(
             name: "LV2HostingTests",
-            dependencies: ["CPluginHost", "LV2Hosting", "RenderStack", "RenderStackTesting", "TestSupport"],
+            dependencies: [
+                "CPluginHost", "CPluginMemory", "LV2Hosting", "PluginHosting", "RenderStack", "RenderStackTesting",
+                "TestSupport",
+            ],
             exclude: ["Plugins"]),
         .testTarget(
             name: "RenderStackPluginTests",
@@ -256,7 +264,7 @@ let package = Package(
         .testTarget(name: "LiveTests", dependencies: ["RenderCore", "RenderStackLive", "TestSupport"]),
         // Written as a user would, with the public interface alone.
         .testTarget(name: "HostileTests", dependencies: ["RenderStack", "TestSupport"]),
-    ] + examples.map(example),
+        ] + examples.map(example),
     swiftLanguageModes: [.v6]
 )
 

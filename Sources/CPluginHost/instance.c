@@ -7,63 +7,13 @@
 #ifdef CLV2_HAS_LILV
 
 #define RING_SIZE (1u << 17)
-#define GUARD 0x7fa5a5a5u
-#define SHORT_GUARD 16
-
-static void write_guard(struct clv2_memory *memory, int guard) {
-    const uint32_t word = GUARD;
-    for (int i = 0; i < guard; i++) {
-        memcpy(memory->all + i, &word, sizeof word);
-        memcpy(memory->samples + memory->count + i, &word, sizeof word);
-    }
-}
-
-/// Returns whether the guards of some memory are as they were; if not, writes them anew.
-static bool is_whole(struct clv2_memory *memory, int guard) {
-    const size_t bytes = (size_t)guard * sizeof(float);
-    const float *behind = memory->samples + memory->count;
-    // That of a release build is of a length that the compiler knows: it takes a few nanoseconds.
-    if (guard == SHORT_GUARD) {
-        uint32_t words[2][SHORT_GUARD], wrong = 0;
-        memcpy(words[0], memory->all, sizeof words[0]);
-        memcpy(words[1], behind, sizeof words[1]);
-        for (int i = 0; i < SHORT_GUARD; i++) wrong |= (words[0][i] ^ GUARD) | (words[1][i] ^ GUARD);
-        if (wrong) write_guard(memory, guard);
-        return !wrong;
-    }
-    // Each word is like the next, and the first is the guard.
-    const uint32_t word = GUARD;
-    if (!memcmp(memory->all, &word, sizeof word) && !memcmp(behind, &word, sizeof word) &&
-        !memcmp(memory->all, memory->all + 1, bytes - sizeof word) && !memcmp(behind, behind + 1, bytes - sizeof word))
-        return true;
-    write_guard(memory, guard);
-    return false;
-}
-
-bool clv2_guards_are_whole(struct clv2_instance *instance) {
-    bool are_whole = is_whole(&instance->control_memory, instance->guard);
-    for (int i = 0; i < instance->description->port_count; i++)
-        if (instance->memories[i].all && !is_whole(&instance->memories[i], instance->guard)) are_whole = false;
-    return are_whole;
-}
-
-static bool make_memory(struct clv2_instance *instance, struct clv2_memory *memory, int count) {
-    size_t bytes = ((size_t)count + 2 * (size_t)instance->guard) * sizeof(float);
-    memory->all = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
-    if (!memory->all) return false;
-    memory->samples = memory->all + instance->guard;
-    memory->count = count;
-    memset(memory->samples, 0, (size_t)count * sizeof(float));
-    write_guard(memory, instance->guard);
-    return true;
-}
 
 static bool make_sequence(struct clv2_instance *instance, int port) {
     size_t size = 32768, wanted = instance->description->ports[port].minimum_size;
     if (wanted > size) size = wanted < (1u << 26) ? wanted : 1u << 26;
     size = (size + 63) & ~(size_t)63;
-    if (!make_memory(instance, &instance->memories[port], (int)(size / sizeof(float)))) return false;
-    instance->sequences[port] = (uint8_t *)instance->memories[port].samples;
+    instance->sequences[port] = (uint8_t *)cplugin_memory_add(instance->memory, CPLUGIN_OTHER, (int)(size / sizeof(float)));
+    if (!instance->sequences[port]) return false;
     instance->capacities[port] = (uint32_t)(size - sizeof(LV2_Atom));
     // A plug-in may look at its events before the first run.
     LV2_Atom_Sequence *sequence = (LV2_Atom_Sequence *)instance->sequences[port];
@@ -82,15 +32,15 @@ static bool connect_ports(struct clv2_instance *instance, char *error) {
         switch (port->kind) {
         case CLV2_AUDIO:
         case CLV2_CV: {
-            bool is_made = make_memory(instance, &instance->memories[i], instance->frames);
-            memory = is_made ? instance->memories[i].samples : NULL;
-            int *list = !port->is_input ? instance->outputs : port->is_side_chain ? instance->sides : instance->inputs;
-            int *count = !port->is_input     ? &instance->output_count
-                         : port->is_side_chain ? &instance->side_count
-                                               : &instance->input_count;
-            if (port->kind == CLV2_AUDIO && *count < CLV2_CHANNELS) list[(*count)++] = i;
-            if (port->kind == CLV2_CV && port->is_input && is_made && isfinite(port->initial))
-                for (int frame = 0; frame < instance->frames; frame++) instance->memories[i].samples[frame] = port->initial;
+            enum cplugin_use use = port->kind == CLV2_CV  ? CPLUGIN_OTHER
+                                   : !port->is_input      ? CPLUGIN_OUTPUT
+                                   : port->is_side_chain ? CPLUGIN_SIDE
+                                                         : CPLUGIN_INPUT;
+            float *samples = cplugin_memory_add(instance->memory, use, instance->frames);
+            memory = samples;
+            if (!port->is_input) instance->outputs[i] = samples;
+            if (port->kind == CLV2_CV && port->is_input && samples && isfinite(port->initial))
+                for (int frame = 0; frame < instance->frames; frame++) samples[frame] = port->initial;
             break;
         }
         case CLV2_CONTROL:
@@ -120,19 +70,6 @@ static bool connect_ports(struct clv2_instance *instance, char *error) {
     return true;
 }
 
-/// Makes the memory of the input that the bypass needs, for a plug-in whose sound is late, or may come to be: half a second at least.
-static bool make_delays(struct clv2_instance *instance, int latency, char *error) {
-    atomic_store(&instance->latency, latency);
-    if (instance->latency_port < 0 || instance->input_count == 0 || instance->output_count == 0) return true;
-    int least = (int)(instance->rate / 2);
-    instance->delay_size = (latency > least ? latency : least) + instance->frames;
-    instance->delays = calloc((size_t)instance->delay_size * (size_t)instance->output_count, sizeof(float));
-    instance->delayed = calloc((size_t)instance->frames, sizeof(float));
-    if (instance->delays && instance->delayed) return true;
-    clv2_say(error, "There is no memory for the %d frames by which %.200s is late", latency, instance->description->name);
-    return false;
-}
-
 /// Says why a library cannot be loaded, or that it does not make an instance.
 static void say_why(const struct clv2_plugin *plugin, double rate, char *error) {
     void *library = *plugin->library ? dlopen(plugin->library, RTLD_NOW) : NULL;
@@ -141,25 +78,8 @@ static void say_why(const struct clv2_plugin *plugin, double rate, char *error) 
     if (library) dlclose(library);
 }
 
-int clv2_probe_latency(const char *uri, double rate, int frames, const float *values, char *error) {
-    struct clv2_instance *instance = clv2_instance_new(uri, rate, frames, 16, 0, error);
-    if (!instance) return -1;
-    for (int i = 0; i < instance->description->port_count; i++)
-        if (instance->description->ports[i].kind == CLV2_CONTROL && instance->description->ports[i].is_input)
-            instance->controls[i] = values[i];
-    struct clv2_channels none = {0};
-    for (int i = 0; i < 2; i++) {
-        clv2_begin(instance, true);
-        clv2_run(instance, &none, frames, 1, 1);
-        clv2_end(instance);
-    }
-    int latency = clv2_latency(instance);
-    clv2_instance_free(instance);
-    return latency;
-}
-
 struct clv2_instance *clv2_instance_new(
-    const char *uri, double rate, int frames, int guard, int latency, char *error) {
+    const char *uri, double rate, int frames, int latency, struct cplugin_memory *memory, char *error) {
     struct clv2_plugin *description = clv2_describe(uri, error);
     if (!description) return NULL;
     struct clv2_instance *instance = calloc(1, sizeof *instance);
@@ -173,13 +93,13 @@ struct clv2_instance *clv2_instance_new(
     instance->description = description;
     instance->rate = rate;
     instance->frames = frames < 1 ? 1 : frames;
-    instance->guard = guard < 4 ? 4 : (guard + 15) & ~15;
-    instance->memories = calloc(ports, sizeof *instance->memories);
+    instance->memory = memory;
+    atomic_store(&instance->latency, latency);
+    instance->controls = cplugin_memory_add(memory, CPLUGIN_OTHER, description->port_count > 0 ? description->port_count : 1);
+    instance->outputs = calloc(ports, sizeof *instance->outputs);
     instance->sequences = calloc(ports, sizeof *instance->sequences);
     instance->capacities = calloc(ports, sizeof *instance->capacities);
-    bool is_made = make_memory(instance, &instance->control_memory, description->port_count > 0 ? description->port_count : 1) && instance->memories && instance->sequences &&
-                   instance->capacities;
-    instance->controls = instance->control_memory.samples;
+    bool is_made = instance->controls && instance->outputs && instance->sequences && instance->capacities;
     if (is_made && description->has_worker) {
         instance->message = malloc(RING_SIZE);
         instance->answer = malloc(RING_SIZE);
@@ -205,7 +125,7 @@ struct clv2_instance *clv2_instance_new(
     instance->handle = lilv_instance_get_handle(instance->lilv);
     if (description->has_worker && instance->descriptor->extension_data)
         instance->worker = instance->descriptor->extension_data(LV2_WORKER__interface);
-    if (!connect_ports(instance, error) || !make_delays(instance, latency, error)) {
+    if (!connect_ports(instance, error)) {
         clv2_instance_free(instance);
         return NULL;
     }
@@ -222,15 +142,9 @@ void clv2_instance_free(struct clv2_instance *instance) {
         lilv_instance_free(instance->lilv);
         clv2_world_unlock();
     }
-    for (int i = 0; i < instance->description->port_count; i++) {
-        if (instance->memories) free(instance->memories[i].all);
-    }
-    free(instance->control_memory.all);
-    free(instance->memories);
+    free(instance->outputs);
     free(instance->sequences);
     free(instance->capacities);
-    free(instance->delays);
-    free(instance->delayed);
     free(instance->requests.memory);
     free(instance->answers.memory);
     free(instance->message);
@@ -293,10 +207,7 @@ LV2_Worker_Status clv2_schedule(LV2_Worker_Schedule_Handle handle, uint32_t size
 static void reset(struct clv2_instance *instance) {
     lilv_instance_deactivate(instance->lilv);
     for (int i = 0; i < instance->description->port_count; i++)
-        if (instance->memories[i].all && !instance->description->ports[i].is_input)
-            memset(instance->memories[i].samples, 0, (size_t)instance->memories[i].count * sizeof(float));
-    if (instance->delays)
-        memset(instance->delays, 0, (size_t)instance->delay_size * (size_t)instance->output_count * sizeof(float));
+        if (instance->outputs[i]) memset(instance->outputs[i], 0, (size_t)instance->frames * sizeof(float));
     instance->has_position = false;
     instance->sysex_count = 0;
     lilv_instance_activate(instance->lilv);
@@ -331,7 +242,5 @@ void clv2_ask_for_reset(struct clv2_instance *instance, bool is_offline) {
         clv2_let_go(instance);
     }
 }
-
-int clv2_overrun_count(const struct clv2_instance *instance) { return atomic_load(&instance->overruns); }
 
 #endif

@@ -109,12 +109,6 @@ bool clv2_ring_is_empty(struct clv2_ring *ring);
 /// The owner of an instance: a thread may touch the plug-in while it has changed `gate` from free.
 enum { CLV2_FREE, CLV2_RUNS, CLV2_HELD, CLV2_RESETS };
 
-/// The memory of a port with its guards.
-struct clv2_memory {
-    float *all, *samples;
-    int count;
-};
-
 struct clv2_instance {
     LilvInstance *lilv;
     const LV2_Descriptor *descriptor;
@@ -123,15 +117,14 @@ struct clv2_instance {
     const LilvPlugin *plugin;
     struct clv2_plugin *description;
     double rate;
-    int frames, guard;
+    int frames;
 
-    /// The values of the control ports, by the ports' numbers; and the memory in which they lie.
+    /// The memory of all ports, which belongs to whoever made the instance.
+    struct cplugin_memory *memory;
+    /// The values of the control ports, by the ports' numbers.
     float *controls;
-    struct clv2_memory control_memory;
-    struct clv2_memory *memories;
-    int inputs[CLV2_CHANNELS], sides[CLV2_CHANNELS], outputs[CLV2_CHANNELS];
-    int input_count, side_count, output_count;
-
+    /// The samples that the plug-in writes, by the ports' numbers; NULL for a port of another kind.
+    float **outputs;
     uint8_t **sequences;
     uint32_t *capacities;
     int midi_in, midi_out, position_in, latency_port, freewheel_port;
@@ -142,13 +135,8 @@ struct clv2_instance {
     struct clv2_position expected;
     bool has_position;
 
-    /// The input, delayed by the latency, for the cross-fade of the bypass.
-    float *delays, *delayed;
-    int delay_size, delay_place;
-
     _Atomic int gate;
     _Atomic int latency;
-    _Atomic int overruns;
     /// True while a thread calls a function of the plug-in that is not for the audio: its work, its state, a reset. A thread that
     /// needs the gate too takes that first.
     _Atomic bool works;
@@ -195,7 +183,6 @@ void clv2_begin_work(struct clv2_instance *instance);
 void clv2_end_work(struct clv2_instance *instance);
 /// Does all work that the plug-in has asked for.
 void clv2_do_work(struct clv2_instance *instance);
-bool clv2_guards_are_whole(struct clv2_instance *instance);
 
 #endif
 #endif

@@ -20,11 +20,9 @@ struct clv2_plugin *clv2_describe(const char *uri, char *error) { return (void)u
 void clv2_free_plugin(struct clv2_plugin *plugin) { (void)plugin; }
 struct clv2_preset *clv2_presets(const char *uri, int *count) { return (void)uri, *count = 0, NULL; }
 void clv2_free_presets(struct clv2_preset *presets, int count) { (void)presets, (void)count; }
-struct clv2_instance *clv2_instance_new(const char *uri, double rate, int frames, int guard, int latency, char *error) {
-    return (void)uri, (void)rate, (void)frames, (void)guard, (void)latency, say(error), NULL;
-}
-int clv2_probe_latency(const char *uri, double rate, int frames, const float *values, char *error) {
-    return (void)uri, (void)rate, (void)frames, (void)values, say(error), -1;
+struct clv2_instance *clv2_instance_new(
+    const char *uri, double rate, int frames, int latency, struct cplugin_memory *memory, char *error) {
+    return (void)uri, (void)rate, (void)frames, (void)latency, (void)memory, say(error), NULL;
 }
 void clv2_instance_free(struct clv2_instance *instance) { (void)instance; }
 void clv2_service(struct clv2_instance *instance) { (void)instance; }
@@ -37,7 +35,6 @@ bool clv2_restore(struct clv2_instance *instance, const char *text, float *value
 bool clv2_restore_preset(struct clv2_instance *instance, const char *uri, float *values, bool *found, char *error) {
     return (void)instance, (void)uri, (void)values, (void)found, say(error), false;
 }
-int clv2_overrun_count(const struct clv2_instance *instance) { return (void)instance, 0; }
 static float no_controls[1];
 float *clv2_controls(struct clv2_instance *instance) { return (void)instance, no_controls; }
 bool clv2_begin(struct clv2_instance *instance, bool is_offline) { return (void)instance, (void)is_offline, false; }
@@ -47,13 +44,11 @@ void clv2_add_midi(struct clv2_instance *instance, int frame, const uint8_t *byt
 void clv2_add_position(struct clv2_instance *instance, const struct clv2_position *position, int frames) {
     (void)instance, (void)position, (void)frames;
 }
-void clv2_run(struct clv2_instance *instance, const struct clv2_channels *channels, int frames, float from, float to) {
-    (void)instance, (void)channels, (void)frames, (void)from, (void)to;
-}
+void clv2_run(struct clv2_instance *instance, int frames) { (void)instance, (void)frames; }
 bool clv2_next_midi(struct clv2_instance *instance, uint32_t *cursor, int *frame, const uint8_t **bytes, int *count) {
     return (void)instance, (void)cursor, (void)frame, (void)bytes, (void)count, false;
 }
-bool clv2_end(struct clv2_instance *instance) { return (void)instance, true; }
+void clv2_end(struct clv2_instance *instance) { (void)instance; }
 void clv2_ask_for_reset(struct clv2_instance *instance, bool is_offline) { (void)instance, (void)is_offline; }
 int clv2_latency(const struct clv2_instance *instance) { return (void)instance, 0; }
 int clv2_scan_start(int *to, int *from, char *error) { return (void)to, (void)from, say(error), -1; }

@@ -145,80 +145,8 @@ bool clv2_next_midi(
 
 // MARK: - Sound
 
-/// Copies channels into ports: one channel goes to all ports, and into one port all channels are summed.
-static void copy_in(
-    struct clv2_instance *instance, const int *ports, int port_count, float *const *channels, int channel_count, int frames) {
-    const size_t bytes = (size_t)frames * sizeof(float);
-    for (int i = 0; i < port_count; i++) {
-        float *samples = instance->memories[ports[i]].samples;
-        if (channel_count == 1)
-            memcpy(samples, channels[0], bytes);
-        else if (i < channel_count)
-            memcpy(samples, channels[i], bytes);
-        else
-            memset(samples, 0, bytes);
-    }
-    if (port_count != 1) return;
-    float *sum = instance->memories[ports[0]].samples;
-    for (int channel = 1; channel < channel_count; channel++)
-        for (int frame = 0; frame < frames; frame++) sum[frame] += channels[channel][frame];
-}
-
-/// Returns what an output has without the plug-in: the input of the same number, as late as the plug-in's sound.
-static const float *dry(struct clv2_instance *instance, int output, int frames) {
-    if (instance->input_count == 0) return NULL;
-    int input = output < instance->input_count ? output : instance->input_count - 1;
-    const float *samples = instance->memories[instance->inputs[input]].samples;
-    int latency = clv2_latency(instance), size = instance->delay_size;
-    if (!instance->delays || latency <= 0 || latency + frames > size) return samples;
-    const float *line = instance->delays + (size_t)output * (size_t)size;
-    float *delayed = instance->delayed;
-    for (int i = 0; i < frames; i++) delayed[i] = line[(instance->delay_place + i - latency + 2 * size) % size];
-    return delayed;
-}
-
-/// Keeps the input for `dry`.
-static void keep_dry(struct clv2_instance *instance, int frames) {
-    if (!instance->delays) return;
-    for (int output = 0; output < instance->output_count; output++) {
-        int input = output < instance->input_count ? output : instance->input_count - 1;
-        const float *samples = instance->memories[instance->inputs[input]].samples;
-        float *line = instance->delays + (size_t)output * (size_t)instance->delay_size;
-        for (int i = 0; i < frames; i++) line[(instance->delay_place + i) % instance->delay_size] = samples[i];
-    }
-}
-
-void clv2_run(
-    struct clv2_instance *instance, const struct clv2_channels *channels, int frames, float from, float to) {
-    if (frames > instance->frames) frames = instance->frames;
-    const size_t bytes = (size_t)frames * sizeof(float);
-    copy_in(instance, instance->inputs, instance->input_count, channels->input, channels->input_count, frames);
-    if (channels->side_count > 0)
-        copy_in(instance, instance->sides, instance->side_count, channels->side, channels->side_count, frames);
-    keep_dry(instance, frames);
+void clv2_run(struct clv2_instance *instance, int frames) {
     instance->descriptor->run(instance->handle, (uint32_t)frames);
-    for (int i = 0; i < channels->output_count && i < instance->output_count; i++) {
-        const float *wet = instance->memories[instance->outputs[i]].samples;
-        float *out = channels->output[i];
-        if (from == 1 && to == 1) {
-            memcpy(out, wet, bytes);
-            continue;
-        }
-        const float *other = dry(instance, i, frames);
-        if (from == 0 && to == 0) {
-            if (other)
-                memcpy(out, other, bytes);
-            else
-                memset(out, 0, bytes);
-            continue;
-        }
-        float step = frames > 1 ? (to - from) / (float)(frames - 1) : 0;
-        for (int frame = 0; frame < frames; frame++) {
-            float part = from + step * (float)frame, without = other ? other[frame] : 0;
-            out[frame] = without + part * (wet[frame] - without);
-        }
-    }
-    if (instance->delays) instance->delay_place = (instance->delay_place + frames) % instance->delay_size;
     if (instance->latency_port >= 0) {
         float told = instance->controls[instance->latency_port];
         int latency = told > 0 && told < 1e8f ? (int)(told + 0.5f) : 0;
@@ -226,7 +154,7 @@ void clv2_run(
     }
 }
 
-bool clv2_end(struct clv2_instance *instance) {
+void clv2_end(struct clv2_instance *instance) {
     if (instance->worker) {
         int64_t size;
         while ((size = clv2_ring_read(&instance->answers, instance->answer)) >= 0)
@@ -234,10 +162,7 @@ bool clv2_end(struct clv2_instance *instance) {
                 instance->worker->work_response(instance->handle, (uint32_t)size, instance->answer);
         if (instance->worker->end_run) instance->worker->end_run(instance->handle);
     }
-    bool is_whole = clv2_guards_are_whole(instance);
-    if (!is_whole) atomic_fetch_add(&instance->overruns, 1);
     atomic_store_explicit(&instance->gate, CLV2_FREE, memory_order_release);
-    return is_whole;
 }
 
 #endif

@@ -29,19 +29,21 @@ static void try_plugin(const char *uri, FILE *answers) {
     fprintf(answers, "begin %s\n", uri);
     fflush(answers);
     int frames = 256;
-    struct clv2_instance *instance = clv2_instance_new(uri, 48000, frames, 1024, 0, error);
+    struct cplugin_memory *memory = cplugin_memory_new(1024);
+    struct clv2_instance *instance = memory ? clv2_instance_new(uri, 48000, frames, 0, memory, error) : NULL;
     bool is_whole = true;
     int latency = 0;
     if (instance) {
-        struct clv2_channels none = {0};
         for (int i = 0; i < 4; i++) {
             clv2_begin(instance, true);
-            clv2_run(instance, &none, frames, 1, 1);
-            if (!clv2_end(instance)) is_whole = false;
+            clv2_run(instance, frames);
+            clv2_end(instance);
+            if (!cplugin_memory_is_whole(memory)) is_whole = false;
         }
         latency = clv2_latency(instance);
         clv2_instance_free(instance);
     }
+    cplugin_memory_free(memory);
     if (!instance)
         fprintf(answers, "bad %s\n", error);
     else if (!is_whole)

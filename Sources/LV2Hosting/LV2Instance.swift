@@ -1,109 +1,88 @@
 internal import CPluginHost
-internal import Glibc
+package import PluginHosting
 internal import RenderCore
-internal import SignalBlocks
+internal import Supply
 
 /// A plug-in that is loaded. It is freed on the control side, once no render thread has it.
-@safe final class LV2Instance: @unchecked Sendable {
+@safe final class LV2Instance: PluginInstance, @unchecked Sendable {
     // Unchecked because the C code lets one thread at a time run, reset or restore the plug-in.
     let pointer: OpaquePointer
+    let memory: PluginMemory
+    let controls: UnsafeMutablePointer<Float>
 
-    /// The floats before and behind a port's memory that a plug-in must leave as they are: so many find a run of a wrong
-    /// length too, in a debug build.
-    private static var guardLength: Int32 {
-        #if DEBUG
-            4_096
-        #else
-            16
-        #endif
-    }
-
-    init(_ uri: String, rate: Double, frames: Int, latency: Int) throws(LV2Error) {
+    init(_ uri: String, rate: Double, frames: Int, latency: Int, in memory: PluginMemory) throws(LV2Error) {
         unsafe pointer = try LV2Error.calling {
-            unsafe clv2_instance_new(uri, rate, Int32(frames), Self.guardLength, Int32(latency), $0)
+            unsafe clv2_instance_new(uri, rate, Int32(frames), Int32(latency), memory.pointer, $0)
         }
-        LV2Service.shared.add(self)
+        self.memory = memory
+        unsafe controls = clv2_controls(pointer)
     }
 
     deinit { unsafe clv2_instance_free(pointer) }
 
-    /// Does what the plug-in has asked for.
+    var code: any PluginCode { unsafe LV2Code(pointer: pointer) }
+
     func serve() { unsafe clv2_service(pointer) }
 }
 
-/// The thread that does for plug-ins what does not belong on a render thread: their work, and resets.
-final class LV2Service: Sendable {
-    static let shared = LV2Service()
-    private let instances = Lock(WeakList<LV2Instance>())
-    private init() {}
+/// The functions of a plug-in for the render thread.
+@safe struct LV2Code: PluginCode {
+    let pointer: OpaquePointer
 
-    private let thread = ServiceThread(name: "rs-plugins") { LV2Service.shared.run() }
+    var latency: Int { unsafe Int(clv2_latency(pointer)) }
 
-    func add(_ instance: LV2Instance) {
-        instances.withLock { $0.add(ObjectIdentifier(instance)) { [weak instance] in instance } }
-        thread.wake()
-    }
+    func begin(isOffline: Bool) -> Bool { unsafe clv2_begin(pointer, isOffline) }
 
-    private func run() {
-        while true {
-            let all = instances.withLock { $0.living }
-            for instance in all { instance.serve() }
-            if all.isEmpty { thread.sleep(milliseconds: 60_000) } else { thread.nap(milliseconds: 4) }
-        }
-    }
-}
-
-/// The instances of a plug-in module, as its state: one, or of a mono plug-in one for each channel.
-@safe struct LV2Instances: ~Copyable, @unchecked Sendable {
-    // Unchecked because the tables do not change.
-    private let owners: [LV2Instance]
-    let view: LV2View
-
-    /// No instance.
-    init() {
-        owners = []
-        unsafe view = LV2View(
-            count: 0, channelLimit: 1, instances: .allocate(capacity: 1), controls: .allocate(capacity: 1),
-            sent: .allocate(capacity: 1))
-    }
-
-    init(_ owners: [LV2Instance], channelLimit: Int) {
-        self.owners = owners
-        unsafe view = LV2View(
-            count: owners.count, channelLimit: channelLimit, instances: .allocate(capacity: owners.count),
-            controls: .allocate(capacity: owners.count), sent: .allocate(capacity: LV2View.mostSent))
-        for (index, owner) in owners.enumerated() {
-            unsafe (view.instances + index).initialize(to: owner.pointer)
-            unsafe (view.controls + index).initialize(to: clv2_controls(owner.pointer))
+    func add(_ event: MIDIEvent) {
+        let frame = Int32(truncatingIfNeeded: event.frame)
+        unsafe event.message.withBytes { bytes, count, ends in
+            unsafe clv2_add_midi(pointer, frame, bytes, Int32(count), ends)
         }
     }
 
-    deinit {
-        unsafe view.instances.deallocate()
-        unsafe view.controls.deallocate()
-        unsafe view.sent.deallocate()
+    func add(_ position: Transport, frames: Int) {
+        let bars = position.bars ?? MusicalPosition()
+        var told = clv2_position(
+            frame: position.frame, speed: position.isRolling ? 1 : 0, bar_beat: Double(bars.beat - 1) + bars.fraction,
+            beats_per_bar: bars.beatsPerBar, beats_per_minute: bars.beatsPerMinute, bar: Int64(bars.bar - 1),
+            beat_unit: Int32(bars.beatType))
+        unsafe clv2_add_position(pointer, &told, Int32(frames))
     }
+
+    func render(frames: Int) { unsafe clv2_run(pointer, Int32(frames)) }
+
+    func forEachMessage(_ body: (Int, MIDIMessage) -> Void) {
+        var cursor: UInt32 = 0
+        var (frame, count): (Int32, Int32) = (0, 0)
+        var bytes: UnsafePointer<UInt8>?
+        while unsafe clv2_next_midi(pointer, &cursor, &frame, &bytes, &count) {
+            unsafe MIDIMessage.read(UnsafeRawBufferPointer(start: bytes, count: Int(count))) { body(Int(frame), $0) }
+        }
+    }
+
+    func end() { unsafe clv2_end(pointer) }
+
+    func reset(isOffline: Bool) { unsafe clv2_ask_for_reset(pointer, isOffline) }
 }
 
-/// The instances as the render thread sees them, for a slice.
-@safe struct LV2View: BitwiseCopyable, @unchecked Sendable {
-    // Unchecked because only the render thread that has the state uses it.
-    let count: Int
-    /// The most channels that a buffer of the renderer can have.
-    let channelLimit: Int
-    let instances: UnsafeMutablePointer<OpaquePointer>
-    let controls: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-    /// Room for the messages of control code in a slice. On the stack it would be cleared in each.
-    let sent: UnsafeMutablePointer<MIDIEvent>
-    static var mostSent: Int { @_noLocks @_noAllocation get { 64 } }
+extension LV2Description: PluginFormat {
+    package var placeCount: Int { portCount }
+    package var settable: [PluginControl] {
+        controls.filter { !$0.isOutput }.map { control in (control.symbol, control.port, { control.parameter() }) }
+    }
 
-    /// Sets the value of a port in all instances.
-    @_noLocks @_noAllocation @inline(__always)
-    func set(_ port: Int, _ value: Float) {
-        var index = 0
-        while index < count {
-            unsafe controls[index][port] = value
-            index &+= 1
+    package func makeInstance(
+        rate: Double, frames: Int, latency: Int, in memory: PluginMemory
+    ) throws -> any PluginInstance {
+        try LV2Instance(uri, rate: rate, frames: frames, latency: latency, in: memory)
+    }
+
+    package func handOver(_ old: any PluginInstance, _ values: [Float], to new: [any PluginInstance]) {
+        guard let old = old as? LV2Instance, let saved = old.save(values) else { return }
+        for case let instance as LV2Instance in new {
+            _ = unsafe try? instance.restored(self) { places, found, error in
+                unsafe clv2_restore(instance.pointer, saved, places, found, error)
+            }
         }
     }
 }

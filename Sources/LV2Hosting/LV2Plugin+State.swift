@@ -1,5 +1,6 @@
 internal import CPluginHost
 internal import Glibc
+internal import PluginHosting
 internal import RenderCore
 
 /// A preset that a plug-in brings.
@@ -46,10 +47,8 @@ extension LV2Plugin {
     /// - Parameter preset: One of the ``presets``.
     /// - Throws: A sentence: the plug-in has no such preset.
     public func load(_ preset: LV2Preset) throws(LV2Error) {
-        for instance in current.withLock({ $0.instances }) {
-            unsafe try set { values, found, error in
-                unsafe clv2_restore_preset(instance.pointer, preset.uri, values, found, error)
-            }
+        unsafe try restore { instance, values, found, error in
+            unsafe clv2_restore_preset(instance.pointer, preset.uri, values, found, error)
         }
     }
 
@@ -57,8 +56,10 @@ extension LV2Plugin {
     ///
     /// - Throws: A sentence: the plug-in cannot save.
     public func save() throws(LV2Error) -> LV2State {
-        guard let saved = savedState else { throw LV2Error("\(name) does not save its state.") }
-        return saved
+        guard let text = instances.first?.save(host.placedValues) else {
+            throw LV2Error("\(name) does not save its state.")
+        }
+        return LV2State(text: text)
     }
 
     /// Goes back to a state that was saved. The plug-in is silent for a moment if it plays.
@@ -66,47 +67,49 @@ extension LV2Plugin {
     /// - Parameter state: The state.
     /// - Throws: A sentence: it is the state of another plug-in, or no state.
     public func restore(_ state: LV2State) throws(LV2Error) {
-        for instance in current.withLock({ $0.instances }) {
-            unsafe try set { values, found, error in
-                unsafe clv2_restore(instance.pointer, state.text, values, found, error)
-            }
+        unsafe try restore { instance, values, found, error in
+            unsafe clv2_restore(instance.pointer, state.text, values, found, error)
         }
     }
 
-    /// The state of the instance that there is.
-    var savedState: LV2State? {
-        let (instance, rate) = current.withLock { ($0.instances.first, $0.rate) }
-        guard let instance else { return nil }
-        let values = portValues(rate)
+    private var instances: [LV2Instance] { host.instances.compactMap { $0 as? LV2Instance } }
+
+    /// Calls a function that restores an instance for all of them, and sets the parameters to what it finds.
+    private func restore(
+        _ body: (
+            LV2Instance, UnsafeMutablePointer<Float>, UnsafeMutablePointer<Bool>, UnsafeMutablePointer<CChar>
+        ) -> Bool
+    ) throws(LV2Error) {
+        for instance in instances {
+            let values = unsafe try instance.restored(description) { values, found, error in
+                unsafe body(instance, values, found, error)
+            }
+            for control in description.controls where !control.isOutput {
+                if let value = values[control.port] { self[control.symbol]?.value = value }
+            }
+        }
+    }
+}
+
+extension LV2Instance {
+    /// Returns the state as text, with values of the ports; `nil` if the plug-in does not save.
+    func save(_ values: [Float]) -> String? {
         let text = unsafe try? LV2Error.calling { error -> UnsafeMutablePointer<CChar>? in
             unsafe values.withUnsafeBufferPointer { values -> UnsafeMutablePointer<CChar>? in
                 guard let start = values.baseAddress else { return nil }
-                return unsafe clv2_save(instance.pointer, start, error)
+                return unsafe clv2_save(pointer, start, error)
             }
         }
         guard let text = unsafe text else { return nil }
         defer { unsafe free(text) }
-        return unsafe LV2State(text: String(cString: text))
+        return unsafe String(cString: text)
     }
 
-    /// Restores a state in an instance that is not heard yet, without its controls.
-    func restore(_ text: String, to instance: LV2Instance) throws(LV2Error) {
-        var values = [Float](repeating: 0, count: max(description.portCount, 1))
-        var found = [Bool](repeating: false, count: values.count)
-        _ = unsafe try LV2Error.calling { error in
-            unsafe values.withUnsafeMutableBufferPointer { values -> Bool? in
-                unsafe found.withUnsafeMutableBufferPointer { found -> Bool? in
-                    guard let values = values.baseAddress, let found = found.baseAddress else { return nil }
-                    return unsafe clv2_restore(instance.pointer, text, values, found, error) ? true : nil
-                }
-            }
-        }
-    }
-
-    /// Calls a function that fills in values of ports, and sets the parameters to them.
-    private func set(
+    /// Calls a function that fills in values of ports, and returns those that it has found.
+    func restored(
+        _ description: LV2Description,
         _ body: (UnsafeMutablePointer<Float>, UnsafeMutablePointer<Bool>, UnsafeMutablePointer<CChar>) -> Bool
-    ) throws(LV2Error) {
+    ) throws(LV2Error) -> [Float?] {
         var values = [Float](repeating: 0, count: max(description.portCount, 1))
         var found = [Bool](repeating: false, count: values.count)
         _ = unsafe try LV2Error.calling { error in
@@ -117,8 +120,6 @@ extension LV2Plugin {
                 }
             }
         }
-        for control in description.controls where !control.isOutput && found[control.port] {
-            self[control.symbol]?.value = values[control.port]
-        }
+        return zip(values, found).map { $1 ? $0 : nil }
     }
 }

@@ -1,10 +1,6 @@
-internal import CPluginHost
-internal import Glibc
+internal import PluginHosting
 public import RenderCore
-internal import Sharing
-internal import SignalBlocks
 public import Supply
-internal import Synchronization
 
 /// An LV2 plug-in as a module: effects edit the top, instruments and other generators push a buffer, and a plug-in with a
 /// side-chain takes the buffer below the top too.
@@ -46,32 +42,7 @@ public final class LV2Plugin: Module {
     /// The output through which the plug-in sends MIDI.
     public let midiOutput: MIDIOutput
 
-    private let values: OwnedArray<Parameter>
-    private let ports: OwnedArray<Int>
-    private let code: ForeignCode
-    private let running = RenderState<LV2Instances>(LV2Instances())
-    private let keys: MIDIReader
-    private let notes = CommandQueue<MIDIMessage>()
-    private let port: LV2Port
-    private let shape: Shape
-    let current: Lock<Current>
-
-    /// The instances that were made last, and the latencies that are known.
-    struct Current {
-        var instances: [LV2Instance] = []
-        var rate = 0.0
-        var frames = 0
-        var isHandedOver = false
-        var latencies: [Double: Int] = [:]
-        var problem: LV2Error?
-    }
-
-    /// The part of the description that `process` needs.
-    private struct Shape: Sendable, BitwiseCopyable {
-        let inputs, sides, outputs: Int
-        let hearsTransport: Bool
-        let isCopied: Bool
-    }
+    let host: HostedPlugin
 
     /// Loads the plug-in with a URI.
     ///
@@ -120,51 +91,26 @@ public final class LV2Plugin: Module {
     public init(
         _ description: LV2Description, copies: Int = 2, midiInput: MIDIInput? = nil, midiOutput: MIDIOutput? = nil
     ) throws(LV2Error) {
-        guard (1...64).contains(copies) else {
-            throw LV2Error("\(copies) copies of \(description.name): there may be 1 to 64.")
-        }
-        guard description.inputs <= 64, description.outputs <= 64, description.sideInputs <= 64 else {
-            throw LV2Error("\(description.name) has more than 64 channels.")
-        }
         self.description = description
         self.copies = copies
-        let (inputs, sides, outputs) = (description.inputs, description.sideInputs, description.outputs)
-        let pops = (inputs > 0 ? 1 : 0) + (sides > 0 ? 1 : 0)
-        stackEffect =
-            outputs > 0
-            ? StackEffect(pops: pops, pushes: 1) : pops == 1 ? .reads : StackEffect(pops: pops, pushes: pops)
-        shape = Shape(
-            inputs: inputs, sides: sides, outputs: outputs, hearsTransport: description.takesTransport,
-            isCopied: inputs == 1 && outputs == 1 && sides <= 1)
         bypass = Parameter(0, in: 0...1)
         self.midiInput = midiInput ?? MIDIInput(name: description.name)
         self.midiOutput = midiOutput ?? MIDIOutput(name: description.name)
-        keys = MIDIReader(self.midiInput)
-        port = LV2Port(self.midiOutput)
-        let inputsOfControl = description.controls.filter { !$0.isOutput }
-        values = OwnedArray(count: inputsOfControl.count) { inputsOfControl[$0].parameter() }
-        ports = OwnedArray(count: inputsOfControl.count) { inputsOfControl[$0].port }
-        code = ForeignCode(
-            description.name, because: "its authors say whether it is fit for an audio thread, and rtwatch finds out")
-        current = Lock(Current())
-        try make(rate: 48_000, frames: 4_096)
+        do {
+            host = try HostedPlugin.load(
+                description, copies: copies, midiInput: self.midiInput, midiOutput: self.midiOutput)
+        } catch { throw LV2Error("\(error)") }
+        stackEffect = host.stackEffect
     }
 
     /// The plug-in's name.
     public var name: String { description.name }
 
     /// The controls that can be set, by their symbols.
-    public var parameters: [ParameterReference] {
-        let inputs = description.controls.filter { !$0.isOutput }
-        return values.indices.map { values[$0].named(inputs[$0].symbol) }
-    }
+    public var parameters: [ParameterReference] { host.parameters }
 
     /// The parameter of a control, by its symbol; `nil` if there is none.
-    public subscript(_ symbol: String) -> ParameterReference? {
-        let inputs = description.controls.filter { !$0.isOutput }
-        guard let index = inputs.firstIndex(where: { $0.symbol == symbol }) else { return nil }
-        return values[index].named(symbol)
-    }
+    public subscript(_ symbol: String) -> ParameterReference? { host.parameters[symbol] }
 
     /// Returns the value that the plug-in has written into a control of its own, such as a meter, by its symbol; `nil` if
     /// there is none.
@@ -172,9 +118,7 @@ public final class LV2Plugin: Module {
         guard let control = description.controls.first(where: { $0.symbol == symbol && $0.isOutput }) else {
             return nil
         }
-        return current.withLock { current in
-            current.instances.first.map { unsafe clv2_controls($0.pointer)[control.port] }
-        }
+        return host.instances.first.map { unsafe $0.controls[control.port] }
     }
 
     /// Sends the plug-in a MIDI message, besides those that come in through ``midiInput``.
@@ -185,177 +129,31 @@ public final class LV2Plugin: Module {
     /// - Returns: `false` if 64 messages are under way already.
     @discardableResult
     public func send(_ message: MIDIMessage, at time: RenderTime = .immediately) -> Bool {
-        notes.send(message, at: time)
+        host.send(message, at: time)
     }
 
     /// The reason why the plug-in could not be prepared for the renderer's sample rate, and is silent; `nil` if there is none.
-    public var problem: LV2Error? { current.withLock { $0.problem } }
+    public var problem: LV2Error? { host.problem.map(LV2Error.init) }
 
     /// The number of slices after which the plug-in had written beyond its memory.
-    public var overrunCount: Int {
-        current.withLock { $0.instances.reduce(0) { unsafe $0 + Int(clv2_overrun_count($1.pointer)) } }
-    }
+    public var overrunCount: Int { host.overrunCount }
 
     /// Returns what the plug-in tells at a sample rate. Where the plug-in changes it while it plays, this returns the new
     /// latency, and so does the renderer's `latency`.
-    public func latency(at sampleRate: Double) -> Int {
-        guard description.hasLatency else { return 0 }
-        let sampleRate = sampleRate.asSampleRate
-        let known = current.withLock { current -> Int? in
-            if current.rate == sampleRate, let first = current.instances.first {
-                return unsafe Int(clv2_latency(first.pointer))
-            }
-            return current.latencies[sampleRate]
-        }
-        if let known { return known }
-        let probed = (try? probeLatency(sampleRate, frames: 1_024)) ?? 0
-        current.withLock { $0.latencies[sampleRate] = probed }
-        return probed
-    }
-
-    private func probeLatency(_ rate: Double, frames: Int) throws(LV2Error) -> Int {
-        guard description.hasLatency else { return 0 }
-        let values = portValues(rate)
-        return unsafe try LV2Error.calling { error in
-            let found = unsafe values.withUnsafeBufferPointer { values -> Int32 in
-                guard let start = values.baseAddress else { return -1 }
-                return unsafe clv2_probe_latency(description.uri, rate, Int32(frames), start, error)
-            }
-            return found < 0 ? nil : Int(found)
-        }
-    }
-
-    /// The values of the parameters, by the numbers of the ports.
-    func portValues(_ rate: Double) -> [Float] {
-        var result = [Float](repeating: 0, count: max(description.portCount, 1))
-        for index in values.indices {
-            let parameter = values[index].range(atSampleRate: rate)
-            result[ports[index]] = min(max(values[index].value, parameter.lowerBound), parameter.upperBound)
-        }
-        return result
-    }
-
-    /// Makes instances, with the state of those before.
-    private func make(rate: Double, frames: Int) throws(LV2Error) {
-        let latency = try probeLatency(rate, frames: min(frames, 1_024))
-        let saved = savedState
-        var made: [LV2Instance] = []
-        for _ in 0..<(shape.isCopied ? copies : 1) {
-            made.append(try LV2Instance(description.uri, rate: rate, frames: frames, latency: latency))
-        }
-        if let saved { for instance in made { _ = try? restore(saved.text, to: instance) } }
-        current.change { current in
-            current.instances = made
-            (current.rate, current.frames) = (rate, frames)
-            current.isHandedOver = false
-            current.latencies[rate] = latency
-            current.problem = nil
-        }
-    }
+    public func latency(at sampleRate: Double) -> Int { host.latency(at: sampleRate) }
 
     /// Makes the instances for the sample rate.
-    public func prepare(_ preparation: Preparation) {
-        let isReady = current.withLock { current in
-            !current.isHandedOver && current.rate == preparation.sampleRate
-                && current.frames >= preparation.maximumFrameCount
-        }
-        if !isReady {
-            do {
-                try make(rate: preparation.sampleRate, frames: preparation.maximumFrameCount)
-            } catch {
-                current.withLock { $0.problem = error }
-                StandardError.say("\(name) is silent: \(error)")
-                return
-            }
-        }
-        let instances = current.withLock { current in
-            current.isHandedOver = true
-            return current.instances
-        }
-        running.replace(with: LV2Instances(instances, channelLimit: preparation.maximumChannelCount))
-    }
+    public func prepare(_ preparation: Preparation) { host.prepare(preparation) }
 
     /// Runs the plug-in.
     ///
     /// Threads: render.
     @_noLocks @_noAllocation
-    public func process(_ context: inout RenderContext) {
-        let shape = shape
-        // The buffer of the side-chain lies below the top.
-        let hasKey = shape.sides > 0 && shape.inputs > 0 && shape.outputs > 0
-        let pushes = shape.inputs == 0 && shape.outputs > 0
-        if context.isDryRun {
-            if pushes { context.push(channels: 1) }
-            if hasKey { context.remove(at: 1) }
-            return
-        }
-        var found: LV2View?
-        running.with(&context) { running, _ in found = running.view }
-        guard let view = found, view.count > 0 else {
-            if pushes { context.push(channels: 1) }
-            if shape.outputs > 0 { context.silence() }
-            if hasKey { context.remove(at: 1) }
-            return
-        }
-        // Channels beyond those that the renderer has are not heard.
-        let outputs = shape.outputs < view.channelLimit ? shape.outputs : view.channelLimit
-        if pushes { context.push(channels: outputs) }
-        var index = 0
-        while index < values.count {
-            view.set(ports[index], values[index].current(context))
-            index &+= 1
-        }
-        let dry = bypass.glide(context)
-        let (from, to) = (1 - dry[0], 1 - dry[context.frameCount &- 1])
-        let events = keys.events
-        // Messages of control code, each at its frame.
-        var sentCount = 0
-        var frame = 0
-        while let due = notes.next(&context, from: frame) {
-            if sentCount < LV2View.mostSent {
-                unsafe view.sent[sentCount] = MIDIEvent(frame: due.frame, due.command)
-                sentCount &+= 1
-            }
-            frame = due.frame
-        }
-        let port = port
-        var isRunning = true
-        var isWhole = true
-        code.call(&context) { context in
-            let run = LV2Run(view, context, from: from, to: to)
-            isRunning = run.begin()
-            guard isRunning else { return }
-            var next = 0
-            while next < sentCount {
-                run.add(unsafe view.sent[next])
-                next &+= 1
-            }
-            var events = events
-            while let event = events.next(context) { run.add(event) }
-            if shape.hearsTransport { run.addPosition(context) }
-            run.render(&context, inputs: shape.inputs, sides: shape.sides, outputs: outputs)
-            run.forEachMessage { frame, message in port.send(message, at: frame, &context) }
-            isWhole = run.end()
-        }
-        if !isRunning && shape.outputs > 0 { context.silence() }
-        if !isWhole { code.reportOverrun(context) }
-        if hasKey { context.remove(at: 1) }
-    }
+    public func process(_ context: inout RenderContext) { host.process(&context, bypass: bypass) }
 
     /// Has the plug-in forget the sound before. Live that takes a few milliseconds, in which it is silent.
     ///
     /// Threads: render.
     @_noLocks @_noAllocation
-    public func reset(_ context: inout RenderContext) {
-        var found: LV2View?
-        running.with(&context) { running, _ in found = running.view }
-        guard let view = found else { return }
-        code.call(&context) { context in
-            var index = 0
-            while index < view.count {
-                unsafe clv2_ask_for_reset(view.instances[index], context.isOffline)
-                index &+= 1
-            }
-        }
-    }
+    public func reset(_ context: inout RenderContext) { host.reset(&context) }
 }

@@ -36,7 +36,7 @@ public import RenderCore
 extension RenderContext {
     /// Sends a message to the output at an address.
     @_noLocks @_noAllocation
-    func send(_ message: MIDIMessage, at frame: Int, to output: UnsafeRawPointer) -> Bool {
+    package func send(_ message: MIDIMessage, at frame: Int, to output: UnsafeRawPointer) -> Bool {
         guard let supply = unsafe core.pointee.supply, let lists = unsafe supply.pointee.sent else { return false }
         let inside = frame < 0 ? 0 : frame < frameCount ? frame : frameCount &- 1
         var index = 0

@@ -9,12 +9,12 @@
 #ifndef CPLUGINHOST_H
 #define CPLUGINHOST_H
 
+#include <CPluginMemory.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define CLV2_ERROR 512
-#define CLV2_CHANNELS 64
 
 // MARK: - Finding and describing (control side; calls of several threads wait for each other)
 
@@ -96,15 +96,11 @@ struct clv2_instance;
 /// Loads a plug-in and makes an instance of it that is ready to run.
 ///
 /// @param frames The most frames that a run has.
-/// @param guard The number of floats before and behind each port's memory that a run is not to change.
-/// @param latency The latency that `clv2_probe_latency` has found.
+/// @param latency The latency that the plug-in tells until a run tells another.
+/// @param memory Gets the memory of the plug-in's ports: it has no pieces before, and outlives the instance.
 struct clv2_instance *_Nullable clv2_instance_new(
-    const char *_Nonnull uri, double rate, int frames, int guard, int latency, char *_Nonnull error);
-
-/// Returns the latency that the plug-in tells in frames, by the values of its control ports; -1 with a sentence. It takes an
-/// instance of its own, which is run and freed.
-int clv2_probe_latency(
-    const char *_Nonnull uri, double rate, int frames, const float *_Nonnull values, char *_Nonnull error);
+    const char *_Nonnull uri, double rate, int frames, int latency, struct cplugin_memory *_Nonnull memory,
+    char *_Nonnull error);
 
 /// Deactivates and frees an instance that no thread runs any more.
 void clv2_instance_free(struct clv2_instance *_Nullable instance);
@@ -124,9 +120,6 @@ bool clv2_restore(
 bool clv2_restore_preset(
     struct clv2_instance *_Nonnull instance, const char *_Nonnull uri, float *_Nonnull values, bool *_Nonnull found,
     char *_Nonnull error);
-
-/// Counts runs after which the plug-in had written beyond its memory.
-int clv2_overrun_count(const struct clv2_instance *_Nonnull instance);
 
 // MARK: - Running (one thread at a time: the render thread)
 
@@ -151,34 +144,16 @@ struct clv2_position {
 /// Tells the plug-in the transport, where it is not what the plug-in reckons from the last run on.
 void clv2_add_position(struct clv2_instance *_Nonnull instance, const struct clv2_position *_Nonnull position, int frames);
 
-/// The channels of a run.
-struct clv2_channels {
-    /// The main input: mono goes to all of the plug-in's channels, and into one everything is summed.
-    float *_Nullable const *_Nullable input;
-    int input_count;
-    /// The side-chain, likewise.
-    float *_Nullable const *_Nullable side;
-    int side_count;
-    /// They may be the input's. Those beyond the plug-in's stay as they are.
-    float *_Nullable const *_Nullable output;
-    int output_count;
-};
-
-/// Runs the plug-in, between `clv2_begin` and `clv2_end`.
-///
-/// @param from The part of the plug-in's sound in the output at the first frame; the rest is the input, as late as the sound.
-/// @param to The part at the last frame.
-void clv2_run(
-    struct clv2_instance *_Nonnull instance, const struct clv2_channels *_Nonnull channels, int frames, float from,
-    float to);
+/// Runs the plug-in on the channels in its memory, between `clv2_begin` and `clv2_end`.
+void clv2_run(struct clv2_instance *_Nonnull instance, int frames);
 
 /// Returns the next message that the plug-in has sent; `false` if there is none any more. `cursor` is 0 at first.
 bool clv2_next_midi(
     struct clv2_instance *_Nonnull instance, uint32_t *_Nonnull cursor, int *_Nonnull frame,
     const uint8_t *_Nullable *_Nonnull bytes, int *_Nonnull count);
 
-/// Ends a run: answers of its worker reach the plug-in. Returns whether the plug-in left the memory around its own alone.
-bool clv2_end(struct clv2_instance *_Nonnull instance);
+/// Ends a run: answers of its worker reach the plug-in.
+void clv2_end(struct clv2_instance *_Nonnull instance);
 
 /// Has the plug-in reset: at once offline, else by `clv2_service`; until then it gives silence.
 void clv2_ask_for_reset(struct clv2_instance *_Nonnull instance, bool is_offline);
