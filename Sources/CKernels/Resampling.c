@@ -1,7 +1,7 @@
 #include "Dispatch.h"
 
 // The inner loops of the resampler: taps are cubic polynomials in the place of a frame, eight of them in a group of 32
-// coefficients. The weighed samples are added up in eight lanes. `ResamplerKernel` of RenderCore does the same.
+// coefficients. The weighed samples are added up in eight lanes.
 
 INLINE f8 taps_at(const float *row, f8 x) {
     return ((load8(row + 24) * x + load8(row + 16)) * x + load8(row + 8)) * x + load8(row);

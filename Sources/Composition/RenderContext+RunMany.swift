@@ -185,7 +185,7 @@ extension RenderContext {
         var spare = 0
         while spare < count {
             let channels = unsafe sum.pointee.channelCount
-            unsafe StackKernel.addChannels(
+            unsafe Kernel.addChannels(
                 spares[spare].channels, channels, offset, to: sum.pointee.channels, channels, offset, gain: 1,
                 frameCount
             )

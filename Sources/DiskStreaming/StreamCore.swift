@@ -249,7 +249,7 @@ extension AudioRing {
         var channel = 0
         while channel < channelCount && channel < buffer.channelCount {
             let source = unsafe memory.channels[channel] + start
-            unsafe StackKernel.copy(source, to: buffer.memory(channel) + offset, count)
+            unsafe Kernel.copy(source, to: buffer.memory(channel) + offset, count)
             unsafe prefetch(source, start, count)
             channel &+= 1
         }

@@ -105,8 +105,8 @@ import Testing
     @Test("W4: a sine has the bits of RenderMath.sin(phase:)")
     func sine() {
         for step: UInt64 in [0, 1 << 40, 0x0123_4567_89AB_CDEF, 0 &- (1 << 57)] {
-            compare({ Kernel.sine(1 << 62, step, 1, $0, $2) }, { SwiftKernel.sine(1 << 62, step, 1, $0, $2) })
-            compare({ Kernel.sine(5, step, 0.3, $0, $2) }, { SwiftKernel.sine(5, step, 0.3, $0, $2) })
+            compare({ kernel_sine(1 << 62, step, 1, $0, $2) }, { SwiftKernel.sine(1 << 62, step, 1, $0, $2) })
+            compare({ kernel_sine(5, step, 0.3, $0, $2) }, { SwiftKernel.sine(5, step, 0.3, $0, $2) })
         }
     }
 
@@ -114,11 +114,11 @@ import Testing
     func tones() {
         for step: UInt64 in [0, 1 << 40, 0x0123_4567_89AB_CDEF, 0 &- (1 << 57)] {
             for phase: UInt64 in [0, 5, 1 << 62, 1 << 63, .max] {
-                compare({ Kernel.saw(phase, step, $0, $2) }, { SwiftKernel.saw(phase, step, $0, $2) })
-                compare({ Kernel.triangle(phase, step, $0, $2) }, { SwiftKernel.triangle(phase, step, $0, $2) })
+                compare({ kernel_saw(phase, step, $0, $2) }, { SwiftKernel.saw(phase, step, $0, $2) })
+                compare({ kernel_triangle(phase, step, $0, $2) }, { SwiftKernel.triangle(phase, step, $0, $2) })
                 for (width, low) in [(UInt32(1) << 31, Float(-1)), (0, -0.0), (.max, -2), (0x1234_5678, -0.142)] {
                     compare(
-                        { Kernel.pulse(phase, step, width: width, low: low, $0, $2) },
+                        { kernel_pulse(phase, step, width, low, $0, $2) },
                         { SwiftKernel.pulse(phase, step, width: width, low: low, $0, $2) })
                 }
             }
@@ -126,7 +126,10 @@ import Testing
         let rows = KernelTests.noise(4 * 600, seed: 9, odd: true)
         let weights = SIMD4<Float>(-0.06, 0.9, 0.2, -0.04)
         compare(
-            odd: true, { samples, _, count in Kernel.addEdge(rows, apart: 600, weights, to: samples, count) },
+            odd: true,
+            { samples, _, count in
+                kernel_edge(rows, 600, weights[0], weights[1], weights[2], weights[3], samples, count)
+            },
             { samples, _, count in SwiftKernel.addEdge(rows, apart: 600, weights, to: samples, count) })
     }
 
@@ -139,14 +142,14 @@ import Testing
                 var (one, two) = (
                     [Int16](repeating: 9, count: 2 * count + 2), [Int16](repeating: 9, count: 2 * count + 2)
                 )
-                #expect(Kernel.convert(source, to: &one, count) == SwiftKernel.convert(source, to: &two, count))
+                #expect(kernel_to_int16(source, &one, count) == SwiftKernel.convert(source, to: &two, count))
                 #expect(one == two)
                 #expect(
-                    Kernel.convert(source, other, toPairs: &one, count)
+                    kernel_to_int16_pairs(source, other, &one, count)
                         == SwiftKernel.convert(source, other, toPairs: &two, count))
                 #expect(one == two)
                 var (a, b, c, d) = (source, source, source, source)
-                Kernel.convert(one, to: &a, count)
+                kernel_from_int16(one, &a, count)
                 SwiftKernel.convert(one, to: &b, count)
                 #expect(a.map(\.bitPattern) == b.map(\.bitPattern))
                 Kernel.convert(pairs: one, to: &a, &b, count)
@@ -160,7 +163,7 @@ import Testing
     func delays() {
         let weights = KernelTests.noise(16, seed: 20)
         for taps in [2, 4, 8, 16] {
-            compare({ Kernel.combine(weights, taps, $1, $0, $2) }, { SwiftKernel.combine(weights, taps, $1, $0, $2) })
+            compare({ kernel_combine(weights, taps, $1, $0, $2) }, { SwiftKernel.combine(weights, taps, $1, $0, $2) })
         }
         // Loud enough for the limit of the loop.
         let loud = KernelTests.noise(600, seed: 21).map { 12 * $0 }
@@ -168,7 +171,7 @@ import Testing
         let room = [Float](repeating: 0, count: 600)
         var (line, other) = (room, room)
         compare(
-            { Kernel.feed(echo: $1, round: loud, feedback: gains, mix: gains, $0, &line, $2) },
+            { kernel_feed($1, loud, gains, gains, $0, &line, $2) },
             {
                 SwiftKernel.feed(echo: $1, round: loud, feedback: gains, mix: gains, $0, &other, $2)
                 #expect(line.map(\.bitPattern) == other.map(\.bitPattern))
@@ -188,18 +191,18 @@ import Testing
                 let length = 8 * groups + 3
                 let left = KernelTests.noise(length, seed: 31), right = KernelTests.noise(length, seed: 32)
                 for place: Float in [-1, -0.3, 0.71] {
-                    let one = Kernel.resample(table.base, groups, place, left)
+                    let one = kernel_resample(table.base, groups, place, left)
                     #expect(one == ResamplerKernel.frame(table.base, groups, place, left))
                     #expect(
                         Kernel.resample(table.base, groups, place, left, right)
                             == ResamplerKernel.frame(table.base, groups, place, left, right))
-                    Kernel.taps(table.base, groups, place, into: taps.base)
+                    kernel_taps(table.base, groups, place, taps.base)
                     ResamplerKernel.row(table.base, groups, place, into: others.base)
                     #expect((0..<8 * groups).allSatisfy { taps.base[$0] == others.base[$0] })
                     let (first, second) = (
                         ResamplerKernel.sum(others.base, groups, left), ResamplerKernel.sum(others.base, groups, right)
                     )
-                    #expect(Kernel.weigh(taps.base, groups, right) == second)
+                    #expect(kernel_weigh(taps.base, groups, right) == second)
                     #expect(Kernel.weigh(taps.base, groups, left, right) == (first, second))
                     // Two frames, of which the second has other taps and is three input frames further.
                     let (third, fourth) = (
@@ -271,7 +274,7 @@ import Testing
                     while done < input.count {
                         let count = min(cuts[turn % cuts.count], input.count - done)
                         fast.withUnsafeMutableBufferPointer {
-                            Kernel.filter(
+                            kernel_filter(
                                 numbers.memory.base, &u, &w, &pending, waiting, $0.baseAddress! + done, count)
                         }
                         plain.withUnsafeMutableBufferPointer {
@@ -311,7 +314,7 @@ import Testing
                 var (done, turn, waiting) = (0, 0, 0)
                 while done < 512 {
                     let count = min(cuts[turn % cuts.count], 512 - done)
-                    Kernel.filterEight(numbers.memory.base, &u, &w, &pending, waiting, together, done, count)
+                    kernel_filter_eight(numbers.memory.base, &u, &w, &pending, waiting, together, done, count)
                     waiting = (waiting + count) % 8
                     done += count
                     turn += 1

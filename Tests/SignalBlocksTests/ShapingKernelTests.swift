@@ -26,7 +26,7 @@ extension KernelTests {
                 var first = 0
                 for length in lengths {
                     one.withUnsafeMutableBufferPointer {
-                        Kernel.hardClip($0.baseAddress! + first, past: &past, gain: gain, length)
+                        kernel_hard_clip($0.baseAddress! + first, &past, gain, length)
                     }
                     two.withUnsafeMutableBufferPointer {
                         SwiftKernel.hardClip($0.baseAddress! + first, past: &other, gain: gain, length)

@@ -15,9 +15,7 @@ extension KernelTests {
         eachForm {
             for (position, count) in [(0, 64), (3, 1), (250, 64), (255, 7), (100, 33)] {
                 var (one, two) = ([Float](repeating: 9, count: 64), [Float](repeating: 9, count: 64))
-                Kernel.sweep(
-                    ring, mask: 255, position: Int32(position), delays, voices: voices, anchors: anchors, level: 0.7,
-                    &one, count)
+                kernel_sweep(ring, 255, Int32(position), delays, voices, anchors, 0.7, &one, count)
                 SwiftKernel.sweep(
                     ring, mask: 255, position: Int32(position), delays, voices: voices, anchors: anchors, level: 0.7,
                     &two, count)
@@ -27,9 +25,9 @@ extension KernelTests {
         // On a parabola it is exact.
         let parabola = (0..<261).map { (i: Int) -> Float in 1e-3 * Float(i * i % 65_536) }
         var output = [Float](repeating: 0, count: 64)
-        Kernel.sweep(
-            parabola, mask: 255, position: 180, [Float](repeating: 20.25, count: 64), voices: 1,
-            anchors: [Int32](repeating: 10, count: 64), level: 1, &output, 64)
+        kernel_sweep(
+            parabola, 255, 180, [Float](repeating: 20.25, count: 64), 1, [Int32](repeating: 10, count: 64), 1, &output,
+            64)
         for i in 0..<64 {
             let place: Float = Float(180 + i) - 30.25
             let error: Float = abs(output[i] - 1e-3 * place * place)

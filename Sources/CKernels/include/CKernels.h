@@ -1,6 +1,6 @@
 // The inner loops of the engine, for the processor that runs them: AVX-512 or AVX2 where there is one, else what the compiler
 // makes of plain C. All forms give the same bits. None keeps anything, allocates or waits; where two pointers are given their
-// memory does not overlap. Swift calls them through `Kernel` of SignalBlocks.
+// memory does not overlap.
 
 #ifndef CKERNELS_H
 #define CKERNELS_H

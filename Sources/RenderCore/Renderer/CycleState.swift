@@ -167,7 +167,7 @@ internal import Synchronization
     ) {
         guard frames > 0 else { return }
         guard drivers.current.load(ordering: .relaxed) == driver && counter.begin() else {
-            for index in channels.indices { unsafe StackKernel.fill(channels[index], 0, frames) }
+            for index in channels.indices { unsafe Kernel.fill(channels[index], 0, frames) }
             log.addBusy()
             return
         }
@@ -202,7 +202,7 @@ internal import Synchronization
     ) {
         let core = unsafe image.core
         let dealt = unsafe core.pointee.setOutputs(channels)
-        for index in dealt..<channels.count { unsafe StackKernel.fill(channels[index], 0, frames) }
+        for index in dealt..<channels.count { unsafe Kernel.fill(channels[index], 0, frames) }
         let rate = image.settings.sampleRate
         if unsafe image.id != carried.pointee.lastImage {
             unsafe carried.pointee.lastImage = image.id
@@ -340,7 +340,7 @@ internal import Synchronization
             unsafe bus.pointee.isFinite = true
             for channel in unsafe 0..<bus.pointee.channelCount {
                 let samples = unsafe bus.pointee.channels[channel] + offset
-                if unsafe StackKernel.isFinite(samples, length) { continue }
+                if unsafe Kernel.isFinite(samples, length) { continue }
                 unsafe samples.update(repeating: 0, count: length)
                 isFinite = false
             }

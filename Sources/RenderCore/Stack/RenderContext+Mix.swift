@@ -43,7 +43,7 @@ extension RenderContext {
         _ top: UnsafeMutablePointer<StackEntry>, to below: UnsafeMutablePointer<StackEntry>, _ channels: Int,
         _ sums: Int
     ) {
-        unsafe StackKernel.addChannels(
+        unsafe Kernel.addChannels(
             top.pointee.channels, channels, offset, to: below.pointee.channels, sums, offset, gain: 1, frameCount)
     }
 
@@ -193,7 +193,7 @@ extension RenderContext {
     @_noLocks @_noAllocation
     @usableFromInline package mutating func addEntry(_ index: Int, to target: Int, gain: Float) {
         guard let source = unsafe realEntry(index), let sum = unsafe realEntry(target) else { return }
-        unsafe StackKernel.addChannels(
+        unsafe Kernel.addChannels(
             source.pointee.channels, source.pointee.channelCount, offset,
             to: sum.pointee.channels, sum.pointee.channelCount, offset, gain: gain, frameCount)
     }

@@ -73,14 +73,14 @@ extension RenderContext {
                 if unsafe bus.pointee.filled == start && channels == bus.pointee.channelCount,
                     sourceCount == 1 || channels > 1 && sourceCount >= channels
                 {
-                    let isFinite = unsafe StackKernel.startChannels(
+                    let isFinite = unsafe Kernel.startChannels(
                         sources, sourceCount, offset, sums: sums, channels, start, frameCount)
                     unsafe bus.pointee.filled = end
                     if !isFinite { unsafe bus.pointee.isFinite = false }
                 } else {
                     unsafe OutputBus.fill(bus, to: end)
                     unsafe bus.pointee.isFinite = false
-                    unsafe StackKernel.addChannels(
+                    unsafe Kernel.addChannels(
                         sources, sourceCount, offset, to: sums, channels, start, gain: 1, frameCount)
                 }
             }
@@ -123,7 +123,7 @@ public struct OutputID: Sendable, Hashable, BitwiseCopyable {
         if filled >= end { return }
         var channel = 0
         while unsafe channel < bus.pointee.channelCount {
-            unsafe StackKernel.fill(bus.pointee.channels[channel] + filled, 0, end &- filled)
+            unsafe Kernel.fill(bus.pointee.channels[channel] + filled, 0, end &- filled)
             channel &+= 1
         }
         unsafe bus.pointee.filled = end

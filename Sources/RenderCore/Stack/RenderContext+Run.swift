@@ -281,7 +281,7 @@ extension RenderContext {
                 var channel = 0
                 while unsafe channel < entry.pointee.channelCount {
                     let samples = unsafe entry.pointee.channels[channel] + offset
-                    if unsafe !StackKernel.isFinite(samples, frameCount) { return false }
+                    if unsafe !Kernel.isFinite(samples, frameCount) { return false }
                     channel &+= 1
                 }
             }

@@ -1,3 +1,5 @@
+internal import CKernels
+
 /// The last samples of several channels, to be read at any distance: the memory of a delay, a chorus, a comb.
 ///
 ///     let old = line.read(0, delay: 100.25)
@@ -144,7 +146,7 @@ public struct DelayLine: ~Copyable, Sendable {
         var weights = aimed.weights
         unsafe withUnsafeMutableBytes(of: &weights) { bytes in
             if let weights = unsafe bytes.baseAddress?.assumingMemoryBound(to: Float.self) {
-                unsafe Kernel.combine(weights, taps, past, output, count)
+                unsafe kernel_combine(weights, taps, past, output, count)
             }
         }
     }
@@ -209,8 +211,8 @@ public struct DelayLine: ~Copyable, Sendable {
             let length = done == 0 ? part : count &- done
             let (feedback, mix) = unsafe (numbers.memory.base + done, numbers.memory.base + (mixes &+ done))
             let line = unsafe row + (done == 0 ? ring.position : 0)
-            unsafe Kernel.feed(
-                echo: echo + done, round: round + done, feedback: feedback, mix: mix, target + (first &+ done), line,
+            unsafe kernel_feed(
+                echo + done, round + done, feedback, mix, target + (first &+ done), line,
                 length)
             done &+= length
         }

@@ -1,3 +1,5 @@
+internal import CKernels
+
 /// The last samples of several channels: the memory of a delay, an echo, a reverb.
 ///
 ///     for channel in 0..<2 {
@@ -203,10 +205,10 @@ public struct DelayRing: ~Copyable, Sendable {
         precondition(length < 1 << 30 && length & (length &- 1) == 0 && stride &- length >= 5)
         precondition(voices >= 0 && voices <= 1 << 16 && column >= 0 && column <= delays.count &- 64 &* voices)
         precondition(anchors.count >= 64 && output.count >= 64 && count >= 0 && count <= 64)
-        unsafe Kernel.sweep(
-            samples.memory.base + start(channel), mask: Int32(truncatingIfNeeded: length &- 1),
-            position: Int32(truncatingIfNeeded: position), delays.memory.base + column, voices: voices,
-            anchors: anchors.memory.base, level: level, output.memory.base, count)
+        unsafe kernel_sweep(
+            samples.memory.base + start(channel), Int32(truncatingIfNeeded: length &- 1),
+            Int32(truncatingIfNeeded: position), delays.memory.base + column, voices, anchors.memory.base, level,
+            output.memory.base, count)
     }
 
     // MARK: Channels

@@ -1,3 +1,5 @@
+internal import CKernels
+
 /// The memory of low-pass filters of one pole, one for each channel, all with one coefficient, for the loop of a delay.
 ///
 /// `state += coefficient * (input - state)`, in double precision. As in ``StateVariableFilter`` a coefficient that stays is
@@ -69,7 +71,7 @@
             if madeFor != coefficient { makeNumbers(coefficient) }
             let before = unsafe state.pointee.pendingCount
             var nothing = 0.0
-            unsafe Kernel.filter(
+            unsafe kernel_filter(
                 numbers.memory.base, &state.pointee.value, &nothing, pending.memory.base + 8 &* channel, before,
                 base + young, count &- young)
             unsafe state.pointee.pendingCount = (before &+ count &- young) & 7

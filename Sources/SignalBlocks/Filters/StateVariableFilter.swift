@@ -1,3 +1,6 @@
+// Public because what other targets inline calls it.
+public import CKernels
+
 /// The memory of second-order filters, for any number of channels, one filter or several in a row. A module holds it in
 /// a `RenderState`.
 ///
@@ -118,7 +121,7 @@
         let place = single(stage)
         let before = unsafe Int(progress.pointee.pendingCount)
         unsafe progress.pointee.pendingCount = Int16(truncatingIfNeeded: (before &+ count) & 7)
-        unsafe Kernel.filter(numbers(stage), place.u, place.w, place.pending, before, samples, count)
+        unsafe kernel_filter(numbers(stage), place.u, place.w, place.pending, before, samples, count)
         place.end()
     }
 
@@ -204,13 +207,13 @@
         var filtered = 0
         while used &- filtered >= 8 {
             let memory = place(stage, filtered)
-            unsafe Kernel.filterEight(
+            unsafe kernel_filter_eight(
                 numbers, memory.u, memory.w, memory.pending, before, channels + filtered, first, count)
             filtered &+= 8
         }
         for channel in filtered..<used {
             let memory = place(stage, channel, of: used)
-            unsafe Kernel.filter(
+            unsafe kernel_filter(
                 numbers, memory.u, memory.w, memory.pending, before, channels[channel] + first, count)
         }
         for channel in 0..<used { place(stage, channel, of: used).end() }

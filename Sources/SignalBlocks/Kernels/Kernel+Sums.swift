@@ -1,29 +1,17 @@
-#if arch(x86_64)
-    // Public because what other targets inline calls it.
-    public import CKernels
-#else
-    internal import CKernels
-#endif
+// Public because what other targets inline calls it.
+public import CKernels
 
 // The loops that copy, add and multiply samples: what the stack does to its buffers.
 
 extension Kernel {
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func copy(_ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>, _ count: Int) {
-        #if arch(x86_64)
-            unsafe kernel_copy(target, source, count)
-        #else
-            for i in 0..<count { unsafe target[i] = source[i] }
-        #endif
+        unsafe kernel_copy(target, source, count)
     }
 
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func add(_ source: UnsafePointer<Float>, to sum: UnsafeMutablePointer<Float>, _ count: Int) {
-        #if arch(x86_64)
-            unsafe kernel_add(sum, source, count)
-        #else
-            unsafe SwiftKernel.add(source, to: sum, count)
-        #endif
+        unsafe kernel_add(sum, source, count)
     }
 
     /// Computes `((sum + a) + b) + c`.
@@ -32,31 +20,19 @@ extension Kernel {
         _ a: UnsafePointer<Float>, _ b: UnsafePointer<Float>, _ c: UnsafePointer<Float>,
         to sum: UnsafeMutablePointer<Float>, _ count: Int
     ) {
-        #if arch(x86_64)
-            unsafe kernel_add_three(sum, a, b, c, count)
-        #else
-            unsafe SwiftKernel.add(a, b, c, to: sum, count)
-        #endif
+        unsafe kernel_add_three(sum, a, b, c, count)
     }
 
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func add(
         _ source: UnsafePointer<Float>, gain: Float, to sum: UnsafeMutablePointer<Float>, _ count: Int
     ) {
-        #if arch(x86_64)
-            unsafe kernel_add_scaled(sum, source, gain, count)
-        #else
-            unsafe SwiftKernel.add(source, gain: gain, to: sum, count)
-        #endif
+        unsafe kernel_add_scaled(sum, source, gain, count)
     }
 
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func scale(_ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int) {
-        #if arch(x86_64)
-            unsafe kernel_scale(samples, gain, count)
-        #else
-            unsafe SwiftKernel.scale(samples, gain, count)
-        #endif
+        unsafe kernel_scale(samples, gain, count)
     }
 
     /// Multiplies by four factors, by the first of them first.
@@ -64,20 +40,12 @@ extension Kernel {
     package static func scale(
         _ samples: UnsafeMutablePointer<Float>, inTurn factors: SIMD4<Float>, _ count: Int
     ) {
-        #if arch(x86_64)
-            unsafe kernel_scale_in_turn(samples, factors[0], factors[1], factors[2], factors[3], count)
-        #else
-            unsafe SwiftKernel.scale(samples, inTurn: factors, count)
-        #endif
+        unsafe kernel_scale_in_turn(samples, factors[0], factors[1], factors[2], factors[3], count)
     }
 
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func fill(_ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int) {
-        #if arch(x86_64)
-            unsafe kernel_fill(samples, value, count)
-        #else
-            unsafe SwiftKernel.fill(samples, value, count)
-        #endif
+        unsafe kernel_fill(samples, value, count)
     }
 
     /// Copies the left channel onto both.
@@ -85,20 +53,12 @@ extension Kernel {
     package static func spread(
         _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ gains: (Float, Float), _ count: Int
     ) {
-        #if arch(x86_64)
-            unsafe kernel_spread(left, right, gains.0, gains.1, count)
-        #else
-            unsafe SwiftKernel.spread(left, right, gains, count)
-        #endif
+        unsafe kernel_spread(left, right, gains.0, gains.1, count)
     }
 
     /// Computes `sum = 0 + source`. Returns whether no sample is infinite, and none is no number.
     @_noLocks @_noAllocation @inlinable @inline(__always)
     package static func start(_ source: UnsafePointer<Float>, sum: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
-        #if arch(x86_64)
-            unsafe kernel_start_sum(sum, source, count)
-        #else
-            unsafe SwiftKernel.start(source, sum: sum, count)
-        #endif
+        unsafe kernel_start_sum(sum, source, count)
     }
 }

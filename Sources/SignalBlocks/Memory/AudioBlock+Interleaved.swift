@@ -1,3 +1,5 @@
+internal import CKernels
+
 extension AudioBlock {
     /// Creates a block from samples whose channels take turns, as files and devices have them.
     ///
@@ -63,9 +65,9 @@ extension AudioBlock {
             let target = samples.baseAddress
         else { return nil }
         let left = unsafe self.samples(0).base + first
-        if channelCount == 1 { return unsafe Kernel.convert(left, to: target, frames) }
+        if channelCount == 1 { return unsafe kernel_to_int16(left, target, frames) }
         if channelCount != 2 { return nil }
-        return unsafe Kernel.convert(left, self.samples(1).base + first, toPairs: target, frames)
+        return unsafe kernel_to_int16_pairs(left, self.samples(1).base + first, target, frames)
     }
 
     /// Takes frames from 16-bit samples whose channels take turns, one or two of them.
@@ -80,7 +82,7 @@ extension AudioBlock {
         var span = self[0]
         guard let left = unsafe span.address() else { return false }
         if channelCount == 1 {
-            unsafe Kernel.convert(source, to: left + first, frames)
+            unsafe kernel_from_int16(source, left + first, frames)
             return true
         }
         var other = self[1]

@@ -1,3 +1,5 @@
+internal import CKernels
+
 // Output frames out of input frames.
 extension Resampler {
     /// Gives out frames, as many as the input suffices for.
@@ -109,7 +111,7 @@ extension Resampler {
         let kept = unsafe recurring.row(at: fraction, place: place)
         if unsafe !kept.areThere {
             let (row, x) = unsafe coefficients(table, fraction)
-            unsafe Kernel.taps(row, table.halfLength &>> 2, x, into: kept.taps)
+            unsafe kernel_taps(row, table.halfLength &>> 2, x, kept.taps)
         }
         return unsafe kept.taps
     }
@@ -139,7 +141,7 @@ extension Resampler {
         if areTapsKept {
             unsafe taps = keptTaps(table, index, position.fraction)
         } else if count > 2 {
-            unsafe Kernel.taps(row, groups, x, into: taps)
+            unsafe kernel_taps(row, groups, x, taps)
         }
         if count == 2 {
             let (one, two) = unsafe (line.pointers[0] + start, line.pointers[1] + start)
@@ -155,7 +157,7 @@ extension Resampler {
             let samples = unsafe line.pointers[channel] + start
             let sum =
                 count == 1 && !areTapsKept
-                ? unsafe Kernel.resample(row, groups, x, samples) : unsafe Kernel.weigh(taps, groups, samples)
+                ? unsafe kernel_resample(row, groups, x, samples) : unsafe kernel_weigh(taps, groups, samples)
             unsafe write(sum * gain, isFirst: isFirst, to: outputs[channel] + frame)
             channel &+= 1
         }

@@ -14,7 +14,7 @@ extension Signal {
     @_noLocks @_noAllocation
     @inlinable @inline(__always) static func scale(_ buffer: inout MutableSpan<Float>, by gain: Float) {
         let count = buffer.count
-        if let samples = unsafe buffer.address() { unsafe StackKernel.scale(samples, gain, count) }
+        if let samples = unsafe buffer.address() { unsafe Kernel.scale(samples, gain, count) }
     }
 
     /// Writes a louder or softer copy of a channel.
@@ -38,7 +38,7 @@ extension Signal {
     @_noLocks @_noAllocation
     @inlinable @inline(__always) public static func fill(_ buffer: inout MutableSpan<Float>, with value: Float) {
         let count = buffer.count
-        if let samples = unsafe buffer.address() { unsafe StackKernel.fill(samples, value, count) }
+        if let samples = unsafe buffer.address() { unsafe Kernel.fill(samples, value, count) }
     }
 
     /// Copies a channel, bit for bit.

@@ -1,3 +1,5 @@
+internal import CKernels
+
 extension Signal {
     /// Writes a channel as 16-bit integers: full scale is 32,768, rounded to the nearest (to even in the middle).
     ///
@@ -11,7 +13,7 @@ extension Signal {
     public static func convert(_ source: borrowing Samples, into output: inout MutableSpan<Int16>) -> Int {
         let count = min(source.count, output.count)
         guard let integers = unsafe output.address() else { return 0 }
-        return unsafe Kernel.convert(source.base, to: integers, count)
+        return unsafe kernel_to_int16(source.base, integers, count)
     }
 
     /// Writes one channel of interleaved frames of 16-bit integers, scaled and rounded as a channel alone is.
@@ -31,10 +33,24 @@ extension Signal {
         let count = min(source.count, output.count / channelCount)
         var fine: Int32 = 0
         for i in 0..<count {
-            fine &+= SwiftKernel.isWithinScale(source[i])
-            output[i &* channelCount &+ channel] = SwiftKernel.integer(source[i])
+            fine &+= isWithinScale(source[i])
+            output[i &* channelCount &+ channel] = integer(source[i])
         }
         return count &- Int(fine)
+    }
+
+    @_noLocks @_noAllocation
+    @inline(__always) private static func isWithinScale(_ sample: Float) -> Int32 { abs(sample) <= 1 ? 1 : 0 }
+
+    @_noLocks @_noAllocation
+    @inline(__always) private static func integer(_ sample: Float) -> Int16 {
+        let scaled = sample * 32_768
+        // Written so that what is not a number passes neither comparison, and becomes 0.
+        let lower = scaled > -32_768 ? scaled : (scaled <= -32_768 ? -32_768 : 0)
+        let held = lower < 32_767 ? lower : 32_767
+        // 1.5 * 2^23: the sum has no bits left for fractions, so that the processor rounds, and its lowest bits are the
+        // integer.
+        return Int16(truncatingIfNeeded: (held + 12_582_912).bitPattern)
     }
 
     /// Reads 16-bit integers: 32,768 is full scale, every value exact.
@@ -42,7 +58,7 @@ extension Signal {
     public static func convert(_ source: borrowing MutableSpan<Int16>, into output: inout MutableSpan<Float>) {
         let count = min(source.count, output.count)
         guard let samples = unsafe output.address(), let integers = unsafe place(source) else { return }
-        unsafe Kernel.convert(integers, to: samples, count)
+        unsafe kernel_from_int16(integers, samples, count)
     }
 
     /// Reads 16-bit integers: 32,768 is full scale, every value exact.
@@ -51,7 +67,7 @@ extension Signal {
         let count = min(source.count, output.count)
         guard let samples = unsafe output.address() else { return }
         unsafe source.withUnsafeBufferPointer {
-            if let integers = $0.baseAddress { unsafe Kernel.convert(integers, to: samples, count) }
+            if let integers = $0.baseAddress { unsafe kernel_from_int16(integers, samples, count) }
         }
     }
 

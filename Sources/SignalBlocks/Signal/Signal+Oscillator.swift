@@ -1,3 +1,5 @@
+internal import CKernels
+
 extension Signal {
     /// Renders a sine between -1 and 1, cheap and clean.
     ///
@@ -31,7 +33,7 @@ extension Signal {
         phase: UInt64, step: UInt64, level: Float = 1, into output: inout MutableSpan<Float>
     ) {
         let count = output.count
-        if let samples = unsafe output.address() { unsafe Kernel.sine(phase, step, level, samples, count) }
+        if let samples = unsafe output.address() { unsafe kernel_sine(phase, step, level, samples, count) }
     }
 
     /// Renders such a sine into `count` samples from `start` on.
@@ -42,21 +44,21 @@ extension Signal {
         phase: UInt64, step: UInt64, into output: inout MutableSpan<Float>, at start: Int, count: Int
     ) {
         precondition(count >= 0 && start >= 0 && start <= output.count &- count)
-        if let samples = unsafe output.address() { unsafe Kernel.sine(phase, step, 1, samples + start, count) }
+        if let samples = unsafe output.address() { unsafe kernel_sine(phase, step, 1, samples + start, count) }
     }
 
     /// Renders a rising saw between -1 and 1 that falls at the half turn, with its edges sharp.
     @_noLocks @_noAllocation
     package static func saw(phase: UInt64, step: UInt64, into output: inout MutableSpan<Float>) {
         let count = output.count
-        if let samples = unsafe output.address() { unsafe Kernel.saw(phase, step, samples, count) }
+        if let samples = unsafe output.address() { unsafe kernel_saw(phase, step, samples, count) }
     }
 
     /// Renders a triangle between -1 and 1 that rises at 0, with its corners sharp.
     @_noLocks @_noAllocation
     package static func triangle(phase: UInt64, step: UInt64, into output: inout MutableSpan<Float>) {
         let count = output.count
-        if let samples = unsafe output.address() { unsafe Kernel.triangle(phase, step, samples, count) }
+        if let samples = unsafe output.address() { unsafe kernel_triangle(phase, step, samples, count) }
     }
 
     /// Renders a pulse, 2 above its low for a width of 2^32 to the turn, with its edges sharp.
@@ -66,7 +68,7 @@ extension Signal {
     ) {
         let count = output.count
         if let samples = unsafe output.address() {
-            unsafe Kernel.pulse(phase, step, width: width, low: low, samples, count)
+            unsafe kernel_pulse(phase, step, width, low, samples, count)
         }
     }
 
@@ -82,7 +84,8 @@ extension Signal {
         precondition(count >= 0 && start >= 0 && start <= output.count &- count)
         precondition(row >= 0 && apart >= 0 && row <= table.count &- 3 &* apart &- count)
         if let samples = unsafe output.address() {
-            unsafe Kernel.addEdge(table.memory.base + row, apart: apart, weights, to: samples + start, count)
+            unsafe kernel_edge(
+                table.memory.base + row, apart, weights[0], weights[1], weights[2], weights[3], samples + start, count)
         }
     }
 

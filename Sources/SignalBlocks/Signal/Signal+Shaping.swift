@@ -1,3 +1,5 @@
+internal import CKernels
+
 extension Signal {
     /// Clips samples at -1 and 1, a sample late, without most of what that would fold back: as
     /// ``ShapedWindow/hardClipped`` does.
@@ -17,6 +19,6 @@ extension Signal {
         precondition(first >= 0 && count >= 0 && count <= samples.count &- first)
         precondition(place >= 0 && place <= past.count &- 2)
         guard let start = unsafe samples.address() else { return }
-        unsafe Kernel.hardClip(start + first, past: past.memory.base + place, gain: gain, count)
+        unsafe kernel_hard_clip(start + first, past.memory.base + place, gain, count)
     }
 }

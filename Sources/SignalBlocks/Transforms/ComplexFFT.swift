@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// The complex transform inside ``RealFFT``: Stockham's, self-sorting, from one pair of planes to another and back.
+/// The complex transform inside ``RealFFT``: Stockham's, self-sorting, from one pair of planes to another. After each pass the two
+/// pairs change places, so that the numbers are in the first pair again.
 ///
 /// A pass of radix `r` combines `r` numbers that lie `count / r` apart and writes them `stride` apart, so that every
 /// access is to neighbours and no bit reversal is needed (Van Loan, Computational Frameworks for the Fast Fourier
@@ -43,9 +44,6 @@ struct ComplexFFT: ~Copyable, Sendable {
         twiddles = others
     }
 
-    /// Indicates whether the passes end in the planes they began with.
-    var endsWhereItBegan: Bool { @_noLocks @_noAllocation get { passCount & 1 == 0 } }
-
     /// Returns `exp(-2 pi i k / n)`.
     static func root(_ k: Int, of n: Int) -> (re: Float, im: Float) {
         let angle = -2 * Double.pi * Double(k % n) / Double(n)
@@ -66,32 +64,29 @@ struct ComplexFFT: ~Copyable, Sendable {
         fileprivate var length = 1
         fileprivate var stride = 4
         fileprivate var table = 0
-        fileprivate var inB = true
     }
 
-    /// Transforms the planes `a`, with `b` to work in. The result is in `a` when ``endsWhereItBegan``, else in `b`.
-    @_noLocks @_noAllocation
-    borrowing func transform(
-        _ aRe: inout SampleMemory, _ aIm: inout SampleMemory, _ bRe: inout SampleMemory, _ bIm: inout SampleMemory
-    ) {
-        begin(aRe, aIm, &bRe, &bIm, half: 0)
-        begin(aRe, aIm, &bRe, &bIm, half: 1)
-        var progress = Progress(length: count / 4)
-        while progress.length > 1 { goOn(&progress, &aRe, &aIm, &bRe, &bIm) }
-    }
-
-    /// Makes a half of the first of the ``passCount`` passes of a transform, which takes as long as several of the others.
+    /// Makes a half of the first of the ``passCount`` passes of a transform of the planes `a`, with `b` to work in. It takes as long
+    /// as several of the others.
     ///
     /// - Parameter half: 0, then 1.
-    @discardableResult
     @_noLocks @_noAllocation
     borrowing func begin(
-        _ aRe: borrowing SampleMemory, _ aIm: borrowing SampleMemory,
-        _ bRe: inout SampleMemory, _ bIm: inout SampleMemory, half: Int
+        _ aRe: inout SampleMemory, _ aIm: inout SampleMemory, _ bRe: inout SampleMemory, _ bIm: inout SampleMemory,
+        half: Int
     ) -> Progress {
         let middle = count / 32 &* 4
         firstPass(aRe, aIm, &bRe, &bIm, from: half == 0 ? 0 : middle, to: half == 0 ? middle : count / 4)
+        if half == 1 { ComplexFFT.change(&aRe, &aIm, with: &bRe, &bIm) }
         return Progress(length: count / 4)
+    }
+
+    @_noLocks @_noAllocation
+    private static func change(
+        _ aRe: inout SampleMemory, _ aIm: inout SampleMemory, with bRe: inout SampleMemory, _ bIm: inout SampleMemory
+    ) {
+        swap(&aRe, &bRe)
+        swap(&aIm, &bIm)
     }
 
     /// Makes the next pass.
@@ -100,31 +95,18 @@ struct ComplexFFT: ~Copyable, Sendable {
         _ progress: inout Progress,
         _ aRe: inout SampleMemory, _ aIm: inout SampleMemory, _ bRe: inout SampleMemory, _ bIm: inout SampleMemory
     ) {
-        let (length, stride) = (progress.length, progress.stride)
+        let (length, stride, table) = (progress.length, progress.stride, progress.table)
         let radix = ComplexFFT.radix(for: length)
-        if progress.inB {
-            pass(radix, length, stride, progress.table, bRe, bIm, &aRe, &aIm)
-        } else {
-            pass(radix, length, stride, progress.table, aRe, aIm, &bRe, &bIm)
+        switch radix {
+        case 2: pass2(length, stride, table, aRe, aIm, &bRe, &bIm)
+        case 3: pass3(length, stride, table, aRe, aIm, &bRe, &bIm)
+        case 4: pass4(length, stride, table, aRe, aIm, &bRe, &bIm)
+        default: pass5(length, stride, table, aRe, aIm, &bRe, &bIm)
         }
+        ComplexFFT.change(&aRe, &aIm, with: &bRe, &bIm)
         progress.table &+= length / radix &* (radix &- 1) &* 2
         progress.length = length / radix
         progress.stride = stride &* radix
-        progress.inB.toggle()
-    }
-
-    @_noLocks @_noAllocation
-    private borrowing func pass(
-        _ radix: Int, _ length: Int, _ stride: Int, _ table: Int,
-        _ xr: borrowing SampleMemory, _ xi: borrowing SampleMemory,
-        _ yr: inout SampleMemory, _ yi: inout SampleMemory
-    ) {
-        switch radix {
-        case 2: pass2(length, stride, table, xr, xi, &yr, &yi)
-        case 3: pass3(length, stride, table, xr, xi, &yr, &yi)
-        case 4: pass4(length, stride, table, xr, xi, &yr, &yi)
-        default: pass5(length, stride, table, xr, xi, &yr, &yi)
-        }
     }
 
     /// Returns the factor in the table at `position`, for all four lanes.

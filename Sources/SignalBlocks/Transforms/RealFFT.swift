@@ -103,20 +103,14 @@ public struct RealFFT: ~Copyable, Sendable {
     public mutating func inverse(
         real: borrowing Samples, imaginary: borrowing Samples, into signal: inout MutableSpan<Float>
     ) {
-        if fft.endsWhereItBegan {
-            RealFFT.load(real, into: &aRe, count: bins)
-            RealFFT.load(imaginary, into: &aIm, count: bins)
-        } else {
-            RealFFT.load(real, into: &bRe, count: bins)
-            RealFFT.load(imaginary, into: &bIm, count: bins)
-        }
+        RealFFT.load(real, into: &aRe, count: bins)
+        RealFFT.load(imaginary, into: &aIm, count: bins)
         synthesise()
         unpack(into: &signal)
     }
 }
 
-// The steps, for those that work on the spectrum where it is. A spectrum and a block are always found in the planes
-// `a`; a transform begins with `a` or with `b`, so that it ends in `a`.
+// The steps, for those that work on the spectrum where it is. A spectrum and a block are always found in the planes `a`.
 extension RealFFT {
     /// The number of steps of an analysis that is made step by step, each in about the same time.
     var analysisSteps: Int { @_noLocks @_noAllocation get { fft.passCount &+ 3 } }
@@ -130,20 +124,11 @@ extension RealFFT {
     /// Does one of the ``analysisSteps``. Until the last one the transform must serve for nothing else.
     @_noLocks @_noAllocation
     mutating func analyse(_ signal: borrowing Samples, from start: Int, count: Int, step: Int) {
-        if step > fft.passCount &+ 1 {
-            RealFFT.split(&aRe, &aIm, turnRe, turnIm, half: size / 2)
-        } else if fft.endsWhereItBegan {
-            switch step {
-            case 0: RealFFT.unzip(signal, from: start, count: min(count, size), into: &aRe, &aIm)
-            case 1, 2: progress = fft.begin(aRe, aIm, &bRe, &bIm, half: step &- 1)
-            default: fft.goOn(&progress, &aRe, &aIm, &bRe, &bIm)
-            }
-        } else {
-            switch step {
-            case 0: RealFFT.unzip(signal, from: start, count: min(count, size), into: &bRe, &bIm)
-            case 1, 2: progress = fft.begin(bRe, bIm, &aRe, &aIm, half: step &- 1)
-            default: fft.goOn(&progress, &bRe, &bIm, &aRe, &aIm)
-            }
+        switch step {
+        case 0: RealFFT.unzip(signal, from: start, count: min(count, size), into: &aRe, &aIm)
+        case 1, 2: progress = fft.begin(&aRe, &aIm, &bRe, &bIm, half: step &- 1)
+        case _ where step <= fft.passCount &+ 1: fft.goOn(&progress, &aRe, &aIm, &bRe, &bIm)
+        default: RealFFT.split(&aRe, &aIm, turnRe, turnIm, half: size / 2)
         }
     }
 
@@ -153,7 +138,7 @@ extension RealFFT {
         analyse(memory.samples, from: 0, count: count)
     }
 
-    /// Transforms the spectrum in the planes that a transform begins with to a block in `a`.
+    /// Transforms the spectrum in `a` to a block there.
     @_noLocks @_noAllocation
     private mutating func synthesise() {
         for step in 0...fft.passCount &+ 1 { synthesise(step: step) }
@@ -163,18 +148,10 @@ extension RealFFT {
     @_noLocks @_noAllocation
     private mutating func synthesise(step: Int) {
         // Planes exchanged, the same transform is the inverse one.
-        if fft.endsWhereItBegan {
-            switch step {
-            case 0: RealFFT.merge(&aRe, &aIm, turnRe, turnIm, half: size / 2)
-            case 1, 2: progress = fft.begin(aIm, aRe, &bIm, &bRe, half: step &- 1)
-            default: fft.goOn(&progress, &aIm, &aRe, &bIm, &bRe)
-            }
-        } else {
-            switch step {
-            case 0: RealFFT.merge(&bRe, &bIm, turnRe, turnIm, half: size / 2)
-            case 1, 2: progress = fft.begin(bIm, bRe, &aIm, &aRe, half: step &- 1)
-            default: fft.goOn(&progress, &bIm, &bRe, &aIm, &aRe)
-            }
+        switch step {
+        case 0: RealFFT.merge(&aRe, &aIm, turnRe, turnIm, half: size / 2)
+        case 1, 2: progress = fft.begin(&aIm, &aRe, &bIm, &bRe, half: step &- 1)
+        default: fft.goOn(&progress, &aIm, &aRe, &bIm, &bRe)
         }
     }
 
@@ -183,12 +160,7 @@ extension RealFFT {
     mutating func synthesise(multipliedBy re: borrowing SampleMemory, _ im: borrowing SampleMemory) {
         var k = 0
         while k < bins {
-            let product = ComplexVector(aRe, aIm, at: k) * ComplexVector(re, im, at: k)
-            if fft.endsWhereItBegan {
-                product.store(&aRe, &aIm, at: k)
-            } else {
-                product.store(&bRe, &bIm, at: k)
-            }
+            (ComplexVector(aRe, aIm, at: k) * ComplexVector(re, im, at: k)).store(&aRe, &aIm, at: k)
             k &+= 4
         }
         synthesise()
@@ -226,13 +198,8 @@ extension RealFFT {
             return
         }
         if step == 0 {
-            if fft.endsWhereItBegan {
-                unsafe aRe.base.copySamples(from: planes, count: bins)
-                unsafe aIm.base.copySamples(from: planes + stride, count: bins)
-            } else {
-                unsafe bRe.base.copySamples(from: planes, count: bins)
-                unsafe bIm.base.copySamples(from: planes + stride, count: bins)
-            }
+            unsafe aRe.base.copySamples(from: planes, count: bins)
+            unsafe aIm.base.copySamples(from: planes + stride, count: bins)
         }
         synthesise(step: step)
     }

@@ -1,5 +1,6 @@
-/// The loops under the stack's own operations, over raw memory. For spans there is ``Signal``.
-@usableFromInline package enum StackKernel {
+// The loops over several channels under the stack's own operations.
+
+extension Kernel {
     /// Adds channels to channels by the one rule: mono to every channel, into mono everything, else one to one.
     @_noLocks @_noAllocation
     @inlinable package static func addChannels(
@@ -13,9 +14,9 @@
             let source = unsafe sources[sourceCount == 1 ? 0 : pair] + sourceOffset
             let sum = unsafe sums[sumCount == 1 ? 0 : pair] + sumOffset
             if gain == 1 {
-                unsafe Kernel.add(source, to: sum, count)
+                unsafe add(source, to: sum, count)
             } else {
-                unsafe Kernel.add(source, gain: gain, to: sum, count)
+                unsafe add(source, gain: gain, to: sum, count)
             }
             pair &+= 1
         }
@@ -32,39 +33,9 @@
         var channel = 0
         while channel < sumCount {
             let source = unsafe sources[sourceCount == 1 ? 0 : channel] + sourceOffset
-            if unsafe !Kernel.start(source, sum: sums[channel] + sumOffset, count) { isFinite = false }
+            if unsafe !start(source, sum: sums[channel] + sumOffset, count) { isFinite = false }
             channel &+= 1
         }
         return isFinite
-    }
-
-    /// Copies samples from memory that does not overlap.
-    @_noLocks @_noAllocation
-    @inlinable @inline(__always) package static func copy(
-        _ source: UnsafePointer<Float>, to target: UnsafeMutablePointer<Float>, _ count: Int
-    ) {
-        unsafe Kernel.copy(source, to: target, count)
-    }
-
-    /// Multiplies samples by a factor.
-    @_noLocks @_noAllocation
-    @inlinable @inline(__always) package static func scale(
-        _ samples: UnsafeMutablePointer<Float>, _ gain: Float, _ count: Int
-    ) {
-        unsafe Kernel.scale(samples, gain, count)
-    }
-
-    /// Makes all samples the same.
-    @_noLocks @_noAllocation
-    @inlinable @inline(__always) package static func fill(
-        _ samples: UnsafeMutablePointer<Float>, _ value: Float, _ count: Int
-    ) {
-        unsafe Kernel.fill(samples, value, count)
-    }
-
-    /// Returns whether every sample is a number and not infinite.
-    @_noLocks @_noAllocation
-    @inlinable package static func isFinite(_ samples: UnsafeMutablePointer<Float>, _ count: Int) -> Bool {
-        unsafe Kernel.isFinite(samples, count)
     }
 }
