@@ -170,3 +170,22 @@ public final class Distortion: Effect {
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { core.with(&context) { core, _ in core.reset() } }
 }
+
+extension DistortionCore {
+    /// The settings over a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        var shape: Int
+        var drive, bias, tone, level, mix: Glide
+        var ringFrequency, ringAmount, holdRate, bits: Glide
+        var echoTime, echoFeedback, echoLevel: Glide
+
+        /// Indicates whether nothing moves in this slice.
+        var isAtRest: Bool {
+            @_noLocks @_noAllocation get {
+                drive.isFlat && bias.isFlat && tone.isFlat && level.isFlat && mix.isFlat && ringFrequency.isFlat
+                    && ringAmount.isFlat && holdRate.isFlat && bits.isFlat && echoTime.isFlat && echoFeedback.isFlat
+                    && echoLevel.isFlat
+            }
+        }
+    }
+}

@@ -2,43 +2,6 @@ import RenderCore
 
 /// The state of a ``Distortion``, and what it does to the top.
 struct DistortionCore: ~Copyable, Sendable {
-    /// The settings over a slice.
-    struct Settings: Sendable, BitwiseCopyable {
-        var shape: Int
-        var drive, bias, tone, level, mix: Glide
-        var ringFrequency, ringAmount, holdRate, bits: Glide
-        var echoTime, echoFeedback, echoLevel: Glide
-
-        @_noLocks @_noAllocation
-        init(
-            shape: Int, drive: Glide, bias: Glide, tone: Glide, level: Glide, mix: Glide, ringFrequency: Glide,
-            ringAmount: Glide, holdRate: Glide, bits: Glide, echoTime: Glide, echoFeedback: Glide, echoLevel: Glide
-        ) {
-            self.shape = shape
-            self.drive = drive
-            self.bias = bias
-            self.tone = tone
-            self.level = level
-            self.mix = mix
-            self.ringFrequency = ringFrequency
-            self.ringAmount = ringAmount
-            self.holdRate = holdRate
-            self.bits = bits
-            self.echoTime = echoTime
-            self.echoFeedback = echoFeedback
-            self.echoLevel = echoLevel
-        }
-
-        /// Indicates whether nothing moves in this slice.
-        var isAtRest: Bool {
-            @_noLocks @_noAllocation get {
-                drive.isFlat && bias.isFlat && tone.isFlat && level.isFlat && mix.isFlat && ringFrequency.isFlat
-                    && ringAmount.isFlat && holdRate.isFlat && bits.isFlat && echoTime.isFlat && echoFeedback.isFlat
-                    && echoLevel.isFlat
-            }
-        }
-    }
-
     let channelCount: Int
     let latency: Int
     private let sampleRate: Double

@@ -125,11 +125,10 @@ struct Crossover: ~Copyable, Sendable {
 
     /// Delays a channel of a band.
     @_noLocks @_noAllocation
-    mutating func delay(_ line: inout LookAheadLine, band: Int, channel: Int, frames: Int, ring: Int) {
-        guard line.frames > 0 else { return }
+    mutating func delay(_ line: inout DelayRing, _ delay: Int, band: Int, channel: Int, frames: Int, ring: Int) {
         let first = band &* frameLimit
         var samples = bands[channel]
-        line.delay(&samples, from: first, count: frames, channel: ring)
+        line.delay(&samples, by: delay, from: first, count: frames, in: ring)
     }
 
     /// The places of a pair of channels. The second of one channel is that channel again.

@@ -4,8 +4,10 @@ internal import RenderCore
 struct DynamicsProcessor: ~Copyable, Sendable {
     var computer: GainComputer
     private var filter: KeyFilter
-    private var line: LookAheadLine
-    private var keyLine: LookAheadLine
+    /// The look-ahead in frames, and the way of the sound and of the key if there is one.
+    private let delay: Int
+    private var line: DelayRing
+    private var keyLine: DelayRing
     private let isLinked: Bool
     private let key: KeySignal
     private let limit: Int
@@ -37,14 +39,14 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         limit = channels
         self.isLinked = isLinked
         self.key = key
-        let delay = DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate)
+        delay = DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate)
         computer = GainComputer(
             programs: 1, lanes: isLinked ? 1 : channels, channels: channels, frames: frames, sampleRate: sampleRate,
             detector: detector, hold: DynamicsProcessor.longestHold)
         filter = KeyFilter(
             channels: key.isFiltered ? channels : 0, frames: key.isFiltered ? frames : 0, sampleRate: sampleRate)
-        line = LookAheadLine(channels: channels, frames: delay)
-        keyLine = LookAheadLine(channels: key.isBelow ? channels : 0, frames: delay)
+        line = DelayRing(channels: delay > 0 ? channels : 0, frames: delay, atOnce: max(1, frames))
+        keyLine = DelayRing(channels: key.isBelow ? line.channelCount : 0, frames: delay, atOnce: max(1, frames))
     }
 
     /// Forgets the sound before.
@@ -77,15 +79,15 @@ struct DynamicsProcessor: ~Copyable, Sendable {
             }
             var top = context.top
             var samples = top[channel]
-            line.delay(&samples, count: frames, channel: channel)
+            if delay > 0 { line.delay(&samples, by: delay, count: frames, in: channel) }
             computer.apply(to: &samples)
         }
         line.advance(by: frames)
-        if key.isBelow && keyLine.frames > 0 {
+        if key.isBelow && delay > 0 {
             var below = context.buffer(at: 1)
             for channel in 0..<keyChannels {
                 var samples = below[channel]
-                keyLine.delay(&samples, count: frames, channel: channel)
+                keyLine.delay(&samples, by: delay, count: frames, in: channel)
             }
             keyLine.advance(by: frames)
         }
@@ -162,7 +164,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
     private mutating func adopt(_ wanted: Int, _ wantedKeys: Int) {
         if wanted > channels {
             for channel in channels..<wanted {
-                line.reset(channel: channel)
+                if delay > 0 { line.clear(channel) }
                 // The lane of linked channels goes on.
                 if !isLinked {
                     computer.reset(lane: channel)
@@ -173,7 +175,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         }
         if wantedKeys > keyChannels {
             for channel in keyChannels..<wantedKeys {
-                keyLine.reset(channel: channel)
+                if channel < keyLine.channelCount { keyLine.clear(channel) }
                 filter.reset(channel: channel)
                 computer.reset(channel: channel)
             }

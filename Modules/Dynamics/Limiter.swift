@@ -128,6 +128,16 @@ public final class Limiter: Module {
     }
 }
 
+extension LimiterState {
+    /// The parameters in a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        var gain: Glide
+        var ceiling: Glide
+        var release: Glide
+        var sampleRate: Double
+    }
+}
+
 /// Multiplies a buffer by a gain in decibels.
 @_noLocks @_noAllocation
 private func amplify(_ context: inout RenderContext, at index: Int, _ gain: Glide) {

@@ -2,22 +2,6 @@ internal import RenderCore
 
 /// The memory of a limiter, on the render thread.
 struct LimiterState: ~Copyable, Sendable {
-    /// The parameters in a slice.
-    struct Settings: Sendable, BitwiseCopyable {
-        var gain: Glide
-        var ceiling: Glide
-        var release: Glide
-        var sampleRate: Double
-
-        @_noLocks @_noAllocation
-        init(gain: Glide, ceiling: Glide, release: Glide, sampleRate: Double) {
-            self.gain = gain
-            self.ceiling = ceiling
-            self.release = release
-            self.sampleRate = sampleRate
-        }
-    }
-
     /// The frames around a peak for which the gain stays, because a peak between samples is made of those around it.
     private static var hold: Int { @_noLocks @_noAllocation get { 8 } }
     /// The limiter turns a true peak down to this many decibels below the ceiling, because the peaks that it finds have

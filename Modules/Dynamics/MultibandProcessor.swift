@@ -5,7 +5,9 @@ struct MultibandProcessor: ~Copyable, Sendable {
     private var crossover: Crossover
     /// It has a program for each band.
     var computer: GainComputer
-    private var line: LookAheadLine
+    /// The look-ahead in frames.
+    private let delay: Int
+    private var line: DelayRing
     private let isLinked: Bool
     private let limit: Int
     private var channels = 0
@@ -20,8 +22,8 @@ struct MultibandProcessor: ~Copyable, Sendable {
         computer = GainComputer(
             programs: bands, lanes: bands * (isLinked ? 1 : channels), channels: bands * channels, frames: frames,
             sampleRate: sampleRate, detector: detector, hold: DynamicsProcessor.longestHold)
-        line = LookAheadLine(
-            channels: bands * channels, frames: DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate))
+        delay = DynamicsProcessor.frames(lookAhead: lookAhead, sampleRate)
+        line = DelayRing(channels: delay > 0 ? bands * channels : 0, frames: delay, atOnce: max(1, frames))
     }
 
     /// Forgets the sound before.
@@ -42,7 +44,7 @@ struct MultibandProcessor: ~Copyable, Sendable {
                 crossover.reset(channel: channel)
                 for band in 0..<crossover.bandCount {
                     computer.reset(channel: band &* limit &+ channel)
-                    line.reset(channel: band &* limit &+ channel)
+                    if delay > 0 { line.clear(band &* limit &+ channel) }
                     if !isLinked { computer.reset(lane: band &* limit &+ channel) }
                 }
             }
@@ -75,7 +77,10 @@ struct MultibandProcessor: ~Copyable, Sendable {
             }
             var top = context.top
             var samples = top[channel]
-            crossover.delay(&line, band: band, channel: channel, frames: frames, ring: band &* limit &+ channel)
+            if delay > 0 {
+                crossover.delay(
+                    &line, delay, band: band, channel: channel, frames: frames, ring: band &* limit &+ channel)
+            }
             MultibandProcessor.add(crossover, computer, band, channel, to: &samples)
         }
         if band &+ 1 == crossover.bandCount { line.advance(by: frames) }

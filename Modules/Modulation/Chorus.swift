@@ -147,38 +147,22 @@ private struct Choir: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.pace)
-        let channels = min(top.channelCount, line.channelCount)
-        if frames > 0 { line.use(channels) }
-        let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
-        let columns = isAlike ? voices : 2 &* voices
-        var done = 0
-        while done < frames {
-            let count = min(frames &- done, SlowWave.block)
-            wave.render(settings.pace, spread: settings.spread, from: done, count: count, columns: columns)
-            line.place(settings.sweep, columns: columns, along: wave, from: done, count: count)
-            for channel in 0..<channels {
-                let column = isAlike || channel & 1 == 0 ? 0 : voices
-                var samples = top[channel]
-                line.write(channel, &samples, from: done, count: count)
-                sing(&samples, channel, column: column, settings.mix, from: done, count: count)
-            }
-            line.writeSilence(from: channels, count: count)
-            line.advance(by: count)
-            done &+= count
-        }
-        if frames < top.frameCount {
-            wave.skip(settings.pace, from: frames, count: top.frameCount &- frames)
-            line.rest(settings.pace.sampleRate)
+        let (voices, level) = (voices, level)
+        line.process(
+            &top, settings.pace, settings.sweep, spread: settings.spread, &wave, frames: frames
+        ) { line, top, channel, column, first, count in
+            var samples = top[channel]
+            line.write(channel, &samples, from: first, count: count)
+            line.sum(channel, column: column, count: voices, level: level, frames: count)
+            Choir.sing(line, &samples, settings.mix, from: first, count: count)
         }
     }
 
     /// Mixes the voices of a block into a channel.
     @_noLocks @_noAllocation
-    private mutating func sing(
-        _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int, _ mix: Glide, from first: Int, count: Int
+    private static func sing(
+        _ line: borrowing SweptLine, _ samples: inout MutableSpan<Float>, _ mix: Glide, from first: Int, count: Int
     ) {
-        line.sum(channel, column: column, count: voices, level: level, frames: count)
         var i = 0
         if mix.isFlat {
             let share = mix.end

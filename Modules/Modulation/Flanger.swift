@@ -127,34 +127,18 @@ private struct FlangerLoop: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func process(_ top: inout AudioBuffer, _ settings: Settings, frames: Int) {
-        wave.begin(settings.pace)
-        let channels = min(top.channelCount, line.channelCount)
-        if frames > 0 { line.use(channels) }
-        let isAlike = channels < 2 || (settings.spread.isFlat && settings.spread.end == 0)
-        let columns = isAlike ? 1 : 2
-        var done = 0
-        while done < frames {
-            let count = min(frames &- done, SlowWave.block)
-            wave.render(settings.pace, spread: settings.spread, from: done, count: count, columns: columns)
-            line.place(settings.sweep, columns: columns, along: wave, from: done, count: count)
-            for channel in 0..<channels {
-                var samples = top[channel]
-                turn(&samples, channel, column: isAlike ? 0 : channel & 1, settings, from: done, count: count)
-            }
-            line.writeSilence(from: channels, count: count)
-            line.advance(by: count)
-            done &+= count
-        }
-        if frames < top.frameCount {
-            wave.skip(settings.pace, from: frames, count: top.frameCount &- frames)
-            line.rest(settings.pace.sampleRate)
+        line.process(
+            &top, settings.pace, settings.sweep, spread: settings.spread, &wave, frames: frames
+        ) { line, top, channel, column, first, count in
+            var samples = top[channel]
+            FlangerLoop.turn(&line, &samples, channel, column: column, settings, from: first, count: count)
         }
     }
 
     @_noLocks @_noAllocation
-    private mutating func turn(
-        _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int, _ settings: Settings, from first: Int,
-        count: Int
+    private static func turn(
+        _ line: inout SweptLine, _ samples: inout MutableSpan<Float>, _ channel: Int, column: Int,
+        _ settings: Settings, from first: Int, count: Int
     ) {
         let fades = !line.fadeIn.isOver
         for i in 0..<count {

@@ -51,7 +51,7 @@ struct SweptLine: ~Copyable, Sendable {
 
     /// Forgets everything while its output is not heard. The sound that comes next fades in.
     @_noLocks @_noAllocation
-    mutating func rest(_ rate: Double) {
+    private mutating func rest(_ rate: Double) {
         ring.reset()
         fadeIn.begin(sampleRate: rate)
     }
@@ -154,30 +154,47 @@ struct SweptLine: ~Copyable, Sendable {
         }
     }
 
-    // MARK: Samples
-
-    /// Begins a slice of that many channels: a ring that was not in use becomes silent.
-    @_noLocks @_noAllocation
-    mutating func use(_ channels: Int) { ring.use(channels) }
-
-    /// Moves on by frames that were written.
-    @_noLocks @_noAllocation
-    mutating func advance(by frames: Int) {
-        ring.advance(by: frames)
-        fadeIn.advance(by: frames)
+    /// Renders the first frames of a slice, a block at a time: `body` gets each channel of a block, with the first column of its
+    /// side, and the first frame and the number of frames. In the frames behind them the line rests.
+    @_noLocks @_noAllocation @inline(__always)
+    mutating func process(
+        _ top: inout AudioBuffer, _ pace: SlowWave.Pace, _ sweep: Sweep, spread: Glide, _ wave: inout SlowWave,
+        frames: Int, _ body: (inout SweptLine, inout AudioBuffer, Int, Int, Int, Int) -> Void
+    ) {
+        wave.begin(pace)
+        let channels = min(top.channelCount, channelCount)
+        // A ring that was not in use becomes silent.
+        if frames > 0 { ring.use(channels) }
+        let isAlike = channels < 2 || (spread.isFlat && spread.end == 0)
+        let side = wave.columns / 2
+        let columns = isAlike ? side : wave.columns
+        var done = 0
+        while done < frames {
+            let count = min(frames &- done, SlowWave.block)
+            wave.render(pace, spread: spread, from: done, count: count, columns: columns)
+            place(sweep, columns: columns, along: wave, from: done, count: count)
+            for channel in 0..<channels {
+                body(&self, &top, channel, isAlike || channel & 1 == 0 ? 0 : side, done, count)
+            }
+            // Channels in use that the slice has not.
+            for channel in channels..<max(channels, ring.used) { ring.writeSilence(count: count, in: channel) }
+            ring.advance(by: count)
+            fadeIn.advance(by: count)
+            done &+= count
+        }
+        if frames < top.frameCount {
+            wave.skip(pace, from: frames, count: top.frameCount &- frames)
+            rest(pace.sampleRate)
+        }
     }
+
+    // MARK: Samples
 
     /// Writes a block of a channel: the newest frames for those that read.
     @_noLocks @_noAllocation
     mutating func write(_ channel: Int, _ input: inout MutableSpan<Float>, from first: Int, count: Int) {
         if fadeIn.isOver { return ring.write(input.samples, from: first, count: count, in: channel) }
         for i in 0..<count { ring.put(input[first &+ i] * fadeIn.gain(i), in: channel, frame: i) }
-    }
-
-    /// Writes a block of silence for the channels in use that the slice has not.
-    @_noLocks @_noAllocation
-    mutating func writeSilence(from channels: Int, count: Int) {
-        for channel in channels..<max(channels, ring.used) { ring.writeSilence(count: count, in: channel) }
     }
 
     /// Writes one sample of a channel.

@@ -24,9 +24,7 @@ public final class AllPass: Effect {
     ///   - q: The quality, 0.1…20.
     ///   - mix: 0…1.
     public init(frequency: Float = 1_000, q: Float = 0.70710678, mix: Float = 1) {
-        self.frequency = Parameter(
-            frequency, in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-            glide: .exponential(.milliseconds(20)))
+        self.frequency = .frequency(frequency, from: 20)
         self.q = Parameter(q, in: 0.1...20, glide: .exponential(.milliseconds(20)))
         self.mix = Parameter(mix, in: 0...1)
     }

@@ -133,3 +133,16 @@ public final class Delay: Effect {
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { loop.with(&context) { loop, _ in loop.reset() } }
 }
+
+extension DelayLoop {
+    /// The parameters in a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        /// The time between two echoes.
+        var frames: Double
+        var feedback: Glide
+        var cutoff: Glide
+        var mix: Glide
+        var change: Change
+        var isPingPong: Bool
+    }
+}

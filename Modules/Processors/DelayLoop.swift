@@ -8,29 +8,6 @@ struct DelayLoop: ~Copyable, Sendable {
         var seconds: Double
     }
 
-    /// The parameters in a slice.
-    struct Settings: Sendable, BitwiseCopyable {
-        /// The time between two echoes.
-        var frames: Double
-        var feedback: Glide
-        var cutoff: Glide
-        var mix: Glide
-        var change: Change
-        var isPingPong: Bool
-
-        @_noLocks @_noAllocation
-        init(
-            frames: Double, feedback: Glide, cutoff: Glide, mix: Glide, change: Change, isPingPong: Bool
-        ) {
-            self.frames = frames
-            self.feedback = feedback
-            self.cutoff = cutoff
-            self.mix = mix
-            self.change = change
-            self.isPingPong = isPingPong
-        }
-    }
-
     var line: DelayLine
     /// The output of the lines, a block for each channel, and twice that for the other end of a cross-fade.
     private var wet: RenderMemory<Float>

@@ -125,6 +125,15 @@ public struct GlidingFilter: ~Copyable, Sendable {
     }
 }
 
+extension Parameter {
+    /// Returns the frequency of a filter, in hertz: up to 0.49 of the sample rate. A change glides for 20 ms.
+    static func frequency(_ frequency: Float, from lowest: Float) -> Parameter {
+        Parameter(
+            frequency, in: lowest...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
+            glide: .exponential(.milliseconds(20)))
+    }
+}
+
 extension RenderState<GlidingFilter> {
     /// Filters the top as in the slice before, where no parameter has changed: the shortest way. `false`: there is more to
     /// do, by ``GlidingFilter/process(_:stage:_:_:)``.

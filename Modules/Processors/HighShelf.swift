@@ -24,9 +24,7 @@ public final class HighShelf: Effect {
     ///   - gain: In decibels.
     ///   - mix: 0…1.
     public init(cutoff: Float = 10_000, gain: Float = 0, mix: Float = 1) {
-        self.cutoff = Parameter(
-            cutoff, in: 10...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-            glide: .exponential(.milliseconds(20)))
+        self.cutoff = .frequency(cutoff, from: 10)
         self.gain = Parameter(gain, in: -40...40, unit: .decibels, glide: .linear(.milliseconds(20)))
         self.mix = Parameter(mix, in: 0...1)
     }

@@ -23,9 +23,7 @@ public final class LowPass: Effect {
     ///   - resonance: The level at the cut-off, in decibels.
     ///   - mix: 0…1.
     public init(cutoff: Float = 6_900, resonance: Float = 0, mix: Float = 1) {
-        self.cutoff = Parameter(
-            cutoff, in: 10...192_000, limit: .fractionOfRate(0.49), unit: .hertz, glide: .exponential(.milliseconds(20))
-        )
+        self.cutoff = .frequency(cutoff, from: 10)
         self.resonance = Parameter(resonance, in: -20...40, unit: .decibels, glide: .linear(.milliseconds(20)))
         self.mix = Parameter(mix, in: 0...1)
     }

@@ -22,9 +22,7 @@ public final class Notch: Effect {
     ///   - octaves: The bandwidth, 1/12…10.
     ///   - mix: 0…1.
     public init(center: Float = 2_000, octaves: Float = 0.5, mix: Float = 1) {
-        self.center = Parameter(
-            center, in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz, glide: .exponential(.milliseconds(20))
-        )
+        self.center = .frequency(center, from: 20)
         self.octaves = Parameter(octaves, in: 1 / 12...10, unit: .octaves, glide: .linear(.milliseconds(20)))
         self.mix = Parameter(mix, in: 0...1)
     }

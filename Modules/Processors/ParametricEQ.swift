@@ -143,9 +143,7 @@ extension ParametricEQ {
 
         init(_ setting: Setting) {
             shape = setting.shape
-            center = Parameter(
-                setting.center, in: 20...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-                glide: .exponential(.milliseconds(20)))
+            center = .frequency(setting.center, from: 20)
             q = Parameter(setting.q, in: 0.1...20, glide: .exponential(.milliseconds(20)))
             gain = Parameter(
                 setting.decibels, in: setting.shape == .bell ? -20...20 : -40...40, unit: .decibels,

@@ -196,3 +196,23 @@ public final class Reverb: Effect {
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { core.with(&context) { core, _ in core.reset() } }
 }
+
+extension ReverbCore {
+    /// The parameters over a slice.
+    struct Settings: Sendable, BitwiseCopyable {
+        let decay: Glide
+        let lowRatio: Glide
+        let highRatio: Glide
+        let lowCrossover: Glide
+        let highCrossover: Glide
+        let size: Float
+        let preDelay: Float
+        let early: Glide
+        let diffusion: Glide
+        let width: Glide
+        let modulation: Glide
+        let modulationRate: Glide
+        let freeze: Glide
+        let mix: Glide
+    }
+}

@@ -59,9 +59,10 @@ extension InnerRenderer.Reference {
                 // The next frames will be heard behind the frames that wait in the resampler.
                 let wait = Double(done) * outerNanoseconds + resampler.lead * innerNanoseconds
                 let ahead = wait / outerNanoseconds
-                needed = render(
-                    needed, into: &resampler, hostTime: due &+ Int64(wait), isOffline: isOffline,
-                    beats.converted(after: ahead, sampleRate: rate), resets: resets)
+                needed = unsafe render(
+                    resampler.place(for: needed), resampler.channelCount, due &+ Int64(wait), isOffline,
+                    beats.converted(after: ahead, sampleRate: rate), resets)
+                resampler.advance(needed)
                 resets = false
             }
             let made = resampler.pull(frames &- done, at: step, into: &top, from: done)
@@ -72,32 +73,20 @@ extension InnerRenderer.Reference {
         }
     }
 
-    /// Renders as many frames as there is room for, and returns how many those are.
+    /// Renders as many frames as a place has room for, and returns how many those are: none if there is no renderer.
     @_noLocks @_noAllocation
     private func render(
-        _ frames: Int, into resampler: inout Resampler, hostTime: Int64, isOffline: Bool, _ beats: BeatSource,
-        resets: Bool
-    ) -> Int {
-        let (channels, offset, length) = unsafe resampler.place(for: frames)
-        let count = resampler.channelCount
-        if unsafe !render(length, channels, count, offset, hostTime, isOffline, beats, resets) { return 0 }
-        resampler.advance(length)
-        return length
-    }
-
-    /// Renders frames to addresses. Returns `false` if there is no renderer.
-    @_noLocks @_noAllocation
-    private func render(
-        _ frames: Int, _ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ count: Int, _ offset: Int,
+        _ place: (channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, offset: Int, frames: Int), _ count: Int,
         _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource, _ resets: Bool
-    ) -> Bool {
-        guard let state = unsafe self.state else { return false }
+    ) -> Int {
+        guard let state = unsafe self.state else { return 0 }
         // The compiler cannot see into the inner renderer's loop, as it cannot see into the outer one's: both are
         // the watchdog's to judge.
         unsafe _unsafePerformance {
-            unsafe run(state, frames, channels, count, offset, hostTime, isOffline, beats, resets)
+            unsafe run(
+                state, place.frames, place.channels, count, place.offset, hostTime, isOffline, beats, resets)
         }
-        return true
+        return unsafe place.frames
     }
 }
 
@@ -126,28 +115,16 @@ extension InnerRenderer.Reference {
                 // The next frames will be heard behind those that wait.
                 let pace = settings.pace(done)
                 let ahead = Double(done) + stretch.lead / pace
-                count = render(
-                    needed, into: &stretch, hostTime: due &+ Int64(ahead * 1e9 / rate), isOffline: isOffline,
-                    beats.converted(after: ahead, sampleRate: rate * pace), resets: resets)
+                count = unsafe render(
+                    stretch.place(for: needed), stretch.channelCount, due &+ Int64(ahead * 1e9 / rate), isOffline,
+                    beats.converted(after: ahead, sampleRate: rate * pace), resets)
+                stretch.advance(count)
                 resets = false
             }
             let made = stretch.pull(frames &- done, settings, into: &top, from: done)
             if count == 0 && made == 0 { return }
             done &+= made
         }
-    }
-
-    /// Renders as many frames as there is room for, and returns how many those are.
-    @_noLocks @_noAllocation
-    private func render(
-        _ frames: Int, into stretch: inout TimeStretch, hostTime: Int64, isOffline: Bool, _ beats: BeatSource,
-        resets: Bool
-    ) -> Int {
-        let (channels, offset, length) = unsafe stretch.place(for: frames)
-        let count = stretch.channelCount
-        if unsafe !render(length, channels, count, offset, hostTime, isOffline, beats, resets) { return 0 }
-        stretch.advance(length)
-        return length
     }
 }
 

@@ -34,9 +34,11 @@ struct SoundFontReader {
         try load(samples)
         var zones = SoundFontZones(
             presets: SoundFontBags(
-                phdr, indexAt: 24, try list("pbag", size: 4), try list("pgen", size: 4), try list("pmod", size: 10)),
+                heads: phdr, indexAt: 24, bags: try list("pbag", size: 4), generators: try list("pgen", size: 4),
+                modulators: try list("pmod", size: 10)),
             instruments: SoundFontBags(
-                inst, indexAt: 20, try list("ibag", size: 4), try list("igen", size: 4), try list("imod", size: 10)),
+                heads: inst, indexAt: 20, bags: try list("ibag", size: 4), generators: try list("igen", size: 4),
+                modulators: try list("imod", size: 10)),
             samples: samples)
         do throws(SoundFontFault) {
             try zones.check()

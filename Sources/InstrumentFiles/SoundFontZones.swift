@@ -6,17 +6,6 @@ struct SoundFontBags {
     let generators: SoundFontList
     let modulators: SoundFontList
 
-    init(
-        _ heads: SoundFontList, indexAt: Int, _ bags: SoundFontList, _ generators: SoundFontList,
-        _ modulators: SoundFontList
-    ) {
-        self.heads = heads
-        self.indexAt = indexAt
-        self.bags = bags
-        self.generators = generators
-        self.modulators = modulators
-    }
-
     /// Checks that all ranges lie in their lists, one behind the other.
     func check(_ kind: String) throws(SoundFontFault) {
         func check(

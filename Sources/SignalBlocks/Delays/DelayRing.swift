@@ -176,6 +176,17 @@ public struct DelayRing: ~Copyable, Sendable {
         unsafe copy(channel, delay: delay, to: rows.address(row), count: count)
     }
 
+    /// Delays frames in a row where they are: writes them, and puts those in their place that came so many frames before.
+    @_noLocks @_noAllocation
+    package mutating func delay(
+        _ samples: inout MutableSpan<Float>, by delay: Int, from first: Int = 0, count: Int, in channel: Int
+    ) {
+        precondition(first >= 0 && count >= 0 && count <= samples.count &- first && delay >= 0)
+        guard let target = unsafe samples.address() else { return }
+        unsafe write(target + first, count: count, in: channel, frame: 0)
+        unsafe copy(channel, delay: delay, to: target + first, count: count)
+    }
+
     /// Copies frames in a row to an address. A delay of less than 0 begins among those that are written.
     @_noLocks @_noAllocation
     @unsafe package func copy(_ channel: Int, delay: Int, to target: UnsafeMutablePointer<Float>, count: Int) {
