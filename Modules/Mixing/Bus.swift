@@ -76,12 +76,12 @@ public final class Bus: Generator {
     public func process(_ context: inout RenderContext) {
         context.push(channels: channels)
         sum.with(&context) { sum, context in
-            let pass = context.pass
-            sum.begin(pass.number)
+            let outerSlice = context.outerSlice
+            sum.begin(outerSlice.number)
             var top = context.top
             for channel in 0..<top.channelCount {
                 var samples = top[channel]
-                sum.take(channel, at: pass.offset, into: &samples)
+                sum.take(channel, at: outerSlice.offset, into: &samples)
             }
         }
     }
@@ -132,23 +132,25 @@ public final class BusSend: Tap {
     public func process(_ context: inout RenderContext) {
         let level = level.glide(context)
         sum.with(&context) { sum, context in
-            let pass = context.pass
-            sum.begin(pass.number)
+            let outerSlice = context.outerSlice
+            sum.begin(outerSlice.number)
             let sources = context.channelCount()
             let targets = sum.channelCount
             for channel in 0..<(sources > targets ? sources : targets) {
                 let from = sources == 1 ? 0 : channel
                 let to = targets == 1 ? 0 : channel
-                if from < sources && to < targets { sum.add(context.samples(from), level, to: to, at: pass.offset) }
+                if from < sources && to < targets {
+                    sum.add(context.samples(from), level, to: to, at: outerSlice.offset)
+                }
             }
         }
     }
 }
 
-/// The sound that was sent in this pass, by its place in the outermost renderer's slice.
+/// The sound that was sent in this slice of the outermost renderer, by its place in it.
 struct Sum: ~Copyable, Sendable {
     private var memory: AudioBlock
-    private var pass: UInt64 = 0
+    private var outerSlice: UInt64 = 0
     /// Up to where there may be something.
     private var end = 0
 
@@ -156,11 +158,11 @@ struct Sum: ~Copyable, Sendable {
 
     var channelCount: Int { @_noLocks @_noAllocation get { memory.channelCount } }
 
-    /// Forgets sound that was not taken, when another pass begins.
+    /// Forgets sound that was not taken, when another outer slice begins.
     @_noLocks @_noAllocation
     mutating func begin(_ number: UInt64) {
-        if pass == number { return }
-        pass = number
+        if outerSlice == number { return }
+        outerSlice = number
         memory.silence(from: 0, frames: end)
         end = 0
     }

@@ -160,7 +160,7 @@ public final class Mixer: Generator {
         source.setPresent(false)
         change { control in
             control.sources.removeAll { $0 === source }
-            control.leaving.append(Leaver(source: source, turns: source.lastPass))
+            control.leaving.append(Leaver(source: source, turns: source.lastOuterSlice))
         }
         align([])
         Collector.shared.add(self)
@@ -312,7 +312,7 @@ extension Mixer: Collectable {
         let (gone, isWaiting) = control.withLock { control in
             // As a whole, because others read copies.
             control.leaving = control.leaving.map { leaver in
-                let turns = leaver.source.lastPass
+                let turns = leaver.source.lastOuterSlice
                 return turns == leaver.turns ? leaver : Leaver(source: leaver.source, turns: turns, idleSince: now)
             }
             // Sources stay as long as the render thread has not seen the change.

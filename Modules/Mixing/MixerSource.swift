@@ -56,8 +56,8 @@ public final class MixerSource: Sendable {
         static var gate: Int { @_noLocks @_noAllocation get { 0 } }
         /// Indicates whether the source has faded out because it leaves.
         static var hasLeft: Int { @_noLocks @_noAllocation get { 1 } }
-        /// The pass in which it was rendered last.
-        static var pass: Int { @_noLocks @_noAllocation get { 2 } }
+        /// The outer slice in which it was rendered last.
+        static var outerSlice: Int { @_noLocks @_noAllocation get { 2 } }
         /// The mixer that rendered it then.
         static var mixer: Int { @_noLocks @_noAllocation get { 3 } }
     }
@@ -142,7 +142,7 @@ public final class MixerSource: Sendable {
     var isGone: Bool { notes[Note.hasLeft] != 0 }
 
     /// Changes with every slice in which a mixer has it.
-    var lastPass: UInt64 { notes[Note.pass] }
+    var lastOuterSlice: UInt64 { notes[Note.outerSlice] }
 }
 
 /// A source in a mixer, on the render thread. It holds the parts of the source that it needs: loading a class would
@@ -227,11 +227,11 @@ struct MixerStrip: ~Copyable, Sendable {
     /// moves.
     @_noLocks @_noAllocation
     private borrowing func takesTurn(in mixer: UInt64, _ context: borrowing RenderContext) -> Bool {
-        let number = context.pass.number
-        if notes[MixerSource.Note.pass] == number {
+        let number = context.outerSlice.number
+        if notes[MixerSource.Note.outerSlice] == number {
             if notes[MixerSource.Note.mixer] != mixer { return false }
         }
-        notes[MixerSource.Note.pass] = number
+        notes[MixerSource.Note.outerSlice] = number
         notes[MixerSource.Note.mixer] = mixer
         return true
     }

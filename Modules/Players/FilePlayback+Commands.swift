@@ -62,12 +62,12 @@ extension FilePlayback {
                 if start.stream != nil, case .idle = phase { port.tell(.stopped, stream: 0, at: frame, context) }
             }
             fadeOut(to: .stopping)
-            if voice.fadeLeft < 0 && voice.stream != nil { silence(&context, at: frame, port) }
+            if heard.fadeLeft < 0 && heard.stream != nil { silence(&context, at: frame, port) }
         case .pause:
             pause.isWaiting = false
             guard case .playing = phase else { return }
             fadeOut(to: .pausing)
-            if voice.fadeLeft < 0 { rest(&context, at: frame, port) }
+            if heard.fadeLeft < 0 { rest(&context, at: frame, port) }
         case .resume:
             resume.isWaiting = false
             switch phase {
@@ -75,10 +75,10 @@ extension FilePlayback {
             case .idle, .playing, .stopping: return
             }
             phase = .playing
-            voice.fadeIn = fade
-            voice.age = voice.fadeLeft > 0 ? fade &* voice.fadeLeft / voice.fadeOut : 0
-            voice.fadeLeft = -1
-            port.tell(.resumed, stream: voice.stream?.id ?? 0, at: frame, context)
+            heard.fadeIn = fade
+            heard.age = heard.fadeLeft > 0 ? fade &* heard.fadeLeft / heard.fadeOut : 0
+            heard.fadeLeft = -1
+            port.tell(.resumed, stream: heard.stream?.id ?? 0, at: frame, context)
         }
     }
 
@@ -119,13 +119,13 @@ extension FilePlayback {
         begin(stream, at: late, fade: fade)
         phase = .playing
         port.tell(.began, stream: stream.id, at: frame, context)
-        while voice.stream != nil {
-            let end = end(of: voice)
-            if voice.frame <= end { break }
+        while heard.stream != nil {
+            let end = end(of: heard)
+            if heard.frame <= end { break }
             _ = follow(&context, past: end, at: frame, port)
         }
         // It is where it would be. If it rests before its first frame, a change of the loops counts from there.
-        voice.isLate = false
+        heard.isLate = false
     }
 
     @_noLocks @_noAllocation
@@ -149,26 +149,26 @@ extension FilePlayback {
         seek.isWaiting = false
         if place < 0 { return }
         var passes: Int64?
-        if seek.fade > 0, let old = voice.stream?.geometry, old.lower == stream.geometry.lower,
+        if seek.fade > 0, let old = heard.stream?.geometry, old.lower == stream.geometry.lower,
             old.upper == stream.geometry.upper
         {
-            passes = voice.passesBefore &+ old.passesEnded(at: voice.frame &- 1)
+            passes = heard.passesBefore &+ old.passesEnded(at: heard.frame &- 1)
         }
         let fade = seek.fade > 0 ? seek.fade : self.fade
         begin(stream, at: place, fade: fade)
         if case .pausing = phase { rest(&context, at: frame, port) }
-        if seek.keepsPlace { voice.isLate = false }
+        if seek.keepsPlace { heard.isLate = false }
         if let passes {
             // Another tempo goes on in the same pass.
-            voice.passesBefore = passes &- stream.geometry.passesEnded(at: place &- 1)
+            heard.passesBefore = passes &- stream.geometry.passesEnded(at: place &- 1)
         }
     }
 
     /// Returns the frame of another region's stream that goes on with the present sound; -1 if that is of another file.
     @_noLocks @_noAllocation
     private func nextFrame(in stream: StreamReference) -> Int64 {
-        guard let current = voice.stream, current.isSameFile(as: stream) else { return -1 }
-        return stream.geometry.frame(like: voice.frame, of: current.geometry)
+        guard let current = heard.stream, current.isSameFile(as: stream) else { return -1 }
+        return stream.geometry.frame(like: heard.frame, of: current.geometry)
     }
 
     /// Indicates whether there is a sound that a seek can move.
@@ -201,8 +201,8 @@ extension FilePlayback {
         if start.isWaiting && context.frames(until: start.time) < Int64(context.frameCount) {
             let (stream, late) = pendingStart(context, at: 0)
             if let stream, late > 0, stream.id != changed?.id {
-                let voice = beginning(stream, late: late, &context)
-                voice.stream?.jump(to: voice.frame)
+                let heard = beginning(stream, late: late, &context)
+                heard.stream?.jump(to: heard.frame)
             }
         }
         if let changed { changed.jump(to: nextFrame(in: changed)) }
@@ -213,39 +213,39 @@ extension FilePlayback {
     mutating func begin(_ stream: StreamReference, at frame: Int64, fade: Int) {
         let wasSounding = isSounding
         leaving.letGo()
-        if wasSounding && fade > 0 && stream.id != voice.stream?.id {
-            if voice.fadeLeft < 0 {
-                voice.fadeLeft = fade
-                voice.fadeOut = fade
+        if wasSounding && fade > 0 && stream.id != heard.stream?.id {
+            if heard.fadeLeft < 0 {
+                heard.fadeLeft = fade
+                heard.fadeOut = fade
             }
-            leaving = voice
-        } else if stream.id != voice.stream?.id {
-            voice.letGo()
+            leaving = heard
+        } else if stream.id != heard.stream?.id {
+            heard.letGo()
         }
         stream.hold()
         stream.jump(to: frame)
-        voice = Voice()
-        voice.stream = stream
-        voice.item = stream
-        voice.frame = frame
-        voice.isLate = frame > 0
-        voice.fadeIn = fade
+        heard = HeardStream()
+        heard.stream = stream
+        heard.item = stream
+        heard.frame = frame
+        heard.isLate = frame > 0
+        heard.fadeIn = fade
     }
 
     @_noLocks @_noAllocation
     mutating func fadeOut(to goal: Phase) {
         if !isSounding { return }
-        if voice.fadeLeft < 0 && fade > 0 {
-            voice.fadeLeft = fade
-            voice.fadeOut = fade
+        if heard.fadeLeft < 0 && fade > 0 {
+            heard.fadeLeft = fade
+            heard.fadeOut = fade
         }
         phase = goal
     }
 
     @_noLocks @_noAllocation
     mutating func silence(_ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort) {
-        let id = voice.stream?.id ?? 0
-        voice.letGo()
+        let id = heard.stream?.id ?? 0
+        heard.letGo()
         phase = .idle
         port.tell(.stopped, stream: id, at: frame, context)
     }
@@ -253,6 +253,6 @@ extension FilePlayback {
     @_noLocks @_noAllocation
     mutating func rest(_ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort) {
         phase = .paused
-        port.tell(.paused, stream: voice.stream?.id ?? 0, at: frame, context)
+        port.tell(.paused, stream: heard.stream?.id ?? 0, at: frame, context)
     }
 }

@@ -4,7 +4,7 @@ internal import RenderCore
 /// The render thread's side of a player: the sound that it plays, the commands, and the answers to them frame by frame.
 struct FilePlayback: Sendable {
     /// A stream that is heard, and how.
-    struct Voice: Sendable {
+    struct HeardStream: Sendable {
         var stream: StreamReference?
         /// The first stream of the same file, which has the one for the next file.
         var item: StreamReference?
@@ -12,7 +12,7 @@ struct FilePlayback: Sendable {
         var frame: Int64 = 0
         /// Passes of the file that ended before this stream began.
         var passesBefore: Int64 = 0
-        /// Indicates whether the voice has begun in the past, and is being brought to where it would be.
+        /// Indicates whether it has begun in the past, and is being brought to where it would be.
         var isLate = false
         /// Frames since it began to be heard, up to the length of the fade.
         var age = 0
@@ -21,7 +21,7 @@ struct FilePlayback: Sendable {
         var fadeLeft = -1
         var fadeOut = 0
 
-        /// Creates a voice that plays nothing.
+        /// Creates one that plays nothing.
         @_noLocks @_noAllocation
         init() {}
 
@@ -38,9 +38,9 @@ struct FilePlayback: Sendable {
     enum Phase: Sendable { case idle, playing, pausing, paused, stopping }
 
     var phase = Phase.idle
-    var voice = Voice()
-    /// The voice that was heard before, while it fades out.
-    var leaving = Voice()
+    var heard = HeardStream()
+    /// The stream that was heard before, while it fades out.
+    var leaving = HeardStream()
     var start = DiskCommand()
     /// A change of the region, the tempo or the pitch is a seek too: to the frame that is heard, in another stream.
     var seek = DiskCommand()
@@ -95,10 +95,10 @@ struct FilePlayback: Sendable {
         // A new stream begins with a tenth of a second: see `makeStream`.
         if Double(context.frameCount) > context.sampleRate / 10 { return 0 }
         let most = context.sampleRate < 8_000 ? context.frameCount : 1 << 20
-        guard let stream = voice.stream else { return most }
+        guard let stream = heard.stream else { return most }
         let tail = stream.id == followedStream ? 0 : Int64(FilePlayback.longestFade)
-        let rest = end(of: voice) &- voice.frame &- tail
-        return Int(max(0, min(Int64(most), min(rest, stream.supply(from: voice.frame)))))
+        let rest = end(of: heard) &- heard.frame &- tail
+        return Int(max(0, min(Int64(most), min(rest, stream.supply(from: heard.frame)))))
     }
 
     /// Indicates whether something comes out.
@@ -112,18 +112,18 @@ extension FilePlayback {
     /// them. At the end of them the sound may fade out.
     @_noLocks @_noAllocation
     func isSteady(frames: Int, lastCommand number: Int) -> Bool {
-        guard number == steadyCommand, let stream = voice.stream else { return false }
-        let last = voice.frame &+ Int64(frames)
+        guard number == steadyCommand, let stream = heard.stream else { return false }
+        let last = heard.frame &+ Int64(frames)
         return last <= steadyEnd && last <= stream.end
     }
 
     /// Reads the frames of a slice that is steady. Returns how many were not there.
     @_noLocks @_noAllocation
     mutating func playOn(_ context: inout RenderContext) -> Int {
-        guard let stream = voice.stream else { return 0 }
+        guard let stream = heard.stream else { return 0 }
         let frames = context.frameCount
-        let missing = stream.read(voice.frame, frames, into: &context, at: 0)
-        voice.frame &+= Int64(frames)
+        let missing = stream.read(heard.frame, frames, into: &context, at: 0)
+        heard.frame &+= Int64(frames)
         return missing
     }
 
@@ -133,61 +133,61 @@ extension FilePlayback {
         steadyCommand = -1
         // Commands in a transaction may be shown at any slice.
         if isStaged || phase != .playing { return }
-        if isBusy || voice.isLate || voice.fadeLeft >= 0 || voice.age < voice.fadeIn { return }
-        guard let geometry = voice.stream?.geometry else { return }
-        let pass = geometry.end(ofPass: geometry.passesEnded(at: voice.frame &- 1) &+ 1)
-        let end = end(of: voice)
+        if isBusy || heard.isLate || heard.fadeLeft >= 0 || heard.age < heard.fadeIn { return }
+        guard let geometry = heard.stream?.geometry else { return }
+        let pass = geometry.end(ofPass: geometry.passesEnded(at: heard.frame &- 1) &+ 1)
+        let end = end(of: heard)
         steadyEnd = pass < end ? pass : end
         steadyCommand = commands
     }
 
-    /// Renders the next frames of the voice.
+    /// Renders the next frames of the stream that is heard.
     @_noLocks @_noAllocation
     mutating func advance(_ context: inout RenderContext, at offset: Int, frames: Int, to port: borrowing PlayerPort) {
         var done = 0
         while done < frames && isSounding {
-            let end = end(of: voice)
-            if voice.frame >= end {
+            let end = end(of: heard)
+            if heard.frame >= end {
                 if !follow(&context, past: end, at: offset &+ done, port) { break }
                 continue
             }
             var count = frames &- done
-            if end &- voice.frame < Int64(count) { count = Int(end &- voice.frame) }
-            if voice.fadeLeft >= 0 && voice.fadeLeft < count { count = voice.fadeLeft }
+            if end &- heard.frame < Int64(count) { count = Int(end &- heard.frame) }
+            if heard.fadeLeft >= 0 && heard.fadeLeft < count { count = heard.fadeLeft }
             if count > 0 {
                 play(&context, at: offset &+ done, frames: count, end: end)
                 done &+= count
             }
-            if voice.fadeLeft == 0 { endFade(&context, at: offset &+ done, port) }
+            if heard.fadeLeft == 0 { endFade(&context, at: offset &+ done, port) }
         }
     }
 
-    /// Returns the frame at which a voice's stream is left: its end, or the end of the last pass that is wanted.
+    /// Returns the frame at which a stream is left: its end, or the end of the last pass that is wanted.
     @_noLocks @_noAllocation
-    func end(of voice: Voice) -> Int64 {
-        guard let stream = voice.stream else { return 0 }
+    func end(of heard: HeardStream) -> Int64 {
+        guard let stream = heard.stream else { return 0 }
         let geometry = stream.geometry
         let end = stream.end
-        let left = passes == .max ? .max : passes &- voice.passesBefore
+        let left = passes == .max ? .max : passes &- heard.passesBefore
         if left >= geometry.passes { return end }
-        let ended = geometry.passesEnded(at: voice.frame &- 1)
-        let last = geometry.end(ofPass: left > ended || voice.isLate ? left : ended &+ 1)
+        let ended = geometry.passesEnded(at: heard.frame &- 1)
+        let last = geometry.end(ofPass: left > ended || heard.isLate ? left : ended &+ 1)
         return last < end ? last : end
     }
 
-    /// Returns the voice that is heard after a stream has been left: the loop, the next file, or none. Frames that have
+    /// Returns what is heard after a stream has been left: the loop, the next file, or none. Frames that have
     /// been passed beyond the end already (a start in the past) count.
     @_noLocks @_noAllocation
-    func successor(of voice: Voice, past end: Int64, _ context: inout RenderContext) -> Voice? {
-        guard let stream = voice.stream, let item = voice.item else { return nil }
+    func successor(of heard: HeardStream, past end: Int64, _ context: inout RenderContext) -> HeardStream? {
+        guard let stream = heard.stream, let item = heard.item else { return nil }
         let geometry = stream.geometry
-        let heard = voice.passesBefore &+ geometry.passesEnded(at: end)
-        var new = voice
-        new.frame = voice.frame &- end
-        if end == geometry.end && geometry.length > 0 && heard < passes {
+        let ended = heard.passesBefore &+ geometry.passesEnded(at: end)
+        var new = heard
+        new.frame = heard.frame &- end
+        if end == geometry.end && geometry.length > 0 && ended < passes {
             if let again = item.again(&context), !again.wasBegun {
                 new.stream = again
-                new.passesBefore = heard
+                new.passesBefore = ended
                 return new
             }
         }
@@ -206,10 +206,10 @@ extension FilePlayback {
     mutating func follow(
         _ context: inout RenderContext, past end: Int64, at offset: Int, _ port: borrowing PlayerPort
     ) -> Bool {
-        guard let stream = voice.stream, let item = voice.item else { return false }
-        guard let new = successor(of: voice, past: end, &context), let next = new.stream else {
+        guard let stream = heard.stream, let item = heard.item else { return false }
+        guard let new = successor(of: heard, past: end, &context), let next = new.stream else {
             let wasStopping = phase == .stopping
-            voice.letGo()
+            heard.letGo()
             phase = .idle
             port.tell(wasStopping ? .stopped : .ended, stream: stream.id, at: offset, context)
             return false
@@ -219,15 +219,15 @@ extension FilePlayback {
         if !isSameFile { item.release() }
         next.hold()
         next.jump(to: new.frame)
-        voice = new
+        heard = new
         if isSameFile { seams &+= 1 } else { port.tell(.advanced, stream: next.id, at: offset, context) }
         return true
     }
 
     /// Returns the stream in which a start in the past begins, and the frame of it.
     @_noLocks @_noAllocation
-    func beginning(_ stream: StreamReference, late: Int64, _ context: inout RenderContext) -> Voice {
-        var probe = Voice()
+    func beginning(_ stream: StreamReference, late: Int64, _ context: inout RenderContext) -> HeardStream {
+        var probe = HeardStream()
         probe.stream = stream
         probe.item = stream
         probe.frame = late
@@ -243,35 +243,35 @@ extension FilePlayback {
     /// Copies frames into the top, and fades them where they are to be faded.
     @_noLocks @_noAllocation
     mutating func play(_ context: inout RenderContext, at offset: Int, frames: Int, end: Int64) {
-        guard let stream = voice.stream else { return }
+        guard let stream = heard.stream else { return }
         let geometry = stream.geometry
-        missing &+= stream.read(voice.frame, frames, into: &context, at: offset)
-        let last = voice.frame &+ Int64(frames) &- 1
-        seams &+= Int(geometry.passesEnded(at: last) &- geometry.passesEnded(at: voice.frame &- 1))
+        missing &+= stream.read(heard.frame, frames, into: &context, at: offset)
+        let last = heard.frame &+ Int64(frames) &- 1
+        seams &+= Int(geometry.passesEnded(at: last) &- geometry.passesEnded(at: heard.frame &- 1))
         var endFade: Int64 = 0
         if fade > 0 && end != .max && end &- last <= Int64(fade) && isLast(&context, end) { endFade = Int64(fade) }
-        if voice.age < voice.fadeIn || voice.fadeLeft >= 0 || endFade > 0 {
-            FilePlayback.fade(&context, at: offset, frames: frames, voice, end: end, endFade: endFade)
+        if heard.age < heard.fadeIn || heard.fadeLeft >= 0 || endFade > 0 {
+            FilePlayback.fade(&context, at: offset, frames: frames, heard, end: end, endFade: endFade)
         }
-        voice.frame &+= Int64(frames)
-        voice.isLate = false
-        voice.age = voice.age &+ frames < voice.fadeIn ? voice.age &+ frames : voice.fadeIn
-        if voice.fadeLeft >= 0 { voice.fadeLeft &-= frames }
+        heard.frame &+= Int64(frames)
+        heard.isLate = false
+        heard.age = heard.age &+ frames < heard.fadeIn ? heard.age &+ frames : heard.fadeIn
+        if heard.fadeLeft >= 0 { heard.fadeLeft &-= frames }
     }
 
     /// Returns whether nothing comes after the end of this stream.
     @_noLocks @_noAllocation
     func isLast(_ context: inout RenderContext, _ end: Int64) -> Bool {
-        guard let stream = voice.stream, let item = voice.item else { return true }
-        let heard = voice.passesBefore &+ stream.geometry.passesEnded(at: end)
-        if end == stream.geometry.end && heard < passes, item.again(&context) != nil { return false }
+        guard let stream = heard.stream, let item = heard.item else { return true }
+        let ended = heard.passesBefore &+ stream.geometry.passesEnded(at: end)
+        if end == stream.geometry.end && ended < passes, item.again(&context) != nil { return false }
         return item.next(&context) == nil
     }
 
-    /// Returns the straight lines of a voice's fades, at its present frame.
+    /// Returns the straight lines of the fades, at its present frame.
     @_noLocks @_noAllocation
     static func fade(
-        _ context: inout RenderContext, at offset: Int, frames: Int, _ voice: Voice, end: Int64, endFade: Int64
+        _ context: inout RenderContext, at offset: Int, frames: Int, _ heard: HeardStream, end: Int64, endFade: Int64
     ) {
         var top = context.top
         var channel = 0
@@ -280,10 +280,10 @@ extension FilePlayback {
             var i = 0
             while i < frames {
                 var gain: Float = 1
-                let age = voice.age &+ i
-                if age < voice.fadeIn { gain = Float(age) / Float(voice.fadeIn) }
-                if voice.fadeLeft >= 0 { gain *= Float(voice.fadeLeft &- i) / Float(voice.fadeOut) }
-                let left = end &- voice.frame &- Int64(i)
+                let age = heard.age &+ i
+                if age < heard.fadeIn { gain = Float(age) / Float(heard.fadeIn) }
+                if heard.fadeLeft >= 0 { gain *= Float(heard.fadeLeft &- i) / Float(heard.fadeOut) }
+                let left = end &- heard.frame &- Int64(i)
                 if left < endFade { gain *= Float(left) / Float(endFade) }
                 samples[offset &+ i] *= gain
                 i &+= 1
@@ -295,7 +295,7 @@ extension FilePlayback {
     /// Ends a fade-out: silence from here on.
     @_noLocks @_noAllocation
     mutating func endFade(_ context: inout RenderContext, at offset: Int, _ port: borrowing PlayerPort) {
-        voice.fadeLeft = -1
+        heard.fadeLeft = -1
         switch phase {
         case .pausing: rest(&context, at: offset, port)
         case .stopping: silence(&context, at: offset, port)

@@ -164,7 +164,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
             if playback.isSteady(frames: context.frameCount &+ fade, lastCommand: number) {
                 context.pushUninitialized(channels: channels)
                 missing = playback.playOn(&context)
-                frame = playback.voice.frame
+                frame = playback.heard.frame
             }
         }
         if frame < 0 { return frame == -1 && !context.isDryRun ? .busy : .foreign }
@@ -188,7 +188,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         context.push(channels: channelCount)
         var playback = state.read(context)
         takeCommands(&playback, &context)
-        let before = playback.voice.stream?.id ?? 0
+        let before = playback.heard.stream?.id ?? 0
         var left = supply.load(ordering: .relaxed) &- context.frameCount
         var first = 0
         while true {
@@ -204,7 +204,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
             playback.perform(command, &context, at: first, port)
             left = 0
         }
-        if before != playback.voice.stream?.id ?? 0 { left = 0 }
+        if before != playback.heard.stream?.id ?? 0 { left = 0 }
         supply.store(left, ordering: .relaxed)
         publish(&playback, context)
         playback.settle(isStaged: staged.load(ordering: .relaxed) > 0)
@@ -219,7 +219,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         guard state.belongs(to: context) else { return }
         var playback = state.read(context)
         takeCommands(&playback, &context)
-        playback.voice.letGo()
+        playback.heard.letGo()
         playback.leaving.letGo()
         playback.phase = .idle
         playback.start.isWaiting = false
@@ -260,12 +260,12 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         playback.seams = 0
         playback.missing = 0
         var shown = Playhead.State()
-        if let stream = playback.voice.stream, let item = playback.voice.item {
+        if let stream = playback.heard.stream, let item = playback.heard.item {
             shown.phase = playback.isSounding ? .playing : .paused
             shown.stream = stream.id
             shown.item = item.id
             if stream.id != playback.shownStream { shown.geometry = stream.geometry }
-            shown.frame = playback.voice.frame
+            shown.frame = playback.heard.frame
         }
         shown.sampleRate = context.sampleRate
         let length = nanoseconds(context)
@@ -312,7 +312,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         takeCommands(&playback, &context)
         playback.jumpAhead(&context)
         // The call below has the next stream made; whoever changes the queue or the loop later does so too.
-        playback.followedStream = playback.voice.stream?.id ?? 0
+        playback.followedStream = playback.heard.stream?.id ?? 0
         state.write(playback, context)
         // Several slices at once: a read costs more than a slice.
         fillAll(frames: context.frameCount + 12_288)

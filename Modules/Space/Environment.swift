@@ -38,7 +38,7 @@ public final class Environment: Generator {
     private let mixerHandle: ModuleHandle
     private let reverbHandle: ModuleHandle
     private let hasReverb: Bool
-    private let head: SharedState<HeadCell>
+    private let head: SharedState<HeadHolder>
     private let numbers: ListenerNumbers
     private let motion: SharedState<ListenerMotion>
     /// The versions of the listener's motion and of the head, as sources look at them.
@@ -77,7 +77,7 @@ public final class Environment: Generator {
         mixerHandle = ModuleHandle(mixer)
         let room: any Module = reverb ?? NoReverb()
         reverbHandle = ModuleHandle(room, as: .edits)
-        head = SharedState(HeadCell())
+        head = SharedState(HeadHolder())
         numbers = ListenerNumbers(listener, speedOfSound: speedOfSound)
         motion = SharedState(ListenerMotion())
         control = Lock(Control(hrtf: hrtf), .leaf)
@@ -105,7 +105,7 @@ public final class Environment: Generator {
             control.version += 1
             control.known[ObjectIdentifier(source.strip)] = (source, control.version)
         }
-        source.voice.enter(motion, layout, sends: hasReverb, head, versions, fadesIn: fadesIn)
+        source.placed.enter(motion, layout, sends: hasReverb, head, versions, fadesIn: fadesIn)
         mixer.append(source.strip, fadesIn: fadesIn)
         return source
     }
@@ -164,7 +164,7 @@ public final class Environment: Generator {
         guard layout.isStereo else { return }
         var (hrtf, rate, wanted, made) = control.withLock { ($0.hrtf, $0.sampleRate, $0.wantedHead, $0.madeHead) }
         while rate > 0 && wanted != made {
-            head.replace(with: hrtf?.table(sampleRate: rate).map { HeadCell($0) } ?? HeadCell())
+            head.replace(with: hrtf?.table(sampleRate: rate).map { HeadHolder($0) } ?? HeadHolder())
             // Another thread may have set others meanwhile, which the ones from here must not stand in for.
             made = wanted
             (hrtf, rate, wanted) = control.withLock { control in

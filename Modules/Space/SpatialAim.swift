@@ -1,10 +1,10 @@
 internal import RenderCore
 internal import Sharing
 
-/// The numbers of an environment, as a voice reads them.
+/// The numbers of an environment, as a source reads them.
 struct Surroundings: ~Copyable, Sendable {
     let listener: SharedState<ListenerMotion>
-    let head: SharedState<HeadCell>
+    let head: SharedState<HeadHolder>
 
     // Every cycle looks at these: they lie together.
 
@@ -18,7 +18,7 @@ struct Surroundings: ~Copyable, Sendable {
 
     init(
         _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
-        _ head: borrowing SharedState<HeadCell>, _ around: borrowing SharedWords, entry: Int, fadesIn: Bool
+        _ head: borrowing SharedState<HeadHolder>, _ around: borrowing SharedWords, entry: Int, fadesIn: Bool
     ) {
         (self.entry, self.fadesIn) = (entry, fadesIn)
         self.around = SharedWords(sharing: around)
@@ -41,7 +41,7 @@ struct Surroundings: ~Copyable, Sendable {
 }
 
 /// The responses of an environment's head, or none.
-struct HeadCell: ~Copyable, Sendable {
+struct HeadHolder: ~Copyable, Sendable {
     private let table: HeadTableBox?
     /// The responses to be read in this cycle.
     let reference: HeadTableBox.Reference?
@@ -169,7 +169,7 @@ struct SpatialSettings: Sendable, BitwiseCopyable {
         if !layout.isStereo && kind < 3 { kind = 0 }
         // Also while it fades to another rendering.
         var table: HeadTableBox.Reference?
-        if layout.isStereo { room.head.with(&context) { cell, _ in table = cell.reference } }
+        if layout.isStereo { room.head.with(&context) { head, _ in table = head.reference } }
         head = table
         var listener = motion
         room.listener.with(&context) { motion, _ in listener = motion }

@@ -28,47 +28,47 @@ public final class SpatialSource: Sendable {
     /// The volume, mute and solo. Its pan does nothing.
     public let strip: MixerSource
     /// The place to the right in metres: -1,000,000…1,000,000.
-    public var x: Parameter { _read { yield voice.numbers.x } }
+    public var x: Parameter { _read { yield placed.numbers.x } }
     /// The height in metres: -1,000,000…1,000,000.
-    public var y: Parameter { _read { yield voice.numbers.y } }
+    public var y: Parameter { _read { yield placed.numbers.y } }
     /// The place backwards in metres: -1,000,000…1,000,000.
-    public var z: Parameter { _read { yield voice.numbers.z } }
+    public var z: Parameter { _read { yield placed.numbers.z } }
     /// The velocity to the right in metres per second: -1,000…1,000.
-    public var velocityX: Parameter { _read { yield voice.numbers.velocityX } }
+    public var velocityX: Parameter { _read { yield placed.numbers.velocityX } }
     /// The velocity upwards in metres per second: -1,000…1,000.
-    public var velocityY: Parameter { _read { yield voice.numbers.velocityY } }
+    public var velocityY: Parameter { _read { yield placed.numbers.velocityY } }
     /// The velocity backwards in metres per second: -1,000…1,000.
-    public var velocityZ: Parameter { _read { yield voice.numbers.velocityZ } }
+    public var velocityZ: Parameter { _read { yield placed.numbers.velocityZ } }
     /// The direction of the cone in degrees, to the right: -360…360. 0 is to -z.
-    public var yaw: Parameter { _read { yield voice.numbers.yaw } }
+    public var yaw: Parameter { _read { yield placed.numbers.yaw } }
     /// The direction of the cone in degrees, upwards: -360…360.
-    public var pitch: Parameter { _read { yield voice.numbers.pitch } }
+    public var pitch: Parameter { _read { yield placed.numbers.pitch } }
     /// The angle in degrees inside of which the source has its full level, from edge to edge: 0…360.
-    public var coneInner: Parameter { _read { yield voice.numbers.coneInner } }
+    public var coneInner: Parameter { _read { yield placed.numbers.coneInner } }
     /// The angle in degrees outside of which it has the outer level: 0…360. In between the level goes in a straight line.
-    public var coneOuter: Parameter { _read { yield voice.numbers.coneOuter } }
+    public var coneOuter: Parameter { _read { yield placed.numbers.coneOuter } }
     /// The level outside of the cone: 0…1.
-    public var coneLevel: Parameter { _read { yield voice.numbers.coneLevel } }
+    public var coneLevel: Parameter { _read { yield placed.numbers.coneLevel } }
     /// The distance in metres nearer than which nothing gets louder: 0.01…1,000,000.
-    public var minimumDistance: Parameter { _read { yield voice.numbers.minimumDistance } }
+    public var minimumDistance: Parameter { _read { yield placed.numbers.minimumDistance } }
     /// The distance in metres beyond which nothing gets softer: 0.01…1,000,000.
-    public var maximumDistance: Parameter { _read { yield voice.numbers.maximumDistance } }
+    public var maximumDistance: Parameter { _read { yield placed.numbers.maximumDistance } }
     /// The strength of the distance: 0…100. ``distanceModel`` says how it counts.
-    public var rollOff: Parameter { _read { yield voice.numbers.rollOff } }
+    public var rollOff: Parameter { _read { yield placed.numbers.rollOff } }
     /// The loss by a wall between two rooms, in dB: -100…0. The direct sound and the send lose a third of it at low frequencies, and
     /// all of it at 5 kHz.
-    public var occlusion: Parameter { _read { yield voice.numbers.occlusion } }
+    public var occlusion: Parameter { _read { yield placed.numbers.occlusion } }
     /// The loss by a thing in the way, in dB: -100…0. The direct sound loses a third of it at low frequencies, all of it at 5 kHz.
-    public var obstruction: Parameter { _read { yield voice.numbers.obstruction } }
+    public var obstruction: Parameter { _read { yield placed.numbers.obstruction } }
     /// The share that goes to the environment's reverb: 0…4. It falls with the square root of the distance's level.
-    public var send: Parameter { _read { yield voice.numbers.send } }
+    public var send: Parameter { _read { yield placed.numbers.send } }
     /// The strength of the Doppler effect: 0 (none; the sound needs no time) to 10. If the speed of a source towards the listener,
     /// times this, is above 0.9 of the speed of sound, the source keeps its pitch: its sound fades from delay to delay.
-    public var doppler: Parameter { _read { yield voice.numbers.doppler } }
+    public var doppler: Parameter { _read { yield placed.numbers.doppler } }
     /// The strength with which the air takes high frequencies: 0 (none) to 10. At 1 each metre takes 0.05 dB at 5 kHz.
-    public var airAbsorption: Parameter { _read { yield voice.numbers.airAbsorption } }
+    public var airAbsorption: Parameter { _read { yield placed.numbers.airAbsorption } }
 
-    let voice: SpatialVoice
+    let placed: PlacedGenerator
 
     /// Creates a source at the origin.
     ///
@@ -85,12 +85,12 @@ public final class SpatialSource: Sendable {
         range: Double = 150
     ) {
         demand(range >= 1 && range <= 10_000, "SpatialSource: a range of \(range) m; it must be 1…10,000")
-        voice = SpatialVoice(generator, numbers: SourceNumbers(rendering, position), range: range)
-        strip = MixerSource(placed: voice)
+        placed = PlacedGenerator(generator, numbers: SourceNumbers(rendering, position), range: range)
+        strip = MixerSource(placed: placed)
     }
 
     /// The module that is heard.
-    public var generator: any Module { voice.generator }
+    public var generator: any Module { placed.generator }
 
     /// The place. Its three numbers are set one after the other: in a transaction they are seen together.
     public var position: SpatialPoint {
@@ -108,8 +108,8 @@ public final class SpatialSource: Sendable {
     /// Indicates whether ``position`` and ``velocity`` count from the listener, in the axes of the head: for things that the
     /// listener carries or wears.
     public var isRelative: Bool {
-        get { voice.numbers.relative.isOn }
-        set { voice.numbers.relative.isOn = newValue }
+        get { placed.numbers.relative.isOn }
+        set { placed.numbers.relative.isOn = newValue }
     }
 
     /// Turns the cone, or the sound field, by a direction in the place of ``yaw`` and ``pitch``. A direction of length 0, or of values
@@ -125,16 +125,16 @@ public final class SpatialSource: Sendable {
 
     /// The way in which the sound gets softer with its distance: by default inverse.
     public var distanceModel: DistanceModel {
-        get { DistanceModel(rawValue: Int(voice.numbers.model.value)) ?? .inverse }
-        set { voice.numbers.model.value = Float(newValue.rawValue) }
+        get { DistanceModel(rawValue: Int(placed.numbers.model.value)) ?? .inverse }
+        set { placed.numbers.model.value = Float(newValue.rawValue) }
     }
 
     /// The way in which the sound gets its direction. A change fades in 1024 frames.
     public var rendering: SpatialRendering {
-        get { SpatialRendering(kind: voice.numbers.kind.value, taps: voice.numbers.taps.value) }
+        get { SpatialRendering(kind: placed.numbers.kind.value, taps: placed.numbers.taps.value) }
         set {
             let numbers = newValue.numbers
-            (voice.numbers.taps.value, voice.numbers.kind.value) = (numbers.taps, numbers.kind)
+            (placed.numbers.taps.value, placed.numbers.kind.value) = (numbers.taps, numbers.kind)
         }
     }
 
@@ -144,11 +144,11 @@ public final class SpatialSource: Sendable {
     /// The parameters by name. Those named `distanceModel` (0…3) and `rendering` (0…4) are the numbers of their cases in order,
     /// and `taps` are those of a measured head.
     public var parameters: [ParameterReference] {
-        strip.parameters.filter { $0.name != "pan" } + voice.numbers.parameters
+        strip.parameters.filter { $0.name != "pan" } + placed.numbers.parameters
     }
 }
 
-/// The numbers of a source, as its voice reads them.
+/// The numbers of a source, as the render thread reads them.
 struct SourceNumbers: ~Copyable, Sendable {
     let x, y, z, velocityX, velocityY, velocityZ, yaw, pitch: Parameter
     let coneInner, coneOuter, coneLevel, minimumDistance, maximumDistance, rollOff: Parameter

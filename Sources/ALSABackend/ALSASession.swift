@@ -22,7 +22,7 @@ final class ALSASession: Sendable {
         var engine: ALSAEngine?
         /// What renders, from start to stop.
         var run: OutputRun?
-        /// An earlier one, whose closure had not ended when it was closed.
+        /// An earlier one, whose render loop had not ended when it was closed.
         var unended: ALSAEngine?
         var playback: PlaybackLine?
         var capture: CaptureLine?

@@ -29,8 +29,8 @@ internal import Synchronization
 ///
 /// Threads: control.
 @safe public struct BackgroundWork<State: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
-    // Unchecked because the state is the render thread's or the job's, never both's: see `WorkCell`.
-    @usableFromInline let cell: UnsafeMutablePointer<WorkCell>
+    // Unchecked because the state is the render thread's or the job's, never both's: see `WorkItem`.
+    @usableFromInline let item: UnsafeMutablePointer<WorkItem>
     @usableFromInline let state: UnsafeMutablePointer<State>
     /// A state that is in use while the render thread has the job's state.
     @usableFromInline let terms = RenderState<WorkTerms>(WorkTerms())
@@ -45,7 +45,7 @@ internal import Synchronization
         unsafe memory.initialize(to: state)
         unsafe self.state = memory
         let address = UInt(bitPattern: memory)
-        unsafe cell = WorkPool.shared.makeCell(
+        unsafe item = WorkPool.shared.makeItem(
             run: {
                 if let memory = unsafe UnsafeMutablePointer<State>(bitPattern: address) { unsafe job(&memory.pointee) }
             },
@@ -56,7 +56,7 @@ internal import Synchronization
             })
     }
 
-    deinit { unsafe WorkPool.shared.end(cell) }
+    deinit { unsafe WorkPool.shared.end(item) }
 
     /// Takes the state back, once the job is done and due.
     ///
@@ -73,7 +73,7 @@ internal import Synchronization
     ) -> BackgroundOutcome {
         var outcome = BackgroundOutcome.notDue
         if !context.isDryRun, let terms = unsafe terms.enter(context) {
-            outcome = unsafe WorkCell.look(cell, terms, at: context.sampleTime &+ Int64(frame), context.isOffline)
+            outcome = unsafe WorkItem.look(item, terms, at: context.sampleTime &+ Int64(frame), context.isOffline)
             if outcome.isReady { unsafe body(&state.pointee, &context) }
             self.terms.leave(context)
         }
@@ -97,7 +97,7 @@ internal import Synchronization
         var outcome = BackgroundOutcome.notDue
         if !context.isDryRun, let value = unsafe other.enter(context) {
             if let terms = unsafe terms.enter(context) {
-                outcome = unsafe WorkCell.look(cell, terms, at: context.sampleTime &+ Int64(frame), context.isOffline)
+                outcome = unsafe WorkItem.look(item, terms, at: context.sampleTime &+ Int64(frame), context.isOffline)
                 if outcome.isReady { unsafe body(&state.pointee, &value.pointee, &context) }
                 self.terms.leave(context)
             }
@@ -121,15 +121,15 @@ internal import Synchronization
         if context.isDryRun { return false }
         guard let terms = unsafe terms.enter(context) else { return false }
         let now = context.sampleTime &+ Int64(frame)
-        let isSubmitted = unsafe WorkCell.submit(
-            cell, terms, at: now, deadline, context.hostTime, frame, context.sampleRate, context.isOffline)
+        let isSubmitted = unsafe WorkItem.submit(
+            item, terms, at: now, deadline, context.hostTime, frame, context.sampleRate, context.isOffline)
         self.terms.leave(context)
         return isSubmitted
     }
 
     /// Indicates whether a job is done that has not been collected.
-    var isDone: Bool { unsafe cell.pointee.stage.pointee.load(ordering: .acquiring) == WorkCell.Stage.done.rawValue }
+    var isDone: Bool { unsafe item.pointee.stage.pointee.load(ordering: .acquiring) == WorkItem.Stage.done.rawValue }
 
     /// The statistics of the jobs since the start.
-    public var statistics: BackgroundStatistics { unsafe cell.pointee.statistics }
+    public var statistics: BackgroundStatistics { unsafe item.pointee.statistics }
 }

@@ -21,26 +21,26 @@ internal import Synchronization
 
     private init() {}
 
-    /// Makes a cell for jobs. The threads start with the first.
-    func makeCell(
+    /// Makes a item for jobs. The threads start with the first.
+    func makeItem(
         run: @escaping @Sendable () -> Void, free: @escaping @Sendable () -> Void
-    ) -> UnsafeMutablePointer<WorkCell> {
+    ) -> UnsafeMutablePointer<WorkItem> {
         startThreads()
-        let cell = UnsafeMutablePointer<WorkCell>.allocate(capacity: 1)
-        unsafe cell.initialize(to: WorkCell(queue, run: run, free: free))
-        return unsafe cell
+        let item = UnsafeMutablePointer<WorkItem>.allocate(capacity: 1)
+        unsafe item.initialize(to: WorkItem(queue, run: run, free: free))
+        return unsafe item
     }
 
     /// Does a job once, for control code, among those of render threads: the one that is due first comes first.
     func run(due: Int64, _ job: @escaping @Sendable () -> Void) {
-        let cell = unsafe makeCell(run: job, free: {})
-        unsafe cell.pointee.due = due
-        unsafe cell.pointee.isOrphan = true
-        unsafe cell.pointee.stage.pointee.store(WorkCell.Stage.queued.rawValue, ordering: .relaxed)
-        unsafe queue.push(cell)
+        let item = unsafe makeItem(run: job, free: {})
+        unsafe item.pointee.due = due
+        unsafe item.pointee.isOrphan = true
+        unsafe item.pointee.stage.pointee.store(WorkItem.Stage.queued.rawValue, ordering: .relaxed)
+        unsafe queue.push(item)
     }
 
-    /// Starts threads. If no thread can be had, the next cell tries again; until then live jobs are late, and offline
+    /// Starts threads. If no thread can be had, the next item tries again; until then live jobs are late, and offline
     /// the thread that waits does them.
     private func startThreads() {
         threadCount.withLock { count in
@@ -60,40 +60,40 @@ internal import Synchronization
     // MARK: On the side of modules
 
     /// Waits until a job is done, or does it if no thread has begun it. On a thread that renders offline.
-    func awaitEnd(_ cell: UnsafeMutablePointer<WorkCell>) {
+    func awaitEnd(_ item: UnsafeMutablePointer<WorkItem>) {
         crender_permitted_begins()
-        if unsafe take(cell) { unsafe perform(cell) } else { unsafe waitForEnd(cell) }
+        if unsafe take(item) { unsafe perform(item) } else { unsafe waitForEnd(item) }
         crender_permitted_ends()
     }
 
-    /// Frees a cell, behind the job that may be running.
-    func end(_ cell: UnsafeMutablePointer<WorkCell>) {
-        let stage = unsafe cell.pointee.stage.pointee.load(ordering: .acquiring)
-        let isUnderWay = stage == WorkCell.Stage.queued.rawValue || stage == WorkCell.Stage.running.rawValue
-        if unsafe isUnderWay && !take(cell) {
-            if unsafe cell.pointee.runner.load(ordering: .acquiring) == UInt(pthread_self()) {
+    /// Frees a item, behind the job that may be running.
+    func end(_ item: UnsafeMutablePointer<WorkItem>) {
+        let stage = unsafe item.pointee.stage.pointee.load(ordering: .acquiring)
+        let isUnderWay = stage == WorkItem.Stage.queued.rawValue || stage == WorkItem.Stage.running.rawValue
+        if unsafe isUnderWay && !take(item) {
+            if unsafe item.pointee.runner.load(ordering: .acquiring) == UInt(pthread_self()) {
                 // The job itself has dropped the module.
-                unsafe cell.pointee.isOrphan = true
+                unsafe item.pointee.isOrphan = true
                 return
             }
-            unsafe waitForEnd(cell)
+            unsafe waitForEnd(item)
         }
-        unsafe free(cell)
+        unsafe free(item)
     }
 
-    private func waitForEnd(_ cell: UnsafeMutablePointer<WorkCell>) {
-        let stage = unsafe cell.pointee.stage
+    private func waitForEnd(_ item: UnsafeMutablePointer<WorkItem>) {
+        let stage = unsafe item.pointee.stage
         while true {
             let now = unsafe stage.pointee.load(ordering: .acquiring)
-            if now == WorkCell.Stage.done.rawValue { return }
+            if now == WorkItem.Stage.done.rawValue { return }
             unsafe crender_wait(stage, now)
         }
     }
 
-    private func free(_ cell: UnsafeMutablePointer<WorkCell>) {
-        unsafe cell.pointee.free()
-        unsafe cell.deinitialize(count: 1)
-        unsafe cell.deallocate()
+    private func free(_ item: UnsafeMutablePointer<WorkItem>) {
+        unsafe item.pointee.free()
+        unsafe item.deinitialize(count: 1)
+        unsafe item.deallocate()
     }
 
     // MARK: On the threads
@@ -103,9 +103,9 @@ internal import Synchronization
         var awakeSince = HostClock.now
         while true {
             let count = queue.count
-            if let cell = unsafe takeFirst() {
-                setMode(&mode, isLive: unsafe cell.pointee.due != .max)
-                unsafe perform(cell)
+            if let item = unsafe takeFirst() {
+                setMode(&mode, isLive: unsafe item.pointee.due != .max)
+                unsafe perform(item)
                 if HostClock.now &- awakeSince < Self.patience { continue }
                 // The guard takes the priority of a thread that computes too long without a pause.
                 usleep(500)
@@ -117,28 +117,28 @@ internal import Synchronization
         }
     }
 
-    private func perform(_ cell: UnsafeMutablePointer<WorkCell>) {
+    private func perform(_ item: UnsafeMutablePointer<WorkItem>) {
         HeldLocks.expectNone(before: "a job runs")
-        unsafe cell.pointee.runner.store(UInt(pthread_self()), ordering: .releasing)
+        unsafe item.pointee.runner.store(UInt(pthread_self()), ordering: .releasing)
         // Denormals are off, so that every thread computes the same numbers.
         let denormals = crender_denormals_off()
         let start = HostClock.now
-        unsafe cell.pointee.run()
+        unsafe item.pointee.run()
         let took = HostClock.now &- start
         crender_denormals_restore(denormals)
-        if unsafe cell.pointee.isOrphan { return unsafe free(cell) }
-        if unsafe took > cell.pointee.longest.load(ordering: .relaxed) {
-            unsafe cell.pointee.longest.store(took, ordering: .relaxed)
+        if unsafe item.pointee.isOrphan { return unsafe free(item) }
+        if unsafe took > item.pointee.longest.load(ordering: .relaxed) {
+            unsafe item.pointee.longest.store(took, ordering: .relaxed)
         }
-        unsafe cell.pointee.runner.store(0, ordering: .relaxed)
-        // From here on the cell may be freed; only its address is used, to wake the threads that wait for it.
-        let stage = unsafe cell.pointee.stage
-        unsafe stage.pointee.store(WorkCell.Stage.done.rawValue, ordering: .releasing)
+        unsafe item.pointee.runner.store(0, ordering: .relaxed)
+        // From here on the item may be freed; only its address is used, to wake the threads that wait for it.
+        let stage = unsafe item.pointee.stage
+        unsafe stage.pointee.store(WorkItem.Stage.done.rawValue, ordering: .releasing)
         unsafe crender_wake(stage, .max)
     }
 
     /// Takes the job that is due first out of the queue, and returns it.
-    private func takeFirst() -> UnsafeMutablePointer<WorkCell>? {
+    private func takeFirst() -> UnsafeMutablePointer<WorkItem>? {
         unsafe waiting.withLock { waiting in
             collect(&waiting)
             var first: Int?
@@ -147,7 +147,7 @@ internal import Synchronization
                     first = index
                     continue
                 }
-                if unsafe WorkPool.cell(waiting[index]).pointee.due < WorkPool.cell(waiting[known]).pointee.due {
+                if unsafe WorkPool.item(waiting[index]).pointee.due < WorkPool.item(waiting[known]).pointee.due {
                     first = index
                 }
             }
@@ -156,19 +156,19 @@ internal import Synchronization
     }
 
     /// Takes one job, unless another thread has begun it.
-    private func take(_ cell: UnsafeMutablePointer<WorkCell>) -> Bool {
+    private func take(_ item: UnsafeMutablePointer<WorkItem>) -> Bool {
         waiting.withLock { waiting in
             collect(&waiting)
-            guard let index = waiting.firstIndex(of: UInt(bitPattern: cell)) else { return false }
+            guard let index = waiting.firstIndex(of: UInt(bitPattern: item)) else { return false }
             _ = unsafe begin(waiting.remove(at: index))
             return true
         }
     }
 
-    private func begin(_ address: UInt) -> UnsafeMutablePointer<WorkCell> {
-        let cell = unsafe WorkPool.cell(address)
-        unsafe cell.pointee.stage.pointee.store(WorkCell.Stage.running.rawValue, ordering: .relaxed)
-        return unsafe cell
+    private func begin(_ address: UInt) -> UnsafeMutablePointer<WorkItem> {
+        let item = unsafe WorkPool.item(address)
+        unsafe item.pointee.stage.pointee.store(WorkItem.Stage.running.rawValue, ordering: .relaxed)
+        return unsafe item
     }
 
     /// Puts new jobs behind those that wait.
@@ -177,11 +177,11 @@ internal import Synchronization
         var address = queue.takeAll()
         while address != 0 {
             waiting.insert(address, at: end)
-            address = unsafe WorkPool.cell(address).pointee.next
+            address = unsafe WorkPool.item(address).pointee.next
         }
     }
 
-    private static func cell(_ address: UInt) -> UnsafeMutablePointer<WorkCell> {
+    private static func item(_ address: UInt) -> UnsafeMutablePointer<WorkItem> {
         unsafe UnsafeMutablePointer(bitPattern: address)!
     }
 

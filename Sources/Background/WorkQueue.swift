@@ -21,8 +21,8 @@ internal import Synchronization
 
     /// Adds a job, and wakes a thread if one sleeps.
     @_noLocks @_noAllocation
-    func push(_ cell: UnsafeMutablePointer<WorkCell>) {
-        unsafe list.pointee.add(UInt(bitPattern: cell), link: &cell.pointee.next)
+    func push(_ item: UnsafeMutablePointer<WorkItem>) {
+        unsafe list.pointee.add(UInt(bitPattern: item), link: &item.pointee.next)
         unsafe bell.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent)
         // The one system call, and only where all that is done is done: it does not wait.
         let (bell, sleepers) = unsafe (bell, sleepers)

@@ -8,11 +8,11 @@ internal import Synchronization
 @safe package struct LatencyDelay: ~Copyable, @unchecked Sendable {
     // Unchecked because only the thread that has set `isBusy` touches the line, and a ring on its way belongs to the
     // side that has taken it out of its place.
-    private let cell: UnsafeMutablePointer<Cell>
-    /// Apart from the cell, which the control side reads while this is changed.
+    private let shared: UnsafeMutablePointer<Shared>
+    /// Apart from what both sides share, because the control side reads that while this is changed.
     private let line: UnsafeMutablePointer<DelayedLine>
 
-    @safe private struct Cell: ~Copyable {
+    @safe private struct Shared: ~Copyable {
         /// The number of frames by which the branch is to be held back.
         let wanted = Atomic<Int>(0)
         /// The address of a larger ring, on its way to the render thread.
@@ -34,25 +34,25 @@ internal import Synchronization
 
     /// Creates a branch that is not held back.
     package init() {
-        unsafe cell = .allocate(capacity: 1)
-        unsafe cell.initialize(to: Cell())
+        unsafe shared = .allocate(capacity: 1)
+        unsafe shared.initialize(to: Shared())
         unsafe line = .allocate(capacity: 1)
         unsafe line.initialize(to: DelayedLine())
     }
 
     /// Creates another reference to the same branch.
     package init(sharing other: borrowing LatencyDelay) {
-        unsafe cell = other.cell
+        unsafe shared = other.shared
         unsafe line = other.line
-        unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed)
+        unsafe shared.pointee.holders.wrappingAdd(1, ordering: .relaxed)
     }
 
     deinit {
-        if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+        if unsafe shared.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
             unsafe line.deinitialize(count: 1)
             unsafe line.deallocate()
-            unsafe cell.deinitialize(count: 1)
-            unsafe cell.deallocate()
+            unsafe shared.deinitialize(count: 1)
+            unsafe shared.deallocate()
         }
     }
 
@@ -60,7 +60,7 @@ internal import Synchronization
     package static var limit: Int { 1 << 19 }
 
     /// The number of frames by which the branch is held back, or is about to be.
-    package var frames: Int { unsafe cell.pointee.wanted.load(ordering: .relaxed) }
+    package var frames: Int { unsafe shared.pointee.wanted.load(ordering: .relaxed) }
 
     /// Sets how many frames it is held back. On the control side.
     ///
@@ -70,8 +70,8 @@ internal import Synchronization
     package func hold(_ frames: Int, for preparation: Preparation) {
         let frames = max(0, min(frames, Self.limit))
         let (channels, slice) = (preparation.maximumChannelCount, preparation.maximumFrameCount)
-        unsafe cell.pointee.room.withLock { room in
-            SentRing.freeAll(from: unsafe cell.pointee.returned.takeAll())
+        unsafe shared.pointee.room.withLock { room in
+            SentRing.freeAll(from: unsafe shared.pointee.returned.takeAll())
             let isLarger = frames > room.frames || channels > room.channels || slice > room.slice
             if isLarger && (frames > 0 || room.frames > 0) {
                 while room.frames < max(frames, 4_096) { room.frames = max(4_096, room.frames * 2) }
@@ -80,11 +80,11 @@ internal import Synchronization
                 let ring = unsafe SentRing.make(room.channels, frames: room.frames, slice: room.slice)
                 // A ring that the render thread has not taken is of no use any more.
                 SentRing.freeAll(
-                    from: unsafe cell.pointee.offered.exchange(
+                    from: unsafe shared.pointee.offered.exchange(
                         UInt(bitPattern: ring), ordering: .acquiringAndReleasing))
             }
         }
-        unsafe cell.pointee.wanted.store(frames, ordering: .releasing)
+        unsafe shared.pointee.wanted.store(frames, ordering: .releasing)
     }
 
     /// Holds a buffer back. On the render thread, once per slice.
@@ -95,8 +95,8 @@ internal import Synchronization
     @_noLocks @_noAllocation
     package func process(_ context: inout RenderContext, at index: Int = 0, hasEnded: Bool = false) {
         guard enter(context) else { return }
-        let wanted = unsafe cell.pointee.wanted.load(ordering: .acquiring)
-        if unsafe cell.pointee.offered.load(ordering: .relaxed) != 0 { takeRing() }
+        let wanted = unsafe shared.pointee.wanted.load(ordering: .acquiring)
+        if unsafe shared.pointee.offered.load(ordering: .relaxed) != 0 { takeRing() }
         unsafe line.pointee.process(&context, at: index, wanted: wanted, hasEnded: hasEnded)
         leave()
     }
@@ -122,19 +122,19 @@ internal import Synchronization
     @_noLocks @_noAllocation
     private func enter(_ context: borrowing RenderContext) -> Bool {
         if context.isDryRun { return false }
-        if unsafe !cell.pointee.isBusy.exchange(true, ordering: .acquiring) { return true }
+        if unsafe !shared.pointee.isBusy.exchange(true, ordering: .acquiring) { return true }
         context.fault(.foreignState, .state, wanted: 0, found: 0)
         return false
     }
 
     @_noLocks @_noAllocation
-    private func leave() { unsafe cell.pointee.isBusy.store(false, ordering: .releasing) }
+    private func leave() { unsafe shared.pointee.isBusy.store(false, ordering: .releasing) }
 
     /// Goes on with a larger ring, and the frames of the old one.
     @_noLocks @_noAllocation
     private func takeRing() {
-        guard let new = unsafe SentRing.at(cell.pointee.offered.exchange(0, ordering: .acquiring)) else { return }
+        guard let new = unsafe SentRing.at(shared.pointee.offered.exchange(0, ordering: .acquiring)) else { return }
         guard let old = unsafe line.pointee.goOn(in: new) else { return }
-        unsafe cell.pointee.returned.add(UInt(bitPattern: old), link: &old.pointee.next)
+        unsafe shared.pointee.returned.add(UInt(bitPattern: old), link: &old.pointee.next)
     }
 }

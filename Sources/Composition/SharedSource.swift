@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A generator that is heard in several places and rendered once: the inside of a `Splitter`.
 ///
-/// The generator runs in a renderer of its own. The first place that asks in a pass calls that renderer, which follows
+/// The generator runs in a renderer of its own. The first place that asks in a slice of the outermost renderer calls that one, which follows
 /// the clock of the outermost renderer. So it does not matter in which renderer the places are.
 @safe package struct SharedSource: ~Copyable, @unchecked Sendable {
     // Unchecked because the memory behind the core's pointers is reached only with its gate held.
@@ -52,7 +52,7 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
     unsafe core._withUnsafeGuaranteedRef { $0.resetSoon() }
 }
 
-/// A generator, the renderer that it runs in, and its buffers of this pass.
+/// A generator, the renderer that it runs in, and its buffers of this outer slice.
 @safe final class SharedSourceCore: @unchecked Sendable {
     // Unchecked because only the thread that holds the gate touches the object behind `keeper`.
     let renderer: Renderer
@@ -101,7 +101,7 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
 
     func prepare(_ preparation: Preparation) {
         let (wanted, hasGrown) = largest.withLock { largest in
-            // A pass is as long as the outermost renderer's slice, which a place further in does not know.
+            // The outermost renderer's slices may be longer than a place further in knows.
             let frames = max(largest.maximumFrameCount, preparation.maximumFrameCount, 4096)
             let channels = max(largest.maximumChannelCount, preparation.maximumChannelCount)
             let hasGrown = frames > largest.maximumFrameCount || channels > largest.maximumChannelCount
@@ -130,34 +130,34 @@ private func resetShared(_ core: Unmanaged<SharedSourceCore>, _ context: inout R
         if context.bufferCount == 0 { context.push(channels: 1) }
     }
 
-    /// Renders the frames that no user of the source has asked for yet in this pass.
+    /// Renders the frames that no user of the source has asked for yet in this outer slice.
     private func fill(_ kept: UnsafeMutablePointer<Kept>, _ context: inout RenderContext) {
-        let pass = context.pass
-        unsafe kept.pointee.begin(pass)
-        let missing = unsafe pass.offset &+ context.frameCount &- kept.pointee.end
-        guard missing > 0, unsafe pass.offset &+ context.frameCount <= kept.pointee.frameCount else { return }
-        let first = unsafe kept.pointee.end &- pass.offset
+        let outerSlice = context.outerSlice
+        unsafe kept.pointee.begin(outerSlice)
+        let missing = unsafe outerSlice.offset &+ context.frameCount &- kept.pointee.end
+        guard missing > 0, unsafe outerSlice.offset &+ context.frameCount <= kept.pointee.frameCount else { return }
+        let first = unsafe kept.pointee.end &- outerSlice.offset
         let due = context.hostTime &+ RenderTime.nearest(Double(first) * 1e9 / context.sampleRate)
         unsafe keeper.kept.pointee = kept
         unsafe renderer.state.render(
             frames: missing, into: UnsafeBufferPointer(start: nil, count: 0), hostTime: due,
-            isOffline: context.isOffline, inside: pass.moved(by: first), followsClock: true,
+            isOffline: context.isOffline, inside: outerSlice.moved(by: first), followsClock: true,
             beats: context.beatSource(after: first), supply: context.supply(after: first))
         unsafe keeper.kept.pointee = nil
         // If the renderer was busy elsewhere there are fewer frames: silence fills up the rest.
-        unsafe kept.pointee.fillUp(to: pass.offset &+ context.frameCount)
+        unsafe kept.pointee.fillUp(to: outerSlice.offset &+ context.frameCount)
     }
 }
 
-/// The sound that a shared generator has made in one pass.
+/// The sound that a shared generator has made in one outer slice.
 struct Kept: ~Copyable {
     private var memory: AudioBlock
-    private var pass: UInt64 = 0
+    private var outerSlice: UInt64 = 0
     private var begin = 0
-    /// The number of frames that are kept, counted from the start of the pass.
+    /// The number of frames that are kept, counted from the start of the outer slice.
     private(set) var end = 0
     private var channelCount = 1
-    /// A frame of the generator's own time, and the frame of the pass to which it belongs.
+    /// A frame of the generator's own time, and the frame of the outer slice to which it belongs.
     private var time = RenderTime(sampleTime: 0, hostTime: 0)
     private var timeOffset = 0
 
@@ -165,10 +165,10 @@ struct Kept: ~Copyable {
 
     var frameCount: Int { memory.frameCount }
 
-    /// Forgets another pass, and goes to the frame that is asked for: the frames between were never rendered.
-    mutating func begin(_ now: RenderPass) {
-        if pass != now.number {
-            pass = now.number
+    /// Forgets another outer slice, and goes to the frame that is asked for: the frames between were never rendered.
+    mutating func begin(_ now: OuterSlice) {
+        if outerSlice != now.number {
+            outerSlice = now.number
             begin = now.offset
             end = now.offset
             channelCount = 1
@@ -183,7 +183,7 @@ struct Kept: ~Copyable {
         let frames = min(context.frameCount, memory.frameCount - end)
         guard count > 0, frames > 0 else { return }
         if count > channelCount {
-            // The buffer is wider than before in this pass: mono goes to every channel, else the new ones were silent.
+            // The buffer is wider than before in this outer slice: mono goes to every channel, else the new ones were silent.
             for channel in channelCount..<count {
                 for i in 0..<end { memory[channel, i] = channelCount == 1 ? memory[0, i] : 0 }
             }
@@ -213,7 +213,7 @@ struct Kept: ~Copyable {
 
     /// Pushes the frames that belong to a slice. Frames that were not rendered are silent.
     func push(_ context: inout RenderContext) {
-        let offset = context.pass.offset
+        let offset = context.outerSlice.offset
         context.push(channels: channelCount)
         let first = max(0, begin - offset)
         let last = min(context.frameCount, end - offset)

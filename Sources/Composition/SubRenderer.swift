@@ -64,7 +64,7 @@ extension RenderContext {
         guard claim(channels: min(channels, channelLimit), for: .push) else { return false }
         let entry = unsafe entries + (depth &- 1)
         let count = unsafe entry.pointee.channelCount
-        let (frames, due, isOffline, pass, beats) = (frameCount, hostTime, isOffline, pass, beatSource())
+        let (frames, due, isOffline, outerSlice, beats) = (frameCount, hostTime, isOffline, outerSlice, beatSource())
         unsafe withUnsafeTemporaryAllocation(of: UnsafeMutablePointer<Float>.self, capacity: count) { table in
             for channel in 0..<count {
                 let samples = unsafe entry.pointee.channels[channel] + offset
@@ -73,7 +73,7 @@ extension RenderContext {
             unsafe state._withUnsafeGuaranteedRef { state in
                 unsafe state.render(
                     frames: frames, into: UnsafeBufferPointer(table), hostTime: due, isOffline: isOffline,
-                    inside: pass, beats: beats, supply: supply, resets: resets)
+                    inside: outerSlice, beats: beats, supply: supply, resets: resets)
             }
         }
         return true

@@ -44,7 +44,7 @@ internal import Synchronization
         var frames = 0
         var hostTime: Int64 = 0
         var isOffline = false
-        var pass = RenderPass.none
+        var outerSlice = OuterSlice.none
         var beats = BeatSource.own
         /// Indicates whether the modules are reset before.
         var resets = false
@@ -145,7 +145,7 @@ internal import Synchronization
         unsafe batch.pointee.frames = frames
         unsafe batch.pointee.hostTime = context.hostTime
         unsafe batch.pointee.isOffline = context.isOffline
-        unsafe batch.pointee.pass = context.pass
+        unsafe batch.pointee.outerSlice = context.outerSlice
         unsafe batch.pointee.beats = context.beatSource()
         unsafe batch.pointee.resets = resets
         if count < 2 || running.load(ordering: .relaxed) == 0 { return renderAlone(count) }
@@ -244,7 +244,7 @@ internal import Synchronization
         unsafe state._withUnsafeGuaranteedRef { state in
             unsafe state.render(
                 frames: batch.pointee.frames, into: channels, hostTime: batch.pointee.hostTime,
-                isOffline: batch.pointee.isOffline, inside: batch.pointee.pass, beats: batch.pointee.beats,
+                isOffline: batch.pointee.isOffline, inside: batch.pointee.outerSlice, beats: batch.pointee.beats,
                 resets: batch.pointee.resets)
         }
     }

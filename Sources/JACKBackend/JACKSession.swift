@@ -117,7 +117,7 @@ final class JACKSession: @unchecked Sendable {
         }
     }
 
-    /// Ends it; a closure that goes on gives the renderer back when it has ended.
+    /// Ends it; a render loop that goes on gives the renderer back when it has ended.
     func end() {
         core.endRun()
         run = nil
@@ -125,7 +125,7 @@ final class JACKSession: @unchecked Sendable {
 
     func close() {
         client?.close()
-        // A closure that has kept us waiting; of one that goes on after all nothing is to be said.
+        // A render loop that has kept us waiting; of one that goes on after all nothing is to be said.
         core.tellNews(isLast: true)
         end()
         client = nil

@@ -9,7 +9,7 @@ public import RenderCore
 /// between, and throws the samples away: a tap keeps the ones that are needed. Its thread has real-time priority if the
 /// system allows it, or rtkit gives it; if not, ``OutputEvent/notice(_:)`` says so and the output goes on without.
 ///
-/// A closure that does not end holds its thread forever: a notice names the module in which it is, ``stop()`` returns
+/// A render loop that does not end holds its thread forever: a notice names the module in which it is, ``stop()`` returns
 /// all the same, and ``start()`` throws as long as it lasts.
 ///
 /// Threads: control.

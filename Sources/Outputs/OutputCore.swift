@@ -143,7 +143,7 @@ public final class OutputCore: EventSource, Sendable {
     /// Starts an output that a foreign thread calls, such as a sound server's.
     ///
     /// - Parameters:
-    ///   - priority: The real-time priority that the thread is to have back after the guard against endless closures has
+    ///   - priority: The real-time priority that the thread is to have back after the guard against endless render loops has
     ///     taken it, if it has none in its first cycle; else the one that it has then.
     ///   - sampleRate: Frames per second; the renderer is configured for it. By default the renderer's own.
     /// - Returns: The run, which renders; `nil` if the output is running.

@@ -232,7 +232,7 @@ internal import Synchronization
         isDone.store(true, ordering: .releasing)
     }
 
-    /// Has it end, and waits for that. `false`: it has not ended; it will when its closure does.
+    /// Has it end, and waits for that. `false`: it has not ended; it will when its render loop does.
     func end(within seconds: Double) -> Bool {
         shouldRun.store(false, ordering: .sequentiallyConsistent)
         if isCurrent {

@@ -19,7 +19,7 @@ public import Synchronization
 /// Threads: control.
 @safe
 public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
-    // Unchecked because a cell is touched by the owner's thread only, inside a cycle, and freed when it no longer can be.
+    // Unchecked because a state is touched by the owner's thread only, inside a cycle, and freed when it no longer can be.
     @usableFromInline let list: ManagedValue<List>
     @usableFromInline let owner = Atomic<UInt>(0)
     private let control = Lock(Control(), .array)
@@ -49,11 +49,11 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
 
     private struct Entry: Sendable {
         let key: Key
-        let cell: Cell
+        let state: KeptState
     }
 
     /// A state on the heap, counted on the control side.
-    @safe @usableFromInline final class Cell: @unchecked Sendable {
+    @safe @usableFromInline final class KeptState: @unchecked Sendable {
         // Unchecked because its value is touched through the list only.
         @usableFromInline let value: UnsafeMutablePointer<Element>
         init(_ element: consuming Element) {
@@ -71,35 +71,35 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         // Unchecked because a place in the table is written once, before the count includes it.
         @usableFromInline let values: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
         @usableFromInline let count: Atomic<Int>
-        private let cells: UnsafeMutablePointer<Unmanaged<Cell>>
+        private let states: UnsafeMutablePointer<Unmanaged<KeptState>>
         private let capacity: Int
 
-        init(_ cells: [Cell], capacity: Int) {
-            self.capacity = max(1, cells.count, capacity)
-            count = Atomic(cells.count)
+        init(_ states: [KeptState], capacity: Int) {
+            self.capacity = max(1, states.count, capacity)
+            count = Atomic(states.count)
             unsafe values = .allocate(capacity: self.capacity)
-            unsafe self.cells = .allocate(capacity: self.capacity)
-            for (index, cell) in cells.enumerated() { write(cell, at: index) }
+            unsafe self.states = .allocate(capacity: self.capacity)
+            for (index, state) in states.enumerated() { write(state, at: index) }
         }
 
-        private func write(_ cell: Cell, at index: Int) {
-            unsafe (values + index).initialize(to: cell.value)
-            unsafe (cells + index).initialize(to: .passRetained(cell))
+        private func write(_ state: KeptState, at index: Int) {
+            unsafe (values + index).initialize(to: state.value)
+            unsafe (states + index).initialize(to: .passRetained(state))
         }
 
         /// Adds an entry while the render thread may be going through the list. One thread at a time. `false`: there is
         /// no room.
-        func append(_ cell: Cell) -> Bool {
+        func append(_ state: KeptState) -> Bool {
             let index = count.load(ordering: .relaxed)
             guard index < capacity else { return false }
-            write(cell, at: index)
+            write(state, at: index)
             count.store(index + 1, ordering: .releasing)
             return true
         }
 
         deinit {
-            for index in 0..<count.load(ordering: .acquiring) { unsafe cells[index].release() }
-            unsafe cells.deallocate()
+            for index in 0..<count.load(ordering: .acquiring) { unsafe states[index].release() }
+            unsafe states.deallocate()
             unsafe values.deallocate()
         }
     }
@@ -125,7 +125,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     ) rethrows {
         // Keys and states are a user's code: they are compared and made with no lock held, each state once, also if
         // another thread changes the list meanwhile and this begins anew.
-        var made: [Key: Cell] = [:]
+        var made: [Key: KeptState] = [:]
         while true {
             let (new, version) = try entries(for: keys, &made, make)
             if put(new, inPlaceOf: version) { break }
@@ -136,16 +136,16 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     /// Returns the entries of a list of keys, and the version that they build on. It holds no state of another key when
     /// it returns: the published list alone decides when those are released.
     private func entries(
-        for keys: [Key], _ made: inout [Key: Cell], _ make: (Key, Int) throws -> Element
+        for keys: [Key], _ made: inout [Key: KeptState], _ make: (Key, Int) throws -> Element
     ) rethrows -> ([Entry], Int) {
         let (entries, version) = control.withLock { ($0.entries, $0.version) }
-        let old = Dictionary(entries.map { ($0.key, $0.cell) }, uniquingKeysWith: { first, _ in first })
+        let old = Dictionary(entries.map { ($0.key, $0.state) }, uniquingKeysWith: { first, _ in first })
         var new: [Entry] = []
         var known: Set<Key> = []
         for key in keys where known.insert(key).inserted {
-            let cell = try old[key] ?? made[key] ?? Cell(make(key, new.count))
-            if old[key] == nil { made[key] = cell }
-            new.append(Entry(key: key, cell: cell))
+            let state = try old[key] ?? made[key] ?? KeptState(make(key, new.count))
+            if old[key] == nil { made[key] = state }
+            new.append(Entry(key: key, state: state))
         }
         return (new, version)
     }
@@ -165,7 +165,7 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
         }
         guard let place else { return false }
         if let undo = place.undo { OpenTransaction.ifCalledOff(undo) }
-        list.set(List(entries.map(\.cell), capacity: isStaged ? 0 : capacity), version: place.version)
+        list.set(List(entries.map(\.state), capacity: isStaged ? 0 : capacity), version: place.version)
         // Another change since builds on this one, and shows its own list.
         if !isStaged { lock.withLock { if $0.version == place.number { $0.areShown = true } } }
         return true
@@ -181,11 +181,11 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     /// - Returns: `true` if the render thread sees the entry now, in the list that it has.
     @discardableResult
     package func append(_ key: Key, _ element: consuming Element, keeping isKept: (Key) -> Bool) -> Bool {
-        let entry = Entry(key: key, cell: Cell(element))
+        let entry = Entry(key: key, state: KeptState(element))
         while true {
             let found: (entries: [Entry], version: Int)? = control.withLock { control in
                 // The list that is shown cannot be exchanged meanwhile: who exchanges it takes the lock first.
-                if control.areShown, !OpenTransaction.exists, unsafe list.node.pointee.value.append(entry.cell) {
+                if control.areShown, !OpenTransaction.exists, unsafe list.node.pointee.value.append(entry.state) {
                     control.entries.append(entry)
                     control.changes += 1
                     control.version = control.changes
@@ -212,18 +212,18 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     ///
     /// - Parameter make: Returns another state for a key; `nil` to let it keep its own. It is asked once for each.
     package func replaceEach(_ make: (Key) -> Element?) {
-        var made: [Key: Cell?] = [:]
+        var made: [Key: KeptState?] = [:]
         while true {
             let (entries, version) = control.withLock { ($0.entries, $0.version) }
             let new = entries.map { entry in
-                let cell: Cell?
+                let state: KeptState?
                 if let known = made[entry.key] {
-                    cell = known
+                    state = known
                 } else {
-                    if let element = make(entry.key) { cell = Cell(element) } else { cell = nil }
-                    made[entry.key] = .some(cell)
+                    if let element = make(entry.key) { state = KeptState(element) } else { state = nil }
+                    made[entry.key] = .some(state)
                 }
-                return cell.map { Entry(key: entry.key, cell: $0) } ?? entry
+                return state.map { Entry(key: entry.key, state: $0) } ?? entry
             }
             if put(new, inPlaceOf: version, capacity: 2 * new.count) { return }
         }
@@ -232,11 +232,11 @@ public struct ManagedArray<Key: Hashable & Sendable, Element: ~Copyable & Sendab
     /// Replaces the state of a key. Returns `false` if the key is not in the list.
     @discardableResult
     public func replace(_ key: Key, with element: consuming Element) -> Bool {
-        let cell = Cell(element)
+        let state = KeptState(element)
         while true {
             var (entries, version) = control.withLock { ($0.entries, $0.version) }
             guard let index = entries.firstIndex(where: { $0.key == key }) else { return false }
-            entries[index] = Entry(key: key, cell: cell)
+            entries[index] = Entry(key: key, state: state)
             if put(entries, inPlaceOf: version) { return true }
         }
     }

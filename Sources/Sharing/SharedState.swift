@@ -16,9 +16,9 @@ public import Synchronization
 @safe public struct SharedState<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked because only the thread that has set `isBusy` touches the value, or the control side when it has taken
     // it out.
-    @usableFromInline let cell: UnsafeMutablePointer<Cell>
+    @usableFromInline let memory: UnsafeMutablePointer<Memory>
 
-    @safe @usableFromInline struct Cell: ~Copyable {
+    @safe @usableFromInline struct Memory: ~Copyable {
         @usableFromInline let value: Atomic<UnsafeMutablePointer<Value>>
         @usableFromInline let isBusy = Atomic<Bool>(false)
         let holders = Atomic<Int>(1)
@@ -36,20 +36,20 @@ public import Synchronization
     public init(_ value: consuming Value) {
         let first = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe first.initialize(to: value)
-        unsafe cell = .allocate(capacity: 1)
-        unsafe cell.initialize(to: Cell(first))
+        unsafe memory = .allocate(capacity: 1)
+        unsafe memory.initialize(to: Memory(first))
     }
 
     /// Creates a reference to the same state, for another module.
     public init(sharing other: borrowing SharedState) {
-        unsafe cell = other.cell
-        unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed)
+        unsafe memory = other.memory
+        unsafe memory.pointee.holders.wrappingAdd(1, ordering: .relaxed)
     }
 
     deinit {
-        if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-            unsafe cell.deinitialize(count: 1)
-            unsafe cell.deallocate()
+        if unsafe memory.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            unsafe memory.deinitialize(count: 1)
+            unsafe memory.deallocate()
         }
     }
 
@@ -68,7 +68,7 @@ public import Synchronization
     public func replace(with value: consuming Value) {
         let new = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe new.initialize(to: value)
-        let old = unsafe UInt(bitPattern: cell.pointee.value.exchange(new, ordering: .sequentiallyConsistent))
+        let old = unsafe UInt(bitPattern: memory.pointee.value.exchange(new, ordering: .sequentiallyConsistent))
         Reclaimer.shared.retire {
             guard let old = unsafe UnsafeMutablePointer<Value>(bitPattern: old) else { return }
             unsafe old.deinitialize(count: 1)
@@ -79,14 +79,14 @@ public import Synchronization
     @inlinable @inline(__always)
     func enter(_ context: borrowing RenderContext) -> UnsafeMutablePointer<Value>? {
         if context.isDryRun { return nil }
-        if unsafe cell.pointee.isBusy.exchange(true, ordering: .acquiring) {
+        if unsafe memory.pointee.isBusy.exchange(true, ordering: .acquiring) {
             context.fault(.foreignState, .state, wanted: 0, found: 0)
             return nil
         }
         // Sequentially consistent: after the cycle counter's store, see `Reclaimer`.
-        return unsafe cell.pointee.value.load(ordering: .sequentiallyConsistent)
+        return unsafe memory.pointee.value.load(ordering: .sequentiallyConsistent)
     }
 
     @inlinable @inline(__always)
-    func leave() { unsafe cell.pointee.isBusy.store(false, ordering: .releasing) }
+    func leave() { unsafe memory.pointee.isBusy.store(false, ordering: .releasing) }
 }

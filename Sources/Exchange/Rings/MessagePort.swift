@@ -107,7 +107,7 @@ public import Synchronization
             }
         }
 
-        /// Hands the remaining values to the listeners, and ends their streams. The cells are about to go.
+        /// Hands the remaining values to the listeners, and ends their streams. The ring is about to go.
         func close() {
             _ = collect()
             position.withLock { $0 = nil }

@@ -7,10 +7,10 @@ public import Synchronization
 @usableFromInline
 @safe package struct ChangeCount: ~Copyable, @unchecked Sendable {
     // Unchecked because behind the pointer is nothing but atomics.
-    @usableFromInline let cell: UnsafeMutablePointer<Cell>
+    @usableFromInline let memory: UnsafeMutablePointer<Memory>
 
     /// The memory of a count.
-    @usableFromInline struct Cell: ~Copyable {
+    @usableFromInline struct Memory: ~Copyable {
         @usableFromInline let count = Atomic<UInt64>(0)
         fileprivate let holders = Atomic<Int>(1)
 
@@ -19,16 +19,16 @@ public import Synchronization
 
     /// Creates a count of 0.
     package init() {
-        unsafe cell = .allocate(capacity: 1)
-        unsafe cell.initialize(to: Cell())
+        unsafe memory = .allocate(capacity: 1)
+        unsafe memory.initialize(to: Memory())
     }
 
     /// Creates another reference to the same count.
     package init(sharing other: borrowing ChangeCount) {
-        unsafe cell = ChangeCount.retain(other.cell)
+        unsafe memory = ChangeCount.retain(other.memory)
     }
 
-    deinit { unsafe ChangeCount.release(cell) }
+    deinit { unsafe ChangeCount.release(memory) }
 
     /// Counts the changes of parameters from now on: before the render thread reads them, and once.
     package func count(_ parameters: [ParameterReference]) {
@@ -37,26 +37,26 @@ public import Synchronization
 
     /// Returns the count. On the render thread.
     @inlinable package var value: UInt64 {
-        @_noLocks @_noAllocation get { unsafe cell.pointee.count.load(ordering: .acquiring) }
+        @_noLocks @_noAllocation get { unsafe memory.pointee.count.load(ordering: .acquiring) }
     }
 
     /// Returns another reference to the memory.
-    var reference: UnsafeMutablePointer<Cell> { unsafe ChangeCount.retain(cell) }
+    var reference: UnsafeMutablePointer<Memory> { unsafe ChangeCount.retain(memory) }
 
-    private static func retain(_ cell: UnsafeMutablePointer<Cell>) -> UnsafeMutablePointer<Cell> {
-        unsafe cell.pointee.holders.wrappingAdd(1, ordering: .relaxed)
-        return unsafe cell
+    private static func retain(_ memory: UnsafeMutablePointer<Memory>) -> UnsafeMutablePointer<Memory> {
+        unsafe memory.pointee.holders.wrappingAdd(1, ordering: .relaxed)
+        return unsafe memory
     }
 
-    static func release(_ cell: UnsafeMutablePointer<Cell>) {
-        if unsafe cell.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-            unsafe cell.deinitialize(count: 1)
-            unsafe cell.deallocate()
+    static func release(_ memory: UnsafeMutablePointer<Memory>) {
+        if unsafe memory.pointee.holders.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            unsafe memory.deinitialize(count: 1)
+            unsafe memory.deallocate()
         }
     }
 
     @_noLocks @_noAllocation
-    static func add(to cell: UnsafeMutablePointer<Cell>) {
-        unsafe cell.pointee.count.wrappingAdd(1, ordering: .releasing)
+    static func add(to memory: UnsafeMutablePointer<Memory>) {
+        unsafe memory.pointee.count.wrappingAdd(1, ordering: .releasing)
     }
 }

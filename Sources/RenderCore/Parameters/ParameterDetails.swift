@@ -19,7 +19,7 @@ internal import Synchronization
     /// The number of times that a value was no number and was ignored.
     let ignored = Atomic<Int>(0)
     /// The count of the parameter's changes, if there is one.
-    var changes: UnsafeMutablePointer<ChangeCount.Cell>?
+    var changes: UnsafeMutablePointer<ChangeCount.Memory>?
     /// The parameter itself, and the transactions that will still write to it.
     let holders = Atomic<Int>(1)
 

@@ -161,7 +161,7 @@ internal import Synchronization
     ///   - resets: `true` if all modules are reset before, and the clock goes on.
     package func render(
         frames: Int, into channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>, hostTime: Int64, isOffline: Bool,
-        inside outer: RenderPass? = nil, followsClock: Bool = false, beats source: BeatSource = .own,
+        inside outer: OuterSlice? = nil, followsClock: Bool = false, beats source: BeatSource = .own,
         supply passed: PassedSupply = .none, startsOver: Bool = false, driver: UInt = 0,
         at sampleTime: Int64? = nil, resets: Bool = false
     ) {
@@ -198,7 +198,7 @@ internal import Synchronization
 
     private func run(
         _ image: LoopImage, _ frames: Int, _ channels: UnsafeBufferPointer<UnsafeMutablePointer<Float>>,
-        _ hostTime: Int64, _ isOffline: Bool, _ outer: RenderPass?
+        _ hostTime: Int64, _ isOffline: Bool, _ outer: OuterSlice?
     ) {
         let core = unsafe image.core
         let dealt = unsafe core.pointee.setOutputs(channels)
@@ -239,11 +239,11 @@ internal import Synchronization
                 mode.add(.timing)
             }
             unsafe carried.pointee.slices &+= 1
-            let pass = unsafe RenderPass(
+            let outerSlice = unsafe OuterSlice(
                 number: UInt64(core.pointee.owner) &<< 40 ^ UInt64(carried.pointee.slices), offset: 0, sampleTime: now)
             image.run(
                 frames: length, offset: offset, sampleTime: now, hostTime: due, mode: mode,
-                pass: outer?.moved(by: offset) ?? pass)
+                outerSlice: outer?.moved(by: offset) ?? outerSlice)
             unsafe CycleMemory.endTiming(core)
             unsafe checkOutputs(core, offset, length, now, rate)
             offset &+= length

@@ -10,7 +10,7 @@ internal import Synchronization
     let stack: StackMemory
     let core: UnsafeMutablePointer<CycleMemory>
     let id: Leases.ImageID
-    /// The ``id`` of the first image with the same closure.
+    /// The ``id`` of the first image with the same render loop.
     let loopID: Int
     private let slots: [ModuleSlot]
     /// The modules that the driver waits for when it renders offline.
@@ -161,10 +161,10 @@ internal import Synchronization
     /// Runs the render loop for one slice. On the render thread, or in a dry run.
     func run(
         frames: Int, offset: Int, sampleTime: Int64, hostTime: Int64, mode: RenderContext.Mode,
-        pass: RenderPass = .none
+        outerSlice: OuterSlice = .none
     ) {
         unsafe CycleMemory.begin(core, outputOffset: offset, sampleTime: sampleTime)
-        unsafe core.pointee.pass = pass
+        unsafe core.pointee.outerSlice = outerSlice
         var context = unsafe RenderContext(
             core, mode: mode, frames: frames, sampleTime: sampleTime, hostTime: hostTime)
         if unsafe mode.has(.offline) && !streaming.isEmpty {

@@ -6,7 +6,7 @@ extension Renderer {
     /// Renders a number of frames into memory, as fast as the machine can. While an output drives the renderer this
     /// gives silence, and a fault.
     ///
-    /// The renderer goes on from its present ``sampleTime``. The same closure gives the same samples as live. Faults are sent
+    /// The renderer goes on from its present ``sampleTime``. The same render loop gives the same samples as live. Faults are sent
     /// to the listeners before it returns.
     ///
     /// - Parameters:

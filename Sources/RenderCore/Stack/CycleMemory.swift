@@ -24,7 +24,7 @@ internal import Synchronization
     let graveyard: Graveyard
     /// Modules that the table lacks, on their way to the control side.
     let newcomers: Unmanaged<Newcomers>
-    /// The number of the closure, which stays when its modules or its settings change.
+    /// The number of the render loop, which stays when its modules or its settings change.
     let loopID: Int
     /// The dry run; `nil` outside of one.
     var dryRun: Unmanaged<DryRun>?
@@ -45,13 +45,13 @@ internal import Synchronization
     /// Record numbers by the hash of the module's address; -1 if there is none.
     @usableFromInline var buckets: UnsafeMutablePointer<Int32>
     @usableFromInline var bucketMask = 0
-    /// The closure's own record: its token is the renderer's.
+    /// The render loop's own record: its token is the renderer's.
     let loopRecord: UnsafeMutablePointer<ModuleRecord>
-    /// The record of the module at work, or the closure's.
+    /// The record of the module at work, or the render loop's.
     @usableFromInline package var current: UnsafeMutablePointer<ModuleRecord>
     /// The offset of ``current`` in this memory, for diagnosis from another thread.
     var offsetOfCurrent = 0
-    /// The module that ended last: faults of the closure itself come after it.
+    /// The module that ended last: faults of the render loop itself come after it.
     @usableFromInline package var last: UnsafeMutablePointer<ModuleRecord>
     /// The reasons that keep ``RenderContext/run(_:)`` from its short way, as bits; 0 for none. See ``failed``,
     /// ``isSlow``.
@@ -80,7 +80,7 @@ internal import Synchronization
     /// The frame that this slice begins with.
     var sampleTime: Int64 = 0
     /// The place in the outermost renderer's slice at which this slice begins.
-    var pass = RenderPass.none
+    var outerSlice = OuterSlice.none
 
     // The outputs, in this cycle.
     var buses: UnsafeMutablePointer<OutputBus>
@@ -112,7 +112,7 @@ internal import Synchronization
         unsafe forgetModules(core)
     }
 
-    /// Notes that the closure is at work, and no module has been yet.
+    /// Notes that the render loop is at work, and no module has been yet.
     @_noLocks @_noAllocation
     static func forgetModules(_ core: UnsafeMutablePointer<CycleMemory>) {
         unsafe core.pointee.current = core.pointee.loopRecord
@@ -237,7 +237,7 @@ internal import Synchronization
     func isModule(_ record: UnsafeMutablePointer<ModuleRecord>) -> Bool { unsafe record - records < recordCount }
 
     /// Returns the number of the name of the module that another thread is running at this moment; `nil` for the
-    /// closure. For diagnosis: the other thread is writing what is read here.
+    /// render loop. For diagnosis: the other thread is writing what is read here.
     static func nameNumberAtWork(_ core: UnsafeMutablePointer<CycleMemory>) -> Int32? {
         let place = unsafe UnsafeRawPointer(core) + core.pointee.offsetOfCurrent
         let current = unsafe UnsafeMutablePointer<ModuleRecord>(bitPattern: crender_peek(place))

@@ -19,9 +19,9 @@ public import Synchronization
 ///
 /// Threads: control.
 @safe public struct RenderState<Value: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
-    // Unchecked because the cell is touched by the owner's thread only, inside a cycle.
+    // Unchecked because the memory is touched by the owner's thread only, inside a cycle.
     /// Loaded sequentially consistent: after the cycle counter's store, see ``Reclaimer``.
-    @usableFromInline let cell: Atomic<UnsafeMutableRawPointer>
+    @usableFromInline let memory: Atomic<UnsafeMutableRawPointer>
     @usableFromInline let owner = Atomic<UInt>(0)
     @usableFromInline let details: UnsafeMutablePointer<Details>
 
@@ -54,13 +54,13 @@ public import Synchronization
     public init(_ make: @autoclosure @escaping @Sendable () -> Value) {
         let first = unsafe StateFactory.allocate(Value.self)
         unsafe first.initialize(to: make())
-        unsafe cell = Atomic(UnsafeMutableRawPointer(first))
+        unsafe memory = Atomic(UnsafeMutableRawPointer(first))
         unsafe details = .allocate(capacity: 1)
         unsafe details.initialize(to: Details(initial: nil, StateFactory(make)))
     }
 
     deinit {
-        unsafe StateFactory.free(cell.load(ordering: .acquiring).assumingMemoryBound(to: Value.self))
+        unsafe StateFactory.free(memory.load(ordering: .acquiring).assumingMemoryBound(to: Value.self))
         unsafe details.deinitialize(count: 1)
         unsafe details.deallocate()
     }
@@ -83,7 +83,7 @@ public import Synchronization
     /// Fetches the first bytes of the value into the cache, which the render thread uses soon.
     @inlinable @_transparent
     package func fetch(bytes: Int) {
-        Kernel.fetch(unsafe UInt(bitPattern: cell.load(ordering: .relaxed)), bytes: bytes)
+        Kernel.fetch(unsafe UInt(bitPattern: memory.load(ordering: .relaxed)), bytes: bytes)
     }
 
     /// Calls `body` with the value in place and the buffer on top: most effects need both.
@@ -145,7 +145,7 @@ public import Synchronization
             unsafe details.pointee.staged.forget()
         }
         let old = unsafe UInt(
-            bitPattern: cell.exchange(UnsafeMutableRawPointer(new), ordering: .sequentiallyConsistent))
+            bitPattern: memory.exchange(UnsafeMutableRawPointer(new), ordering: .sequentiallyConsistent))
         Reclaimer.shared.retire {
             if let old = unsafe UnsafeMutablePointer<Value>(bitPattern: old) { unsafe StateFactory.free(old) }
         }
@@ -163,7 +163,7 @@ public import Synchronization
     @inlinable @inline(__always)
     func adopt(_ context: borrowing RenderContext) -> Bool {
         unsafe RenderContext.adopt(
-            owner, by: context.owner, isDryRun: context.isDryRun, cell, details.pointee.staged, context.core,
+            owner, by: context.owner, isDryRun: context.isDryRun, memory, details.pointee.staged, context.core,
             context.sampleTime)
     }
 
@@ -171,7 +171,7 @@ public import Synchronization
     package func enter(_ context: borrowing RenderContext) -> UnsafeMutablePointer<Value>? {
         if belongs(to: context) {
             owner.store(context.owner | RenderContext.busy, ordering: .relaxed)
-            return unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self)
+            return unsafe memory.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self)
         }
         if !context.isDryRun { return nil }
         return unsafe context.scratch(details.pointee.factory).assumingMemoryBound(to: Value.self)
@@ -190,7 +190,7 @@ extension RenderState where Value: Copyable {
         let initial = UnsafeMutablePointer<Value>.allocate(capacity: 1)
         unsafe first.initialize(to: value)
         unsafe initial.initialize(to: value)
-        unsafe cell = Atomic(UnsafeMutableRawPointer(first))
+        unsafe memory = Atomic(UnsafeMutableRawPointer(first))
         unsafe details = .allocate(capacity: 1)
         unsafe details.initialize(to: Details(initial: initial, StateFactory { value }))
     }
@@ -201,9 +201,9 @@ extension RenderState where Value: Copyable {
     @inlinable @inline(__always)
     public func read(_ context: borrowing RenderContext) -> Value {
         if belongs(to: context) {
-            return unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee
+            return unsafe memory.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee
         }
-        // Never the cell, which its owner may be writing to.
+        // Never the memory, which its owner may be writing to.
         if let initial = unsafe details.pointee.initial { return unsafe initial.pointee }
         return unsafe context.scratch(details.pointee.factory).assumingMemoryBound(to: Value.self).pointee
     }
@@ -214,7 +214,7 @@ extension RenderState where Value: Copyable {
     @inlinable @inline(__always)
     public func write(_ value: Value, _ context: borrowing RenderContext) {
         if belongs(to: context) {
-            unsafe cell.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee = value
+            unsafe memory.load(ordering: .sequentiallyConsistent).assumingMemoryBound(to: Value.self).pointee = value
         }
     }
 }
@@ -257,14 +257,14 @@ extension RenderContext {
     @usableFromInline @inline(never)
     static func adopt(
         _ state: borrowing Atomic<UInt>, by owner: UInt, isDryRun: Bool,
-        _ cell: borrowing Atomic<UnsafeMutableRawPointer>, _ staged: borrowing StagedValues,
+        _ memory: borrowing Atomic<UnsafeMutableRawPointer>, _ staged: borrowing StagedValues,
         _ core: UnsafeMutablePointer<CycleMemory>, _ sampleTime: Int64
     ) -> Bool {
         guard unsafe adopt(state, by: owner, isDryRun: isDryRun, core, sampleTime) else { return false }
         var stale: UInt = 0
         if let new = unsafe StagedValue.at(staged.take(for: owner, stale: &stale)) {
             let value = unsafe new.pointee.value
-            unsafe new.pointee.value = cell.exchange(value, ordering: .sequentiallyConsistent)
+            unsafe new.pointee.value = memory.exchange(value, ordering: .sequentiallyConsistent)
             unsafe core.pointee.graveyard.push(new)
         }
         while let old = unsafe StagedValue.at(stale) {

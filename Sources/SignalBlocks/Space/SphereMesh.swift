@@ -14,7 +14,7 @@ package struct SphereMesh: ~Copyable, Sendable {
     private let neighbours: AlignedMemory<SIMD4<Int32>>
     /// The rows of the matrix that makes shares of a direction: one for each corner.
     private let rows: AlignedMemory<SIMD4<Float>>
-    /// A triangle near to the middle of each cell of a cube around all.
+    /// A triangle near to the middle of each field of a cube around all.
     private let starts: AlignedMemory<Int32>
     private static var grid: Int { @_noLocks @_noAllocation get { 12 } }
 
@@ -26,8 +26,8 @@ package struct SphereMesh: ~Copyable, Sendable {
         corners = AlignedMemory(count: triangles.count)
         neighbours = AlignedMemory(count: triangles.count)
         rows = AlignedMemory(count: 3 * triangles.count)
-        let cells = 6 * SphereMesh.grid * SphereMesh.grid
-        starts = AlignedMemory(count: cells)
+        let fields = 6 * SphereMesh.grid * SphereMesh.grid
+        starts = AlignedMemory(count: fields)
         var owner: [SIMD2<Int32>: Int32] = [:]
         for (index, t) in triangles.enumerated() {
             for edge in [SIMD2(t.x, t.y), SIMD2(t.y, t.z), SIMD2(t.z, t.x)] { owner[edge] = Int32(index) }
@@ -45,22 +45,22 @@ package struct SphereMesh: ~Copyable, Sendable {
             let inverse = [SphereHull.cross(q, r), SphereHull.cross(r, p), SphereHull.cross(p, q)]
             for k in 0..<3 { unsafe rows.base[3 * index + k] = SIMD4<Float>(SIMD4<Double>(inverse[k] * scale, 0)) }
         }
-        for cell in 0..<cells {
-            let direction = SphereMesh.middle(of: cell)
+        for field in 0..<fields {
+            let direction = SphereMesh.middle(of: field)
             var (best, chosen) = (-Double.infinity, 0)
             for (index, centre) in centres.enumerated() {
                 let nearness = (centre * direction).sum() / (centre * centre).sum().squareRoot()
                 if nearness > best { (best, chosen) = (nearness, index) }
             }
-            unsafe starts.base[cell] = Int32(chosen)
+            unsafe starts.base[field] = Int32(chosen)
         }
     }
 
     /// Returns whether directions surround the middle.
     static func surrounds(_ points: [SIMD3<Double>]) -> Bool { SphereHull(points) != nil }
 
-    private static func middle(of cell: Int) -> SIMD3<Double> {
-        let (side, place) = (cell / (grid * grid), cell % (grid * grid))
+    private static func middle(of field: Int) -> SIMD3<Double> {
+        let (side, place) = (field / (grid * grid), field % (grid * grid))
         let u = (Double(place % grid) + 0.5) / Double(grid) * 2 - 1,
             v = (Double(place / grid) + 0.5) / Double(grid) * 2 - 1
         let sign: Double = side % 2 == 0 ? 1 : -1
@@ -72,7 +72,7 @@ package struct SphereMesh: ~Copyable, Sendable {
     }
 
     @_noLocks @_noAllocation
-    private static func cell(x: Float, y: Float, z: Float) -> Int {
+    private static func field(x: Float, y: Float, z: Float) -> Int {
         let (sizeX, sizeY, sizeZ) = (abs(x), abs(y), abs(z))
         var (side, main, u, v) = (0, x, y, z)
         if sizeY > sizeX && sizeY >= sizeZ { (side, main, u, v) = (2, y, z, x) }
@@ -97,7 +97,7 @@ package struct SphereMesh: ~Copyable, Sendable {
         let length = x * x + y * y + z * z
         let isGood = length > 1e-12 && length < 1e12
         let (x, y, z) = isGood ? (x, y, z) : (1, 0, 0)
-        var triangle = unsafe Int(starts.base[SphereMesh.cell(x: x, y: y, z: z)])
+        var triangle = unsafe Int(starts.base[SphereMesh.field(x: x, y: y, z: z)])
         var shares = SIMD4<Float>(repeating: 0)
         // A walk across the edge that the direction lies furthest behind. At a corner, rounding puts it behind all edges.
         let slack = -1e-5 * Roots.root(x * x + y * y + z * z)

@@ -2,7 +2,7 @@ internal import RenderCore
 internal import Sharing
 
 /// Runs a source's generator, and pushes the environment's channels and one for the reverb.
-final class SpatialVoice: Generator {
+final class PlacedGenerator: Generator {
     let generator: any Module
     private let handle: ModuleHandle
     let numbers: SourceNumbers
@@ -12,7 +12,7 @@ final class SpatialVoice: Generator {
     private let lateness = Lateness()
     private let entries = Lock(0, .leaf)
 
-    /// Stands for the frames by which the voice itself is late. It does not run.
+    /// Stands for the frames by which it is late itself. It does not run.
     private final class Lateness: Effect {
         func latency(at sampleRate: Double) -> Int { Int(SpatialSignal.shortest) }
 
@@ -27,7 +27,7 @@ final class SpatialVoice: Generator {
         self.range = range
         surroundings = ManagedValue(
             Surroundings(
-                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadCell()), SharedWords(),
+                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadHolder()), SharedWords(),
                 entry: 0, fadesIn: false))
         state = RenderState(SpatialState(sampleRate: 48_000, longest: 8))
     }
@@ -37,7 +37,7 @@ final class SpatialVoice: Generator {
     /// Enters an environment.
     func enter(
         _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
-        _ head: borrowing SharedState<HeadCell>, _ around: borrowing SharedWords, fadesIn: Bool
+        _ head: borrowing SharedState<HeadHolder>, _ around: borrowing SharedWords, fadesIn: Bool
     ) {
         let entry = entries.withLock { entries in
             entries += 1
@@ -102,7 +102,7 @@ final class SpatialVoice: Generator {
     func reset(_ context: inout RenderContext) { state.with(&context) { state, _ in state.reset() } }
 }
 
-extension SpatialVoice: CompositeModule {
+extension PlacedGenerator: CompositeModule {
     var members: [any Module] { [generator] }
 
     package var arrangement: ModuleArrangement { .chain([generator, lateness]) }

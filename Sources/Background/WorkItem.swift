@@ -13,7 +13,7 @@ internal import Synchronization
 
 /// A job on its way from the render thread to a thread of the ``WorkPool`` and back: its state belongs to the render
 /// thread while the stage is idle or done, to the pool while it is queued, and to one thread of the pool while it runs.
-@safe @usableFromInline struct WorkCell: ~Copyable {
+@safe @usableFromInline struct WorkItem: ~Copyable {
     /// The stage is on the heap of its own, because threads sleep on it.
     let stage: UnsafeMutablePointer<Atomic<UInt32>>
     let queue: WorkQueue
@@ -21,11 +21,11 @@ internal import Synchronization
     let free: @Sendable () -> Void
     /// The host time at which the result is needed; `.max` offline, where only the result has a deadline.
     var due: Int64 = .max
-    /// The address of the next cell in the queue.
+    /// The address of the next item in the queue.
     var next: UInt = 0
     /// The thread that runs it; 0 for none.
     let runner = Atomic<UInt>(0)
-    /// Indicates whether the cell is freed behind the job: no module waits for it, or the job itself has released the module.
+    /// Indicates whether the item is freed behind the job: no module waits for it, or the job itself has released the module.
     var isOrphan = false
 
     private let submitted = Atomic<Int>(0)
@@ -54,23 +54,23 @@ internal import Synchronization
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     static func look(
-        _ cell: UnsafeMutablePointer<WorkCell>, _ terms: UnsafeMutablePointer<WorkTerms>, at now: Int64,
+        _ item: UnsafeMutablePointer<WorkItem>, _ terms: UnsafeMutablePointer<WorkTerms>, at now: Int64,
         _ isOffline: Bool
     ) -> BackgroundOutcome {
-        let stage = unsafe cell.pointee.stage.pointee.load(ordering: .acquiring)
+        let stage = unsafe item.pointee.stage.pointee.load(ordering: .acquiring)
         if stage == Stage.idle.rawValue { return .ready }
         // A clock that was set back makes the job due.
         if unsafe now >= terms.pointee.submitted && now < terms.pointee.due { return .notDue }
         if stage != Stage.done.rawValue {
             if !isOffline {
-                if unsafe !terms.pointee.isCounted { unsafe cell.pointee.late.wrappingAdd(1, ordering: .relaxed) }
+                if unsafe !terms.pointee.isCounted { unsafe item.pointee.late.wrappingAdd(1, ordering: .relaxed) }
                 unsafe terms.pointee.isCounted = true
                 return .late
             }
             // Offline the driver waits here, and no device waits for the driver.
-            unsafe _unsafePerformance { unsafe WorkPool.shared.awaitEnd(cell) }
+            unsafe _unsafePerformance { unsafe WorkPool.shared.awaitEnd(item) }
         }
-        unsafe cell.pointee.stage.pointee.store(Stage.idle.rawValue, ordering: .relaxed)
+        unsafe item.pointee.stage.pointee.store(Stage.idle.rawValue, ordering: .relaxed)
         return .ready
     }
 
@@ -78,11 +78,11 @@ internal import Synchronization
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     static func submit(
-        _ cell: UnsafeMutablePointer<WorkCell>, _ terms: UnsafeMutablePointer<WorkTerms>, at now: Int64,
+        _ item: UnsafeMutablePointer<WorkItem>, _ terms: UnsafeMutablePointer<WorkTerms>, at now: Int64,
         _ deadline: Int,
         _ hostTime: Int64, _ frame: Int, _ rate: Double, _ isOffline: Bool
     ) -> Bool {
-        guard unsafe cell.pointee.stage.pointee.load(ordering: .relaxed) == Stage.idle.rawValue else { return false }
+        guard unsafe item.pointee.stage.pointee.load(ordering: .relaxed) == Stage.idle.rawValue else { return false }
         // Half a million years at most, so that no sum overflows.
         let frames = Int64(deadline < 0 ? 0 : deadline > 1 << 60 ? 1 << 60 : deadline)
         unsafe terms.pointee.submitted = now
@@ -90,10 +90,10 @@ internal import Synchronization
         unsafe terms.pointee.isCounted = false
         let nanoseconds = (Double(frame) + Double(frames)) * 1e9 / rate
         let isFar = isOffline || !(nanoseconds < 0x1p61) || hostTime > 1 &<< 61
-        unsafe cell.pointee.due = isFar ? Int64.max : hostTime &+ Int64(nanoseconds)
-        unsafe cell.pointee.stage.pointee.store(Stage.queued.rawValue, ordering: .relaxed)
-        unsafe cell.pointee.submitted.wrappingAdd(1, ordering: .relaxed)
-        unsafe cell.pointee.queue.push(cell)
+        unsafe item.pointee.due = isFar ? Int64.max : hostTime &+ Int64(nanoseconds)
+        unsafe item.pointee.stage.pointee.store(Stage.queued.rawValue, ordering: .relaxed)
+        unsafe item.pointee.submitted.wrappingAdd(1, ordering: .relaxed)
+        unsafe item.pointee.queue.push(item)
         return true
     }
 }
