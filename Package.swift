@@ -122,8 +122,8 @@ let package = Package(
             swiftSettings: library),
         .target(name: "MIDIFiles", dependencies: ["DiskFiles", "RenderCore"], swiftSettings: library),
         .target(
-            name: "InstrumentFiles", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming"], swiftSettings: library
-        ),
+            name: "InstrumentFiles", dependencies: ["AudioFiles", "DiskFiles", "DiskStreaming", "RenderCore"],
+            swiftSettings: library),
         .target(
             name: "Instruments",
             dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles", "Sharing", "Supply", "Voices"],

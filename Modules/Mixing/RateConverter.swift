@@ -23,10 +23,8 @@ public final class RateConverter: Generator {
     /// Channels that are pushed, unless the stack has fewer.
     public let channelCount: Int
 
-    private let inner: ManagedValue<InnerRenderer>
+    private let inner: ExchangeableRenderer
     private let resampler: RenderState<Resampler>
-    private let pendingReset = PendingReset()
-    private let newest: Lock<Renderer>
 
     /// Creates a module that renders with another renderer.
     ///
@@ -40,19 +38,14 @@ public final class RateConverter: Generator {
         let count = renderer.channelCount
         self.sampleRate = renderer.sampleRate
         channelCount = count
-        newest = Lock(renderer)
-        inner = ManagedValue(InnerRenderer(renderer))
+        inner = ExchangeableRenderer(renderer, channels: count, sampleRate: renderer.sampleRate)
         resampler = RenderState(Resampler(channels: count, steps: 1...1))
     }
 
     /// The inner renderer. A new one is configured for the rate and the channels, and heard from the next slice on.
     public var renderer: Renderer {
-        get { newest.withLock { $0 } }
-        set {
-            newValue.configure(sampleRate: sampleRate, channels: channelCount)
-            newest.change { $0 = newValue }
-            inner.set(InnerRenderer(newValue))
-        }
+        get { inner.renderer }
+        set { inner.renderer = newValue }
     }
 
     /// Returns the delay of the filter in frames of the outer renderer, and the latency of the inner renderer, as a
@@ -83,13 +76,13 @@ public final class RateConverter: Generator {
     public func process(_ context: inout RenderContext) {
         let rate = sampleRate
         var inner = InnerRenderer.Reference()
-        self.inner.with(&context) { value, _ in inner = value.reference }
-        var resets = pendingReset.take()
+        self.inner.current.with(&context) { value, _ in inner = value.reference }
+        var resets = self.inner.takeReset()
         resampler.with(&context) { resampler, context in
             let step = Resampler.Step(resampler.steps.lowerBound)
             inner.push(through: &resampler, at: step, rate: rate, resets: &resets, &context)
         }
-        if resets { pendingReset.ask() }
+        if resets { self.inner.reset() }
     }
 
     /// Empties the filter, and resets the modules of the inner renderer before it renders next. Its clock goes on.
@@ -97,7 +90,7 @@ public final class RateConverter: Generator {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
-        pendingReset.ask()
+        inner.reset()
         resampler.with(&context) { resampler, _ in
             let step = resampler.steps.lowerBound
             resampler.reset(latency: resampler.latency(at: step), at: step)

@@ -284,17 +284,8 @@ public final class BufferPlayer: Generator {
         }
         if playback.fadeIn > 0 {
             let faded = playback.fadeIn < frames ? playback.fadeIn : frames
-            var top = context.top
-            var channel = 0
-            while channel < top.channelCount {
-                var samples = top[channel]
-                var i = 0
-                while i < faded {
-                    samples[frame &+ i] *= 1 - Float(playback.fadeIn &- i) / Float(playback.fadeInLength)
-                    i &+= 1
-                }
-                channel &+= 1
-            }
+            let (left, length) = (playback.fadeIn, playback.fadeInLength)
+            weigh(&context, at: frame, frames: faded) { 1 - Float(left &- $0) / Float(length) }
             playback.fadeIn &-= faded
         }
         playback.current.frame &+= frames
@@ -345,13 +336,8 @@ public final class BufferPlayer: Generator {
         if count > 0 {
             context.push(channels: channelCount)
             playback.missing &+= stream.read(Int64(playback.tail.frame), count, into: &context, at: frame)
-            var top = context.top
-            for channel in 0..<top.channelCount {
-                var samples = top[channel]
-                for i in 0..<count {
-                    samples[frame &+ i] *= Float(playback.tailLeft &- i) / Float(playback.tailLength)
-                }
-            }
+            let (left, length) = (playback.tailLeft, playback.tailLength)
+            weigh(&context, at: frame, frames: count) { Float(left &- $0) / Float(length) }
             context.mix(2)
         }
         // A sound that rests goes on behind its fade: a stream is read once.

@@ -273,22 +273,14 @@ extension FilePlayback {
     static func fade(
         _ context: inout RenderContext, at offset: Int, frames: Int, _ heard: HeardStream, end: Int64, endFade: Int64
     ) {
-        var top = context.top
-        var channel = 0
-        while channel < top.channelCount {
-            var samples = top[channel]
-            var i = 0
-            while i < frames {
-                var gain: Float = 1
-                let age = heard.age &+ i
-                if age < heard.fadeIn { gain = Float(age) / Float(heard.fadeIn) }
-                if heard.fadeLeft >= 0 { gain *= Float(heard.fadeLeft &- i) / Float(heard.fadeOut) }
-                let left = end &- heard.frame &- Int64(i)
-                if left < endFade { gain *= Float(left) / Float(endFade) }
-                samples[offset &+ i] *= gain
-                i &+= 1
-            }
-            channel &+= 1
+        weigh(&context, at: offset, frames: frames) { i in
+            var gain: Float = 1
+            let age = heard.age &+ i
+            if age < heard.fadeIn { gain = Float(age) / Float(heard.fadeIn) }
+            if heard.fadeLeft >= 0 { gain *= Float(heard.fadeLeft &- i) / Float(heard.fadeOut) }
+            let left = end &- heard.frame &- Int64(i)
+            if left < endFade { gain *= Float(left) / Float(endFade) }
+            return gain
         }
     }
 
@@ -317,5 +309,15 @@ extension FilePlayback {
             leaving.fadeLeft &-= count
         }
         if leaving.fadeLeft <= 0 || count < frames { leaving.letGo() }
+    }
+}
+
+/// Multiplies frames of the top, each by its gain.
+@_noLocks @_noAllocation @inline(__always)
+func weigh(_ context: inout RenderContext, at first: Int, frames: Int, _ gain: (Int) -> Float) {
+    var top = context.top
+    for channel in 0..<top.channelCount {
+        var samples = top[channel]
+        for i in 0..<frames { samples[first &+ i] *= gain(i) }
     }
 }

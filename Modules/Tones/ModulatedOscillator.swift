@@ -95,10 +95,8 @@ public final class ModulatedOscillator: Effect {
                     offset: ToneCore.phase(turns: phase[i]), width: ToneCore.width(width[i]), edges: voice.edges)
             }
             level.apply(to: &samples)
-            var channel = 1
-            while channel < top.channelCount {
-                top.copyFirstChannel(to: channel)
-                channel &+= 1
+            for channel in 1..<max(1, top.channelCount) {
+                top.withChannels(0, channel) { first, other in for i in first.indices { other[i] = first[i] } }
             }
         }
     }
@@ -109,27 +107,5 @@ public final class ModulatedOscillator: Effect {
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
         voice.with(&context) { voice, _ in voice.tone = ToneCore() }
-    }
-}
-
-extension AudioBuffer {
-    /// Copies the first channel. Only one channel at a time can be reached, so it carries over eight frames at a time.
-    @_noLocks @_noAllocation
-    fileprivate mutating func copyFirstChannel(to channel: Int) {
-        var i = 0
-        while i < frameCount {
-            var source = self[0]
-            if i &+ 8 <= source.count {
-                let eight = source.vector8(at: i)
-                var target = self[channel]
-                target.store(eight, at: i)
-                i &+= 8
-            } else {
-                let one = source[i]
-                var target = self[channel]
-                target[i] = one
-                i &+= 1
-            }
-        }
     }
 }

@@ -27,14 +27,10 @@ struct SampleWriter: Sendable {
         switch format {
         case .float32:
             for i in 0..<count { unsafe (memory + i &* step).storeBytes(of: source[i], as: Float.self) }
-        case .int32:
+        case .int32, .int24:
+            let scale = format == .int32 ? 0x1p31 : 0x1p23
             for i in 0..<count {
-                let value = unsafe integer(source[i], 0x1p31, 0, &clipped)
-                unsafe (memory + i &* step).storeBytes(of: value, as: Int32.self)
-            }
-        case .int24:
-            for i in 0..<count {
-                let value = unsafe integer(source[i], 0x1p23, 0, &clipped)
+                let value = unsafe integer(source[i], scale, 0, &clipped)
                 unsafe (memory + i &* step).storeBytes(of: value, as: Int32.self)
             }
         case .int24Packed:
@@ -62,14 +58,11 @@ struct SampleWriter: Sendable {
         switch format {
         case .float32:
             for i in 0..<count { unsafe output[i] = (memory + i &* step).loadUnaligned(as: Float.self) }
-        case .int32:
+        case .int32, .int24:
+            // Of 24 bits the highest byte may hold anything.
+            let unused: Int32 = format == .int24 ? 8 : 0
             for i in 0..<count {
-                unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int32.self)) * 0x1p-31
-            }
-        case .int24:
-            // The highest byte may hold anything.
-            for i in 0..<count {
-                unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int32.self) &<< 8) * 0x1p-31
+                unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int32.self) &<< unused) * 0x1p-31
             }
         case .int24Packed:
             for i in 0..<count {

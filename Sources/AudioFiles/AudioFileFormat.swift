@@ -122,13 +122,10 @@ public struct AudioFileFormat: Sendable, Hashable {
         guard sampleRate >= 1 && sampleRate <= 1_000_000 && sampleRate == sampleRate.rounded() else {
             return "it would have a sample rate of \(sampleRate) Hz; choose a whole number up to 1,000,000"
         }
-        if container == .wav, case .int16 = encoding { return nil }
-        if container == .wav, case .int24 = encoding { return nil }
-        if container == .wav, case .int32 = encoding { return nil }
-        if container == .wav, case .float32 = encoding { return nil }
         guard let code = libraryCode else {
             return "nothing here writes \(self); choose WAV, AIFF, CAF, FLAC, Ogg, Opus or MP3"
         }
+        if container == .wav { return nil }
         return SoundFile.refusal(code: code, sampleRate: sampleRate, channels: channels).map {
             "\(self) cannot have \(channels) channels at \(Int(sampleRate)) Hz (\($0)); "
                 + "choose another rate, number of channels or format"

@@ -2,18 +2,22 @@ package import RenderCore
 package import Sharing
 internal import Synchronization
 
-/// A renderer inside of a module that renders with it, at the outer one's sample rate: it can be exchanged while it runs.
+/// A renderer inside of a module that renders with it, at the outer one's sample rate or at one of its own: it can be exchanged while
+/// it runs.
 package struct ExchangeableRenderer: ~Copyable, Sendable {
     /// The channels that a new renderer gets; `nil`: it keeps its own.
     private let channels: Int?
+    /// Its own sample rate; `nil`: the outer one's.
+    private let sampleRate: Double?
     /// The renderer of this slice, for an annotated `process` of another module: a function in between could not call it, because
     /// where each file is compiled by itself the compiler has no specialised form of the call here.
     package let current: ManagedValue<InnerRenderer>
     private let newest: Lock<(renderer: Renderer, preparation: Preparation?)>
     private let pendingReset = PendingReset()
 
-    package init(_ renderer: Renderer, channels: Int? = nil) {
+    package init(_ renderer: Renderer, channels: Int? = nil, sampleRate: Double? = nil) {
         self.channels = channels
+        self.sampleRate = sampleRate
         current = ManagedValue(InnerRenderer(renderer))
         newest = Lock((renderer, nil), .module)
     }
@@ -29,7 +33,7 @@ package struct ExchangeableRenderer: ~Copyable, Sendable {
             }
             // This runs without the lock: the renderer may be the one that this module is in.
             if preparation != nil || channels != nil {
-                newValue.configure(sampleRate: preparation?.sampleRate, channels: channels)
+                newValue.configure(sampleRate: sampleRate ?? preparation?.sampleRate, channels: channels)
             }
             current.set(InnerRenderer(newValue), version: version)
             // Here it may end, with no lock held.

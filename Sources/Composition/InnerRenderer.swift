@@ -83,7 +83,7 @@ extension InnerRenderer.Reference {
         // The compiler cannot see into the inner renderer's loop, as it cannot see into the outer one's: both are
         // the watchdog's to judge.
         unsafe _unsafePerformance {
-            unsafe run(
+            unsafe fill(
                 state, place.frames, place.channels, count, place.offset, hostTime, isOffline, beats, resets)
         }
         return unsafe place.frames
@@ -128,18 +128,18 @@ extension InnerRenderer.Reference {
     }
 }
 
-private func run(
-    _ state: Unmanaged<CycleState>, _ frames: Int, _ channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    _ count: Int, _ offset: Int, _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource,
-    _ resets: Bool
+/// Has a renderer fill channels, from the frame `offset` on.
+func fill(
+    _ state: Unmanaged<CycleState>, _ frames: Int, _ channels: UnsafePointer<UnsafeMutablePointer<Float>>,
+    _ count: Int, _ offset: Int, _ hostTime: Int64, _ isOffline: Bool, _ beats: BeatSource, _ resets: Bool,
+    inside outer: OuterSlice? = nil, _ supply: PassedSupply = .none
 ) {
     unsafe withUnsafeTemporaryAllocation(of: UnsafeMutablePointer<Float>.self, capacity: count) { table in
         for channel in 0..<count { unsafe table.initializeElement(at: channel, to: channels[channel] + offset) }
         unsafe state._withUnsafeGuaranteedRef { state in
             unsafe state.render(
                 frames: frames, into: UnsafeBufferPointer(table), hostTime: hostTime, isOffline: isOffline,
-                beats: beats,
-                resets: resets)
+                inside: outer, beats: beats, supply: supply, resets: resets)
         }
     }
 }

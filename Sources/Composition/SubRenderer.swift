@@ -64,18 +64,9 @@ extension RenderContext {
         guard claim(channels: min(channels, channelLimit), for: .push) else { return false }
         let entry = unsafe entries + (depth &- 1)
         let count = unsafe entry.pointee.channelCount
-        let (frames, due, isOffline, outerSlice, beats) = (frameCount, hostTime, isOffline, outerSlice, beatSource())
-        unsafe withUnsafeTemporaryAllocation(of: UnsafeMutablePointer<Float>.self, capacity: count) { table in
-            for channel in 0..<count {
-                let samples = unsafe entry.pointee.channels[channel] + offset
-                unsafe table.initializeElement(at: channel, to: samples)
-            }
-            unsafe state._withUnsafeGuaranteedRef { state in
-                unsafe state.render(
-                    frames: frames, into: UnsafeBufferPointer(table), hostTime: due, isOffline: isOffline,
-                    inside: outerSlice, beats: beats, supply: supply, resets: resets)
-            }
-        }
+        unsafe fill(
+            state, frameCount, entry.pointee.channels, count, offset, hostTime, isOffline, beatSource(), resets,
+            inside: outerSlice, supply)
         return true
     }
 }

@@ -1,3 +1,4 @@
+internal import DiskFiles
 internal import Glibc
 internal import RenderCore
 
@@ -6,52 +7,40 @@ internal import RenderCore
     let path: String?
     /// The number of bytes.
     let count: Int
-    private let descriptor: Int32
+    private let file: FileDescriptor?
     private let bytes: [UInt8]
 
     init(bytes: [UInt8]) {
-        (path, count, descriptor, self.bytes) = (nil, bytes.count, -1, bytes)
+        (path, count, self.bytes) = (nil, bytes.count, bytes)
+        file = nil
     }
 
     init(path: String) throws(InstrumentFileError) {
-        func fault() -> InstrumentFileError {
-            InstrumentFileError(path: path, "the system says “\(unsafe String(cString: strerror(errno)))”")
-        }
-        let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard opened >= 0 else { throw fault() }
-        var status = stat()
-        guard unsafe fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            close(opened)
-            throw InstrumentFileError(path: path, "it is not a file")
+        do throws(DiskFault) {
+            let file = try FileDescriptor(reading: path)
+            count = Int(file.length)
+            self.file = consume file
+        } catch {
+            let isFile = error.code != EISDIR && error.code != ENXIO
+            let words = unsafe String(cString: strerror(error.code))
+            throw InstrumentFileError(path: path, isFile ? "the system says “\(words)”" : "it is not a file")
         }
         self.path = path
-        count = Int(status.st_size)
-        descriptor = opened
         bytes = []
     }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// Reads bytes into memory.
     ///
     /// - Returns: The number of bytes that there were.
     func read(at position: Int, count wanted: Int, into memory: UnsafeMutableRawPointer) -> Int {
         guard position >= 0, position < count, wanted > 0 else { return 0 }
-        let wanted = min(wanted, count - position)
-        guard descriptor >= 0 else {
-            unsafe bytes.withUnsafeBytes { source in
-                if let base = source.baseAddress { unsafe memory.copyMemory(from: base + position, byteCount: wanted) }
-            }
-            return wanted
+        let room = unsafe UnsafeMutableRawBufferPointer(start: memory, count: min(wanted, count - position))
+        switch file {
+        case .some(let file): return unsafe file.read(into: room, at: Int64(position)).read
+        case .none:
+            unsafe room.copyBytes(from: bytes[position..<position + room.count])
+            return room.count
         }
-        var done = 0
-        while done < wanted {
-            let got = unsafe pread(descriptor, memory + done, wanted - done, off_t(position + done))
-            if got < 0 && errno == EINTR { continue }
-            if got <= 0 { break }
-            done += got
-        }
-        return done
     }
 
     /// Returns bytes; fewer where the file ends.

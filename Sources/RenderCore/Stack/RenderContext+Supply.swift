@@ -35,5 +35,5 @@ extension RenderContext {
     }
 
     /// None.
-    static var none: PassedSupply { unsafe PassedSupply(supply: nil) }
+    package static var none: PassedSupply { unsafe PassedSupply(supply: nil) }
 }

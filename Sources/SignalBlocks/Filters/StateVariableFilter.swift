@@ -98,7 +98,8 @@ public import CKernels
             if age &+ young == StateVariableFilter.patience {
                 unsafe coefficients.blockNumbers(numbers(stage))
             }
-            unsafe walk(channels, used, from: first, count: young, stage, coefficients)
+            let alike = unsafe self.coefficients.memory.base + stage
+            unsafe walk(channels, used, from: first, count: young, stage, alike, areAlike: true)
         }
         if count > young { unsafe leap(channels, used, from: first &+ young, count: count &- young, stage) }
     }
@@ -142,12 +143,24 @@ public import CKernels
         let used = begin(channelCount, stage)
         complete(stage)
         unsafe progress(stage).pointee.age = -1
+        unsafe walk(channels, used, from: first, count: count, stage, coefficients.memory.base, areAlike: false)
+    }
+
+    /// Filters frame by frame, each with its own coefficients, or all with the first ones. (Where that is decided, the compiler knows
+    /// which.)
+    @_noLocks @_noAllocation @inline(__always)
+    private mutating func walk(
+        _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, _ used: Int, from first: Int, count: Int, _ stage: Int,
+        _ coefficients: UnsafeMutablePointer<FilterCoefficients>, areAlike: Bool
+    ) {
+        let alike = unsafe coefficients.pointee
         if used == 1 {
             let place = single(stage)
             var (u, w) = unsafe (place.u.pointee, place.w.pointee)
             let samples = unsafe channels[0] + first
             for i in 0..<count {
-                unsafe samples[i] = Float(coefficients.memory.base[i].next(Double(samples[i]), &u, &w))
+                let now = unsafe areAlike ? alike : coefficients[i]
+                unsafe samples[i] = Float(now.next(Double(samples[i]), &u, &w))
             }
             unsafe (place.u.pointee, place.w.pointee) = (u, w)
             return place.end()
@@ -158,41 +171,13 @@ public import CKernels
             let memory = place(stage, channel)
             var (u, w) = unsafe (memory.u.four, memory.w.four)
             for i in 0..<count {
-                four.store(unsafe coefficients.memory.base[i].next(four.load(i), &u, &w), i)
+                let now = unsafe areAlike ? alike : coefficients[i]
+                four.store(now.next(four.load(i), &u, &w), i)
                 // Written in each frame, so that the compiler packs channel with channel and not u with w: 1.3 times as fast.
                 unsafe memory.u.four = u
                 unsafe memory.w.four = w
             }
-            keep(stage, channel)
-            channel &+= 4
-        }
-    }
-
-    /// Filters frame by frame, with the same coefficients for all.
-    @_noLocks @_noAllocation
-    private mutating func walk(
-        _ channels: UnsafePointer<UnsafeMutablePointer<Float>>, _ used: Int, from first: Int, count: Int, _ stage: Int,
-        _ coefficients: FilterCoefficients
-    ) {
-        if used == 1 {
-            let place = single(stage)
-            var (u, w) = unsafe (place.u.pointee, place.w.pointee)
-            let samples = unsafe channels[0] + first
-            for i in 0..<count { unsafe samples[i] = Float(coefficients.next(Double(samples[i]), &u, &w)) }
-            unsafe (place.u.pointee, place.w.pointee) = (u, w)
-            return place.end()
-        }
-        var channel = 0
-        while channel < used {
-            let four = unsafe Four(channels, channel, used, offset: first)
-            let memory = place(stage, channel)
-            var (u, w) = unsafe (memory.u.four, memory.w.four)
-            for i in 0..<count {
-                four.store(coefficients.next(four.load(i), &u, &w), i)
-                unsafe memory.u.four = u
-                unsafe memory.w.four = w
-            }
-            keep(stage, channel)
+            for i in 0..<4 { place(stage, channel &+ i).end() }
             channel &+= 4
         }
     }
@@ -305,12 +290,6 @@ public import CKernels
         let start = unsafe lanes.memory.base + group &* StateVariableFilter.groupStride
         let lane = channel & 7
         return unsafe FilterPlace(u: start + lane, w: start + 8 + lane, pending: start + 16 + 4 &* lane)
-    }
-
-    /// Looks through the state of four channels.
-    @_noLocks @_noAllocation
-    private mutating func keep(_ stage: Int, _ channel: Int) {
-        for i in 0..<4 { place(stage, channel &+ i).end() }
     }
 }
 
