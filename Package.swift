@@ -38,9 +38,10 @@ let package = Package(
         // One trait stands for all of them, because SwiftPM 6.3 orders the flags of several anew in each run, and then compiles
         // everything again (its issue 10525).
         .default(enabledTraits: ["Everything"]),
-        .trait(name: "Everything", description: "ALSA, JACK and LV2."),
+        .trait(name: "Everything", description: "ALSA, JACK, PipeWire and LV2."),
         .trait(name: "ALSA", description: "Play and record straight on sound cards (needs libasound)."),
         .trait(name: "JACK", description: "Play and record through the JACK sound server (needs libjack)."),
+        .trait(name: "PipeWire", description: "Play and record through PipeWire (needs libpipewire)."),
         .trait(name: "LV2", description: "Play LV2 plug-ins (needs lilv)."),
     ],
     targets: [
@@ -146,6 +147,11 @@ let package = Package(
             name: "JACKBackend",
             dependencies: ["LinuxRealtime", "RenderCore", "CRender", "CJACK", "Outputs", "Supply"],
             swiftSettings: library),
+        .target(name: "CPipeWire", exclude: ["Debian"], cSettings: [.headerSearchPath("Debian")]),
+        .target(
+            name: "PipeWireBackend",
+            dependencies: ["CPipeWire", "CRender", "LinuxRealtime", "Outputs", "RenderCore", "Supply"],
+            swiftSettings: library),
         // What is common to plug-ins of all formats; each format has targets of its own above.
         .target(name: "CPluginMemory"),
         .target(
@@ -164,6 +170,7 @@ let package = Package(
                 "Reverberation", "SOFAFiles", "Sharing", "Space", "Supply", "Taps", "TempoAndPitch", "Tones", "Voices",
                 .target(name: "ALSABackend", condition: .when(traits: ["Everything", "ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["Everything", "JACK"])),
+                .target(name: "PipeWireBackend", condition: .when(traits: ["Everything", "PipeWire"])),
                 .target(name: "LV2Hosting", condition: .when(traits: ["Everything", "LV2"])),
             ],
             swiftSettings: library),
@@ -243,6 +250,9 @@ let package = Package(
             exclude: ["Card"]),
         .testTarget(
             name: "JACKBackendTests", dependencies: ["CJACK", "JACKBackend", "RenderStack", "TestSupport", "Supply"],
+            exclude: ["Peers"]),
+        .testTarget(
+            name: "PipeWireBackendTests", dependencies: ["PipeWireBackend", "RenderStack", "TestSupport"],
             exclude: ["Peers"]),
         .testTarget(
             name: "InstrumentsTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),

@@ -58,6 +58,14 @@ public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
     /// The output has stopped although a cycle has not ended: the sentence says where the render loop is. Its thread stays
     /// there.
     case abandoned(String)
+    /// The desktop, or the program, has set another volume: a factor, of which 1 is unchanged.
+    case volumeChanged(volume: Double, isMuted: Bool)
+    /// The sound goes to another device now, because the default one has changed, or somebody has moved it there.
+    case moved(to: String)
+    /// There is a new device, which an output could play on or record from: its name.
+    case deviceCame(String)
+    /// A device is gone: its name.
+    case deviceGone(String)
     /// Rendering without a clock has begun (`true`), as fast as the machine can, or has ended.
     case freewheel(Bool)
 
@@ -77,6 +85,11 @@ public enum OutputEvent: Sendable, Hashable, CustomStringConvertible {
         case .lost(let sentence): sentence
         case .abandoned(let sentence): sentence
         case .regained: "The sound server or device is back, and rendering goes on."
+        case .volumeChanged(let volume, let isMuted):
+            isMuted ? "The program is mute now." : "The volume is \(Float(volume)) now."
+        case .moved(let device): "The sound goes to \(device) now."
+        case .deviceCame(let device): "There is a new device: \(device)."
+        case .deviceGone(let device): "The device \(device) is gone."
         case .freewheel(let isOn): isOn ? "Rendering goes on without a clock." : "Rendering follows the clock again."
         }
     }

@@ -1,13 +1,14 @@
 internal import Glibc
 
-/// Plays a renderer on the best output of this machine: a JACK server if one runs, else ALSA's default device, which may be
-/// a card or a sound server, else the first card that can be opened, else the clock alone.
+/// Plays a renderer on the best output of this machine: a JACK server if one runs, else PipeWire if it has a device, else ALSA's
+/// default device, which may be a card or a sound server, else the first card that can be opened, else the clock alone.
 ///
 ///     let output = try AudioOutput(renderer)
 ///     try output.start()
 ///     print(output.choice)            // "JACK: a server is running."
 ///
-/// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `alsa`, `alsa:DEVICE`, `clock`, or the name of an output that
+/// `RENDERSTACK_OUTPUT` in the environment overrides the choice: `jack`, `pipewire`, `pipewire:DEVICE`, `alsa`, `alsa:DEVICE`, `clock`,
+/// or the name of an output that
 /// has joined the list (``join(_:isThere:make:)``). The property ``choice`` and the first event that a listener gets say what was
 /// chosen and why.
 ///
@@ -39,6 +40,8 @@ public final class AudioOutput: RenderOutput {
         var wanted: String?
         /// Indicates whether a JACK server runs.
         var hasServer: () -> Bool = { false }
+        /// Indicates whether PipeWire runs and has a device to play on, and says why it is not taken.
+        var hasDaemon: () -> (isThere: Bool, why: String) = { (false, "PipeWire is not running") }
         /// The name of a sound card that can be played on now, or why there is none.
         var card: () -> (name: String?, why: String) = { (nil, "there is no sound card.") }
 
@@ -56,6 +59,12 @@ public final class AudioOutput: RenderOutput {
             var machine = Machine(wanted: unsafe getenv("RENDERSTACK_OUTPUT").map { unsafe String(cString: $0) })
             #if Everything || JACK
                 machine.hasServer = { JACKOutput.isServerRunning() }
+            #endif
+            #if Everything || PipeWire
+                machine.hasDaemon = {
+                    guard let devices = try? PipeWireDevice.all() else { return (false, "PipeWire is not running") }
+                    return (devices.contains(where: \.isSink), "PipeWire has no device to play on")
+                }
             #endif
             #if Everything || ALSA
                 machine.card = { card(among: ALSADevice.all) }
@@ -147,6 +156,21 @@ public final class AudioOutput: RenderOutput {
                         $0.renderer, name: $0.name, midiInputs: $0.midiInputs, midiOutputs: $0.midiOutputs)
                 })
         #endif
+        #if Everything || PipeWire
+            kinds.append(
+                Kind(
+                    name: "pipewire", title: { $0.isEmpty ? "PipeWire" : "PipeWire's device \"\($0)\"" },
+                    find: {
+                        let daemon = machine.hasDaemon()
+                        if !daemon.isThere { why += ", \(daemon.why)" }
+                        return daemon.isThere ? ("", "\(Machine.noServer).") : nil
+                    }
+                ) {
+                    PipeWireOutput(
+                        $0.renderer, name: $0.name, target: $0.device.map { .device($0) } ?? .standard,
+                        midiInputs: $0.midiInputs, midiOutputs: $0.midiOutputs)
+                })
+        #endif
         #if Everything || ALSA
             func card() -> (device: String, why: String)? {
                 let card = machine.card()
@@ -179,7 +203,9 @@ public final class AudioOutput: RenderOutput {
             guard let kind = kinds.first(where: { $0.name == word.lowercased() }),
                 word == wanted || !device.isEmpty && kind.name != "jack" && kind.name != "clock"
             else {
-                let known = kinds.flatMap { $0.name == "alsa" ? ["`alsa`", "`alsa:DEVICE`"] : ["`\($0.name)`"] }
+                let known = kinds.flatMap {
+                    ["alsa", "pipewire"].contains($0.name) ? ["`\($0.name)`", "`\($0.name):DEVICE`"] : ["`\($0.name)`"]
+                }
                 throw OutputError("RENDERSTACK_OUTPUT says \"\(wanted)\"; it may say \(known.joined(separator: ", ")).")
             }
             chosen = (kind, device, ", as RENDERSTACK_OUTPUT says.")

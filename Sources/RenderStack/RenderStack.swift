@@ -33,3 +33,6 @@
 #if Everything || LV2
     @_exported public import LV2Hosting
 #endif
+#if Everything || PipeWire
+    @_exported public import PipeWireBackend
+#endif

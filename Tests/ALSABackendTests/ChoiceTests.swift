@@ -10,17 +10,24 @@ extension ALSATests {
             try AudioOutput(Renderer(), name: "choice", midiInputs: [], midiOutputs: [], machine: machine)
         }
 
-        @Test("AudioOutput chooses JACK if a server runs, else a card that it can open, else the clock, and says why")
+        @Test(
+            "AudioOutput chooses JACK if a server runs, else PipeWire if it has a device, else a card that it can open, else the clock, and says why"
+        )
         func choice() throws {
             let jack = try choose(.init(hasServer: { true }, card: { ("card0", "") }))
             #expect(jack.output is JACKOutput)
             #expect(jack.choice == "JACK: a server is running.")
+            let pipeWire = try choose(.init(hasDaemon: { (true, "") }, card: { ("card0", "") }))
+            #expect(pipeWire.output is PipeWireOutput)
+            #expect(pipeWire.choice == "PipeWire: no JACK server is running.")
             let alsa = try choose(.init(card: { ("card0", "no JACK server is running.") }))
             #expect(alsa.output is ALSAOutput)
             #expect(alsa.choice == "The sound device \"card0\": no JACK server is running.")
             let clock = try choose(.init())
             #expect(clock.output is ClockOutput)
-            #expect(clock.choice.hasSuffix("no JACK server is running, and there is no sound card."))
+            #expect(
+                clock.choice.hasSuffix(
+                    "no JACK server is running, PipeWire is not running, and there is no sound card."))
         }
 
         @Test("AudioOutput: RENDERSTACK_OUTPUT overrides the choice, and a wrong word is refused")
@@ -35,7 +42,8 @@ extension ALSATests {
             let error = #expect(throws: OutputError.self) { try wanted("trumpet") }
             #expect(
                 error?.description
-                    == "RENDERSTACK_OUTPUT says \"trumpet\"; it may say `jack`, `alsa`, `alsa:DEVICE`, `clock`.")
+                    == "RENDERSTACK_OUTPUT says \"trumpet\"; it may say `jack`, `pipewire`, `pipewire:DEVICE`, `alsa`, "
+                    + "`alsa:DEVICE`, `clock`.")
             #expect(throws: OutputError.self) { try wanted("alsa:") }
         }
 

@@ -16,7 +16,11 @@ extension JACKTests {
                 return try AudioOutput(renderer, name: "choice")
             }
             setenv("JACK_DEFAULT_SERVER", "rs-none-\(getpid())", 1)
-            defer { unsetenv("JACK_DEFAULT_SERVER") }
+            setenv("PIPEWIRE_RUNTIME_DIR", "/nowhere", 1)
+            defer {
+                unsetenv("JACK_DEFAULT_SERVER")
+                unsetenv("PIPEWIRE_RUNTIME_DIR")
+            }
             let clock = try choose(nil)
             #expect(clock.output is ClockOutput)
             #expect(clock.choice.contains("no JACK server is running"))

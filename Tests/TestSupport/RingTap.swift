@@ -41,3 +41,19 @@ public final class RingTap: Tap {
         ring.commit(grant)
     }
 }
+
+extension RingTap {
+    /// All that it has heard, a channel at a time, and the frame of the first.
+    public func takeAll() -> (first: Int64, channels: [[Float]]) {
+        var block = AudioBlock(channels: ring.channelCount, frames: ring.availableFrames)
+        var done = 0
+        var first: Int64?
+        while done < block.frameCount {
+            let chunk = ring.read(into: &block, frames: block.frameCount - done, at: done)
+            if chunk.frameCount == 0 { break }
+            if first == nil { first = chunk.time.sampleTime }
+            done += chunk.frameCount
+        }
+        return (first ?? -1, (0..<ring.channelCount).map { Array(block.array($0).prefix(done)) })
+    }
+}

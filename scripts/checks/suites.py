@@ -1,7 +1,7 @@
 """The tests that run in each kind of build: each once in a debug build and once in a release build, where most is found."""
 
 # These tests follow the clock of a server or of a card: they wait most of their time, and run beside those that compute.
-BACKENDS = "JACKBackendTests|ALSABackendTests"
+BACKENDS = "JACKBackendTests|ALSABackendTests|PipeWireBackendTests"
 
 # The debug build is that of AddressSanitizer. What is not in it runs in the release build alone: the filters, tones, dynamics,
 # distortion, modulation, tempo and pitch, which are safe code and whose figures take long; the figures of Reverb, of measured
@@ -11,7 +11,7 @@ BACKENDS = "JACKBackendTests|ALSABackendTests"
 # The quick build has the same targets, but for what follows a clock.
 QUICK_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
                  "ReverberationTests InstrumentsTests RenderStackTestingTests RealtimeWatchTests LiveTests")
-ADDRESS_TARGETS = f"{QUICK_TARGETS} JACKBackendTests ALSABackendTests duplex"
+ADDRESS_TARGETS = f"{QUICK_TARGETS} JACKBackendTests ALSABackendTests PipeWireBackendTests duplex"
 NOT_ADDRESS = ("FuzzTests|DepartureTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests|"
                "[.]ReverbTests/(?!hostile|channels)|ConvolutionChangeTests/pinkNoise|"
                "ImpulseResponseTests/(anEvenDecay|noiseBehind|aSweepFinds)|LoudnessMeterTests/(gates|range)|OurModulesTests/tone|"

@@ -1,8 +1,8 @@
-internal import Dispatch
+package import Dispatch
 internal import RenderCore
 
 /// Has another thread run a closure, and waits for it, but not forever: a server that stands still keeps a caller
-/// waiting, and the caller holds the gate of ``JACKLibrary``.
+/// waiting, and the caller holds a lock.
 ///
 /// - Parameters:
 ///   - seconds: The number of seconds to wait.
@@ -10,7 +10,7 @@ internal import RenderCore
 ///   - tooLate: The closure that gets a result for which no caller waits any more.
 ///   - body: The closure to run.
 /// - Returns: The result of `body`; `nil` if it takes longer.
-func withPatience<Result: Sendable>(
+package func withPatience<Result: Sendable>(
     _ seconds: Double, on queue: DispatchQueue = .global(), tooLate: @escaping @Sendable (Result) -> Void = { _ in },
     _ body: @escaping @Sendable () -> Result
 ) -> Result? {

@@ -1,0 +1,245 @@
+internal import CPipeWire
+internal import Glibc
+internal import Outputs
+internal import RenderCore
+internal import Supply
+internal import Synchronization
+
+/// The cycles of a run, which PipeWire's data thread calls over all connections, and a clock while it does not.
+@safe final class PipeWireCycle: @unchecked Sendable {
+    // Unchecked because the thread that has taken `driver` has what is not atomic or constant.
+    let run: OutputRun
+    private let settings: PipeWireSettings
+    private var cycle: OutputCycle
+    private var queue: CaptureQueue
+    /// The MIDI ports.
+    private let inputCount: Int
+    private let outputCount: Int
+    private let outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>?>
+    private let inputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>?>
+    /// Sound for cycles by the clock.
+    private let spare: AudioBlock
+    /// The thread that renders: none, PipeWire's, or the clock's.
+    private let driver = Atomic<UInt8>(0)
+    private var last = cpw_times()
+    private var cyclesWithoutInput = 100
+    /// Indicates whether the last cycle's messages have not been handed over.
+    private var hasMessages = false
+
+    // The numbers that the session asks for.
+    /// The time of the last cycle of PipeWire's; 0 before the first one of a connection.
+    let called = Atomic<Int64>(0)
+    let cycles = Atomic<Int>(0)
+    let graphRate = Atomic<Int>(0)
+    let duration = Atomic<Int>(0)
+    let isFreewheeling = Atomic<Bool>(false)
+    let freewheelChanges = Atomic<Int>(0)
+    /// Nanoseconds behind and before the streams.
+    let playbackDelay = Atomic<Int64>(0)
+    let captureDelay = Atomic<Int64>(0)
+    /// The frames that PipeWire's cycles have taken, those of cycles by the clock, and the sum of the graph's durations.
+    let frames = Atomic<Int>(0)
+    let clockFrames = Atomic<Int>(0)
+    let graphFrames = Atomic<Int>(0)
+    /// Frames of silence before what was captured too late.
+    let lateInput = Atomic<Int>(0)
+    /// The frames that lie between the capture and the playback.
+    let waitingInput = Atomic<Int>(0)
+
+    /// The frames of a cycle by the clock.
+    static let clockLength = 1_024
+
+    init(_ run: OutputRun, _ settings: PipeWireSettings) {
+        self.run = run
+        self.settings = settings
+        (inputCount, outputCount) = (settings.midiInputs.count, settings.midiOutputs.count)
+        // It has no memory for sound: that is PipeWire's own.
+        cycle = OutputCycle(
+            run, inputs: settings.inputs, midiInputs: settings.midiInputs, midiOutputs: settings.midiOutputs, frames: 0)
+        queue = CaptureQueue(channels: cycle.inputChannelCount, capacity: cycle.inputChannelCount > 0 ? 131_072 : 0)
+        unsafe outputs = .allocate(capacity: Int(CPW_CHANNELS))
+        unsafe inputs = .allocate(capacity: Int(CPW_CHANNELS))
+        unsafe outputs.initialize(repeating: nil, count: Int(CPW_CHANNELS))
+        unsafe inputs.initialize(repeating: nil, count: Int(CPW_CHANNELS))
+        spare = AudioBlock(channels: max(1, cycle.channelCount), frames: Self.clockLength)
+    }
+
+    deinit {
+        unsafe outputs.deallocate()
+        unsafe inputs.deallocate()
+    }
+
+    // MARK: PipeWire's data thread
+
+    /// Takes what a capture brings.
+    func capture(_ stream: OpaquePointer) {
+        let count = unsafe Int(cpw_stream_take(stream, inputs))
+        guard count >= 0 else { return }
+        if begin(.server) {
+            unsafe queue.append(inputs, frames: count)
+            if count > 0 { cyclesWithoutInput = 0 }
+            var times = cpw_times()
+            if unsafe cpw_stream_times(stream, &times) { captureDelay.store(times.delay, ordering: .relaxed) }
+            end()
+        }
+        unsafe cpw_stream_give(stream, 0)
+    }
+
+    /// Renders a cycle, into PipeWire's own memory.
+    func play(_ stream: OpaquePointer) {
+        // A library that ends this thread must not do so in the middle of it.
+        var cancelState: Int32 = 0
+        unsafe pthread_setcancelstate(Int32(PTHREAD_CANCEL_DISABLE), &cancelState)
+        defer { pthread_setcancelstate(cancelState, nil) }
+        let count = unsafe Int(cpw_stream_take(stream, outputs))
+        guard count >= 0 else { return }
+        guard count > 0, begin(.server) else {
+            // The clock is in a cycle still: this one is silent.
+            for channel in 0..<cycle.channelCount { unsafe outputs[channel]?.update(repeating: 0, count: count) }
+            unsafe cpw_stream_give(stream, Int32(count))
+            return
+        }
+        defer { end() }
+        for channel in 0..<cycle.channelCount {
+            guard let place = unsafe outputs[channel] else { continue }
+            unsafe cycle.setOutput(channel, place)
+        }
+        var times = cpw_times()
+        let hasTimes = unsafe cpw_stream_times(stream, &times)
+        if hasTimes { note(times) }
+        takeInput(count)
+        cycle.begin(frames: count, hostTime: hasTimes ? times.now : nil, isFreewheeling: times.is_freewheeling)
+        setTimes(times)
+        run.render(&cycle)
+        if cycle.inputChannelCount > 0 { queue.drop(count) }
+        waitingInput.store(queue.count, ordering: .relaxed)
+        hasMessages = true
+        unsafe cpw_stream_give(stream, Int32(count))
+        frames.wrappingAdd(count, ordering: .relaxed)
+        cycles.wrappingAdd(1, ordering: .relaxed)
+        called.store(HostClock.now, ordering: .releasing)
+    }
+
+    /// Receives the messages of a cycle, and hands over those that the last one has sent.
+    func exchangeMessages(_ ports: OpaquePointer) {
+        guard begin(.server) else { return }
+        defer { end() }
+        let this = unsafe Unmanaged.passUnretained(self).toOpaque()
+        for port in 0..<inputCount {
+            unsafe cpw_ports_read(ports, Int32(port), this) { this, port, frame, bytes, count in
+                let bytes = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+                unsafe Unmanaged<PipeWireCycle>.fromOpaque(this)._withUnsafeGuaranteedRef {
+                    unsafe $0.cycle.receive(bytes.bytes, at: Int(frame), on: Int(port))
+                }
+            }
+        }
+        for port in 0..<outputCount where unsafe cpw_ports_begin(ports, Int32(port)) {
+            if hasMessages {
+                cycle.forEachMessage(on: port) { frame, bytes in
+                    unsafe bytes.withUnsafeBytes { bytes in
+                        guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
+                            return false
+                        }
+                        return unsafe cpw_ports_write(ports, Int32(port), UInt32(frame), start, bytes.count)
+                    }
+                }
+            }
+            unsafe cpw_ports_end(ports, Int32(port))
+        }
+        hasMessages = false
+    }
+
+    private func takeInput(_ count: Int) {
+        guard cycle.inputChannelCount > 0 else { return }
+        cyclesWithoutInput &+= 1
+        // A capture that comes a cycle late is still one; without any the inputs are silent, and so they say.
+        cycle.hasInput = cyclesWithoutInput < 4
+        let missing = queue.fill(to: count)
+        if cycle.hasInput, missing > 0 { lateInput.wrappingAdd(missing, ordering: .relaxed) }
+        for channel in 0..<cycle.inputChannelCount { unsafe cycle.setInput(channel, queue.channel(channel)) }
+    }
+
+    /// Notes where the graph's clock is: frames that it leaves out are an interruption.
+    private func note(_ times: cpw_times) {
+        if times.frame != last.frame || times.clock != last.clock {
+            graphFrames.wrappingAdd(Int(times.duration), ordering: .relaxed)
+            // Some drivers count with the length of the cycle that ends, others with that of the one that begins; and one whose cycles
+            // are no whole number of frames is off by one now and then.
+            let expected = last.frame &+ UInt64(max(last.duration, times.duration))
+            if times.clock == last.clock, times.rate == last.rate, last.duration > 0, times.frame > expected,
+                times.frame - expected >= UInt64(max(2, last.duration / 2)), !times.is_freewheeling,
+                !last.is_freewheeling
+            {
+                run.noteXrun()
+            }
+        }
+        last = times
+        graphRate.store(Int(times.rate), ordering: .relaxed)
+        duration.store(Int(times.duration), ordering: .relaxed)
+        playbackDelay.store(times.delay, ordering: .relaxed)
+        if isFreewheeling.exchange(times.is_freewheeling, ordering: .relaxed) != times.is_freewheeling {
+            freewheelChanges.wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
+    private func setTimes(_ times: cpw_times) {
+        if settings.compensatesLatency && !times.is_freewheeling {
+            let waiting = Double(queue.count - cycle.frameCount) * 1e9 / run.sampleRate
+            cycle.hostTime += times.delay
+            cycle.captureTime -= captureDelay.load(ordering: .relaxed) + Int64(max(0, waiting))
+        }
+        // PipeWire counts frames of the graph.
+        let ratio = times.rate > 0 ? run.sampleRate / Double(times.rate) : 1
+        var transport = Transport(
+            isRolling: times.is_rolling,
+            frame: ratio == 1 ? times.transport_frame : Int64(Double(times.transport_frame) * ratio))
+        if times.has_bars, times.beats_per_bar >= 1, times.beat_type > 0, times.beats_per_minute > 0, times.beat >= 0,
+            times.beat < 1e15, times.beats_per_bar < 1e6
+        {
+            let bar = (times.beat / times.beats_per_bar).rounded(.down)
+            let inBar = times.beat - bar * times.beats_per_bar
+            transport.bars = MusicalPosition(
+                bar: Int(bar) + 1, beat: Int(inBar) + 1, fraction: inBar - inBar.rounded(.down),
+                beatsPerBar: times.beats_per_bar, beatType: times.beat_type, beatsPerMinute: times.beats_per_minute)
+        }
+        cycle.transport = transport
+    }
+
+    // MARK: The clock
+
+    /// Renders a cycle while PipeWire does not call. `false`: it has begun to.
+    func playByClock(at time: Int64) -> Bool {
+        guard begin(.clock) else { return false }
+        defer { end() }
+        for channel in 0..<cycle.channelCount {
+            unsafe cycle.setOutput(channel, spare.pointers[min(channel, spare.channelCount - 1)])
+        }
+        cycle.hasInput = false
+        cycle.begin(frames: Self.clockLength, hostTime: time)
+        run.render(&cycle)
+        hasMessages = false
+        clockFrames.wrappingAdd(Self.clockLength, ordering: .relaxed)
+        return true
+    }
+
+    // MARK: Who drives
+
+    private enum Driver: UInt8 {
+        case none
+        case server
+        case clock
+    }
+
+    private func begin(_ one: Driver) -> Bool {
+        driver.compareExchange(expected: 0, desired: one.rawValue, ordering: .acquiring).exchanged
+    }
+
+    private func end() { driver.store(0, ordering: .releasing) }
+
+    /// Has the next connection begin anew.
+    func forgetConnection() {
+        called.store(0, ordering: .releasing)
+        playbackDelay.store(0, ordering: .relaxed)
+        captureDelay.store(0, ordering: .relaxed)
+    }
+}

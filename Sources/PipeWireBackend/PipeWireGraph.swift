@@ -1,0 +1,136 @@
+internal import RenderCore
+
+/// The graph as the daemon tells it: its nodes, its links, the default devices, the settings.
+///
+/// The connection's own thread writes it, with the connection's lock held; any thread reads it. No lock is taken inside.
+final class PipeWireGraph: Sendable {
+    struct Node: Sendable, Hashable {
+        var name = ""
+        var description = ""
+        var mediaClass = ""
+        var serial = ""
+        var isSink: Bool { mediaClass.hasPrefix("Audio/Sink") || mediaClass == "Audio/Duplex" }
+        var isSource: Bool { mediaClass.hasPrefix("Audio/Source") || mediaClass == "Audio/Duplex" }
+        var isDevice: Bool { isSink || isSource }
+    }
+
+    private struct Link: Hashable {
+        var from: UInt32
+        var to: UInt32
+    }
+
+    private struct State {
+        var nodes: [UInt32: Node] = [:]
+        var links: [UInt32: Link] = [:]
+        /// "default.audio.sink" and its kin, and "clock.rate" and its kin.
+        var settings: [String: String] = [:]
+        /// The object in which a session manager says what the default devices are, and the number of those so far.
+        var manager: UInt32?
+        var managerCount = 0
+        var failure: (isLost: Bool, words: String)?
+    }
+    private let state = Lock(State())
+
+    // MARK: What the daemon tells
+
+    func came(_ id: UInt32, _ type: String, _ property: (String) -> String?) {
+        switch type {
+        case "Node":
+            let node = Node(
+                name: property("node.name") ?? "",
+                description: property("node.description") ?? property("node.nick") ?? property("node.name") ?? "",
+                mediaClass: property("media.class") ?? "", serial: property("object.serial") ?? "")
+            state.withLock { $0.nodes[id] = node }
+        case "Link":
+            guard let from = property("link.output.node").flatMap(UInt32.init),
+                let to = property("link.input.node").flatMap(UInt32.init)
+            else { return }
+            state.withLock { $0.links[id] = Link(from: from, to: to) }
+        case "Metadata" where property("metadata.name") == "default":
+            state.withLock { state in
+                state.manager = id
+                state.managerCount += 1
+            }
+        default: break
+        }
+    }
+
+    func went(_ id: UInt32) {
+        state.withLock { state in
+            state.nodes[id] = nil
+            state.links[id] = nil
+            if state.manager == id { state.manager = nil }
+        }
+    }
+
+    func said(_ key: String, _ value: String?) { state.withLock { $0.settings[key] = value } }
+
+    func failed(isLost: Bool, _ words: String) {
+        state.withLock { state in
+            if state.failure?.isLost != true { state.failure = (isLost, words) }
+        }
+    }
+
+    // MARK: What is asked of it
+
+    /// Indicates whether the daemon is gone.
+    var isLost: Bool { state.withLock { $0.failure?.isLost == true } }
+
+    /// The daemon's words about a failure since the last call.
+    func takeFailure() -> String? {
+        state.withLock { state in
+            guard let failure = state.failure, !failure.isLost else { return nil }
+            state.failure = nil
+            return failure.words
+        }
+    }
+
+    /// The number of the session manager that connects programs with devices; `nil` if none runs.
+    var manager: Int? { state.withLock { $0.manager == nil ? nil : $0.managerCount } }
+
+    /// The devices, in the order in which they came.
+    var devices: [Node] {
+        state.withLock { state in
+            state.nodes.filter { $0.value.isDevice }.sorted { $0.key < $1.key }.map(\.value)
+        }
+    }
+
+    /// The name of the default device; `nil` if none is chosen.
+    func defaultName(isSink: Bool) -> String? {
+        // {"name":"alsa_output.pci-0000_00_1f.3.analog-stereo"}
+        let text = state.withLock { $0.settings[isSink ? "default.audio.sink" : "default.audio.source"] }
+        guard let text else { return nil }
+        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+        guard let key = parts.firstIndex(of: "name"), key + 2 < parts.count else { return nil }
+        return String(parts[key + 2])
+    }
+
+    /// The rate at which the graph begins, if it says one.
+    var rate: Int? {
+        state.withLock { state in
+            let forced = state.settings["clock.force-rate"].flatMap(Int.init) ?? 0
+            return forced > 0 ? forced : state.settings["clock.rate"].flatMap(Int.init)
+        }
+    }
+
+    /// The names of the nodes to which a node is linked.
+    func neighbours(of id: UInt32, isPlayback: Bool) -> [Node] {
+        state.withLock { state in
+            let others = Set(
+                state.links.values.filter { (isPlayback ? $0.from : $0.to) == id }.map { isPlayback ? $0.to : $0.from })
+            return others.sorted().compactMap { state.nodes[$0] }
+        }
+    }
+
+    /// The links that lead to a node, by their numbers.
+    func links(to id: UInt32) -> Set<UInt32> {
+        state.withLock { state in Set(state.links.filter { $0.value.to == id }.keys) }
+    }
+
+    /// Returns whether there is a device of that name, description or number.
+    func hasDevice(_ word: String, isSink: Bool) -> Bool {
+        devices.contains { node in
+            (isSink ? node.isSink : node.isDevice) && [node.name, node.serial].contains(word)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+internal import CPipeWire
+internal import Dispatch
+internal import LinuxRealtime
+internal import Outputs
+internal import RenderCore
+internal import Supply
+internal import Synchronization
+
+/// What an output has in the graph: a stream that plays, one that captures where it has inputs, a node with its MIDI ports.
+/// Used with the session's gate held.
+@safe final class PipeWireNodes: @unchecked Sendable {
+    // Unchecked because it is used with the session's gate held only; what PipeWire's threads touch is in the notes and the cycle.
+    let connection: PipeWireConnection
+    let rate: Int
+    let notes = Notes()
+    private let orders = DispatchQueue(label: "rs-pipewire-orders")
+    /// Changes with PipeWire's lock held.
+    private var isClosed = false
+    private(set) var playback: OpaquePointer?
+    private(set) var capture: OpaquePointer?
+    private(set) var ports: OpaquePointer?
+
+    /// What PipeWire's thread for messages tells.
+    final class Notes: Sendable {
+        struct State: Sendable {
+            var error: String?
+            var volume: Double?
+            var isMuted = false
+            /// The numbers of the nodes, where they have one.
+            var playbackNode, captureNode, portsNode: UInt32?
+        }
+        private let state = Lock(State())
+        var now: State { state.withLock { $0 } }
+
+        func note(_ node: UInt32, error: String?, _ place: any WritableKeyPath<State, UInt32?> & Sendable) {
+            state.withLock { state in
+                state[keyPath: place] = node == .max ? nil : node
+                if let error { state.error = error }
+            }
+        }
+
+        func takeError() -> String? {
+            state.withLock { state in
+                defer { state.error = nil }
+                return state.error
+            }
+        }
+
+        func note(volumes: [Float], isMuted: Bool) {
+            state.withLock { state in
+                if let most = volumes.max() { state.volume = Double(most) } else { state.isMuted = isMuted }
+            }
+        }
+    }
+
+    /// The callbacks of all streams.
+    @safe private struct Tables: @unchecked Sendable {
+        // Unchecked because they do not change.
+        let play, capture: UnsafeMutablePointer<cpw_stream_events>
+        let ports: UnsafeMutablePointer<cpw_ports_events>
+    }
+
+    /// The object that a stream's callbacks get: the cycle for the data thread, the notes for the other.
+    private final class Target {
+        let cycle: PipeWireCycle
+        let notes: Notes
+        init(_ cycle: PipeWireCycle, _ notes: Notes) { (self.cycle, self.notes) = (cycle, notes) }
+    }
+    private let target: Unmanaged<Target>
+
+    nonisolated private static let tables: Tables = {
+        let play = UnsafeMutablePointer<cpw_stream_events>.allocate(capacity: 1)
+        let capture = UnsafeMutablePointer<cpw_stream_events>.allocate(capacity: 1)
+        let ports = UnsafeMutablePointer<cpw_ports_events>.allocate(capacity: 1)
+        unsafe play.initialize(
+            to: cpw_stream_events(
+                process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.play(stream) } },
+                state: { this, _, node, error in
+                    let words = unsafe error.map { unsafe String(cString: $0) }
+                    unsafe PipeWireNodes.notes(this).note(node, error: words, \.playbackNode)
+                },
+                volume: { this, volumes, count, isMuted in
+                    let values = unsafe Array(UnsafeBufferPointer(start: volumes, count: Int(count)))
+                    unsafe PipeWireNodes.notes(this).note(volumes: values, isMuted: isMuted)
+                }))
+        unsafe capture.initialize(
+            to: cpw_stream_events(
+                process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.capture(stream) } },
+                state: { this, _, node, error in
+                    let words = unsafe error.map { unsafe String(cString: $0) }
+                    unsafe PipeWireNodes.notes(this).note(node, error: words, \.captureNode)
+                }, volume: { _, _, _, _ in }))
+        unsafe ports.initialize(
+            to: cpw_ports_events(
+                process: { this, ports in unsafe PipeWireNodes.cycle(this) { unsafe $0.exchangeMessages(ports) } },
+                state: { this, node in unsafe PipeWireNodes.notes(this).note(node, error: nil, \.portsNode) }))
+        return unsafe Tables(play: play, capture: capture, ports: ports)
+    }()
+
+    /// Without a count: the nodes hold it until they are closed.
+    private static func cycle(_ this: UnsafeMutableRawPointer, _ body: (PipeWireCycle) -> Void) {
+        unsafe Unmanaged<Target>.fromOpaque(this)._withUnsafeGuaranteedRef { body($0.cycle) }
+    }
+
+    private static func notes(_ this: UnsafeMutableRawPointer) -> Notes {
+        unsafe Unmanaged<Target>.fromOpaque(this)._withUnsafeGuaranteedRef { $0.notes }
+    }
+
+    /// Makes the nodes; from here on PipeWire calls.
+    init(
+        _ connection: PipeWireConnection, _ cycle: PipeWireCycle, _ settings: PipeWireSettings, channels: [Int],
+        rate: Int
+    ) throws(PipeWireError) {
+        self.connection = connection
+        self.rate = rate
+        unsafe target = .passRetained(Target(cycle, notes))
+        let inputs = settings.inputs.map(\.channelCount)
+        var (error, refused) = (Int32(0), "")
+        unsafe connection.locked { handle in
+            func stream(isPlayback: Bool, _ counts: [Int]) -> OpaquePointer? {
+                let count = counts.reduce(0, +)
+                let positions = PipeWireSettings.positions(main: counts[0], all: count)
+                return unsafe withWords(settings.properties(ofPlayback: isPlayback, rate: rate)) { words in
+                    unsafe cpw_stream_new(
+                        handle, isPlayback, (isPlayback ? settings.target : settings.source) != .none, words, positions,
+                        Int32(count), Int32(rate), isPlayback ? Self.tables.play : Self.tables.capture,
+                        target.toOpaque(),
+                        &error)
+                }
+            }
+            if !inputs.isEmpty {
+                unsafe capture = stream(isPlayback: false, inputs)
+                guard unsafe capture != nil else { return refused = "a stream that captures" }
+            }
+            if !settings.midiInputs.isEmpty || !settings.midiOutputs.isEmpty {
+                unsafe ports = withWords(settings.midiProperties) { words in
+                    unsafe cpw_ports_new(
+                        handle, words, Int32(settings.midiInputs.count), Int32(settings.midiOutputs.count),
+                        Self.tables.ports, target.toOpaque(), &error)
+                }
+                guard unsafe ports != nil else { return refused = "a node with MIDI ports" }
+            }
+            unsafe playback = stream(isPlayback: true, channels)
+            if unsafe playback == nil { refused = "a stream that plays" }
+        }
+        guard refused.isEmpty else {
+            close()
+            throw .refused(what: refused, reason: error == 0 ? "it says nothing" : errorText(-error))
+        }
+    }
+
+    /// Takes the nodes out of the graph; then nothing is called any more. It waits for the cycle that is being rendered. Once.
+    func close() {
+        unsafe connection.locked { _ in
+            isClosed = true
+            if let stream = unsafe playback { unsafe cpw_stream_free(stream) }
+            if let stream = unsafe capture { unsafe cpw_stream_free(stream) }
+            if let node = unsafe ports { unsafe cpw_ports_free(node) }
+        }
+        unsafe target.release()
+    }
+
+    // MARK: What the session asks, without PipeWire's lock
+
+    /// The devices that the playback is linked to.
+    var devices: [PipeWireGraph.Node] {
+        notes.now.playbackNode.map { connection.graph.neighbours(of: $0, isPlayback: true) } ?? []
+    }
+    /// The devices, or programs, that the capture is linked to.
+    var sources: [PipeWireGraph.Node] {
+        notes.now.captureNode.map { connection.graph.neighbours(of: $0, isPlayback: false) } ?? []
+    }
+    /// The links that bring messages to our MIDI inputs.
+    var messageLinks: Set<UInt32> { notes.now.portsNode.map { connection.graph.links(to: $0) } ?? [] }
+
+    // MARK: What the session sets
+
+    func setVolume(_ volume: Double) {
+        post { nodes in
+            guard let stream = unsafe nodes.playback else { return }
+            _ = unsafe cpw_stream_set_volume(stream, Float(volume))
+        }
+    }
+
+    func setMuted(_ isMuted: Bool) {
+        post { nodes in
+            guard let stream = unsafe nodes.playback else { return }
+            _ = unsafe cpw_stream_set_mute(stream, isMuted)
+        }
+    }
+
+    func setTitle(_ title: String) {
+        post { nodes in
+            if let stream = unsafe nodes.playback { unsafe cpw_stream_set_property(stream, "media.name", title) }
+            if let stream = unsafe nodes.capture { unsafe cpw_stream_set_property(stream, "media.name", title) }
+        }
+    }
+
+    /// Tells the graph how late the program's own modules make the sound.
+    func setLatency(frames: Int) {
+        post { nodes in
+            guard let stream = unsafe nodes.playback else { return }
+            _ = unsafe cpw_stream_set_latency(stream, Int64(Double(frames) * 1e9 / Double(nodes.rate)))
+        }
+    }
+
+    /// Has another thread call the closure with PipeWire's lock held, unless the nodes are closed first. PipeWire holds that lock
+    /// while it waits for its data thread, and so for a render loop that does not end: who holds the session's gate does not wait
+    /// for it.
+    private func post(_ body: @escaping @Sendable (PipeWireNodes) -> Void) {
+        orders.async { [self] in
+            unsafe connection.locked { _ in if !isClosed { body(self) } }
+        }
+    }
+}

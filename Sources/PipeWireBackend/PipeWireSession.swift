@@ -1,0 +1,356 @@
+internal import CPipeWire
+internal import Glibc
+internal import LinuxRealtime
+internal import Outputs
+internal import RenderCore
+internal import Synchronization
+
+/// An output's work between start and stop, over all daemons that come and go meanwhile.
+///
+/// A thread looks after it 20 times a second, and another one renders by the clock while PipeWire does not call.
+final class PipeWireSession: Sendable {
+    let core: OutputCore
+    let settings: PipeWireSettings
+    private let gate = Lock(State(), .output)
+
+    /// What is touched with the gate held only.
+    struct State {
+        var run: OutputRun?
+        var cycle: PipeWireCycle?
+        var nodes: PipeWireNodes?
+        /// Counts the starts, so that the thread of an earlier one ends.
+        var start = 0
+        var nextTry: Int64 = 0
+        var seen = Seen()
+        /// What the program has set, for the next connection.
+        var volume: Double?
+        var isMuted = false
+        var title: String
+        init(title: String = "") { self.title = title }
+    }
+
+    init(_ renderer: Renderer, _ settings: PipeWireSettings) {
+        core = OutputCore(renderer, called: "a PipeWireOutput")
+        self.settings = settings
+    }
+
+    // MARK: Start and stop
+
+    func start() throws(PipeWireError) {
+        try gate.withLock { state throws(PipeWireError) in
+            guard state.run == nil else { return }
+            guard Self.leaving.load(ordering: .acquiring) == 0 else { throw .renderLoopNotEnded }
+            try settings.check(channels: core.renderer.outputChannelCounts.reduce(0, +))
+            let run: OutputRun
+            do throws(OutputError) {
+                guard let begun = try core.begin() else { return }
+                run = begun
+            } catch {
+                throw .rendererTaken(error.description)
+            }
+            state.run = run
+            state.cycle = PipeWireCycle(run, settings)
+            state.title = settings.title
+            state.seen = Seen()
+            do throws(PipeWireError) {
+                try open(&state, isStart: true)
+            } catch {
+                core.endRun()
+                (state.run, state.cycle) = (nil, nil)
+                throw error
+            }
+            RealtimeThread.lockMemory { core.hub.send(.notice($0)) }
+            state.start += 1
+            core.show(.running)
+            watch(state.start, run, state.cycle)
+        }
+    }
+
+    func stop() {
+        gate.withLock { state in
+            guard state.run != nil else { return }
+            state.start += 1
+            close(&state)
+            core.tellNews(isLast: true)
+            core.endRun()
+            (state.run, state.cycle) = (nil, nil)
+        }
+    }
+
+    /// The connections that are being closed: a render loop that does not end keeps one waiting.
+    private static let leaving = Atomic<Int>(0)
+
+    private func open(_ state: inout State, isStart: Bool) throws(PipeWireError) {
+        guard let cycle = state.cycle else { throw .notRunning }
+        let connection = try PipeWireConnection(settings.remote, settings.connectionProperties)
+        do throws(PipeWireError) {
+            if isStart { try checkTargets(connection.graph) }
+            let rate = Int(settings.sampleRate ?? Double(connection.graph.rate ?? Int(core.renderer.sampleRate)))
+            try makeNodes(&state, connection, cycle, rate: rate)
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    private func makeNodes(
+        _ state: inout State, _ connection: PipeWireConnection, _ cycle: PipeWireCycle, rate: Int
+    ) throws(PipeWireError) {
+        core.renderer.configureElsewhere(sampleRate: Double(rate))
+        let nodes = try PipeWireNodes(
+            connection, cycle, settings, channels: core.renderer.outputChannelCounts, rate: rate)
+        state.nodes = nodes
+        if state.title != settings.title { nodes.setTitle(state.title) }
+        if let volume = state.volume { nodes.setVolume(volume) }
+        if state.isMuted { nodes.setMuted(true) }
+        state.seen.ownLatency = 0
+        state.seen.hasVolume = false
+        state.seen.manager = connection.graph.manager
+        state.seen.unheardSince = nil
+        if state.seen.devices == nil { state.seen.devices = Set(connection.graph.devices.map(\.name)) }
+    }
+
+    private func checkTargets(_ graph: PipeWireGraph) throws(PipeWireError) {
+        for (target, isSink) in [(settings.target, true), (settings.source, false)] {
+            let name: String
+            switch target {
+            case .device(let device): name = device
+            case .monitor(let device?): name = device
+            case .standard, .none, .monitor(nil): continue
+            }
+            guard !graph.hasDevice(name, isSink: isSink) else { continue }
+            throw .noTarget(name, known: graph.devices.filter { isSink ? $0.isSink : true }.map(\.name))
+        }
+    }
+
+    /// Ends the connection. A render loop that does not end keeps it waiting: after two seconds a thread of its own does the rest.
+    ///
+    /// - Parameter keepsConnection: `true` to end the nodes alone.
+    /// - Returns: The connection, if it is open still.
+    @discardableResult private func close(_ state: inout State, keepsConnection: Bool = false) -> PipeWireConnection? {
+        guard let nodes = state.nodes else { return nil }
+        state.nodes = nil
+        let connection = nodes.connection
+        Self.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        let isKept = withPatience(
+            2,
+            tooLate: { isKept in
+                if isKept { connection.close() }
+                Self.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+            }
+        ) {
+            nodes.close()
+            if !keepsConnection { connection.close() }
+            return keepsConnection
+        }
+        if isKept != nil { Self.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
+        state.cycle?.forgetConnection()
+        return isKept == true ? connection : nil
+    }
+
+    // MARK: Threads
+
+    private func watch(_ start: Int, _ run: OutputRun, _ cycle: PipeWireCycle?) {
+        var (watcher, clock) = (pthread_t(), pthread_t())
+        let error = startThread(&watcher) { [weak self] in
+            nameThread("rs-pipewire")
+            while true {
+                usleep(50_000)
+                guard self?.look(start) == true else { return }
+            }
+        }
+        guard error == 0 else {
+            StandardError.say("the system has no thread that looks after PipeWire (error \(error))")
+            return
+        }
+        pthread_detach(watcher)
+        guard let cycle else { return }
+        if startThread(&clock, { PipeWireSession.keepTime(run, cycle) }) == 0 { pthread_detach(clock) }
+    }
+
+    /// Renders by the clock while PipeWire does not call: a program, its players and its timers go on.
+    private static func keepTime(_ run: OutputRun, _ cycle: PipeWireCycle) {
+        nameThread("rs-clock")
+        /// The time at which the next cycle by the clock is due; `nil` while PipeWire calls.
+        var next: Int64?
+        var called = HostClock.now
+        while run.goesOn {
+            let now = HostClock.now
+            let latest = cycle.called.load(ordering: .acquiring)
+            if latest > called { (called, next) = (latest, nil) }
+            // Four cycles of its own, and as long as a busy machine may keep it waiting.
+            let rate = max(1, cycle.graphRate.load(ordering: .relaxed))
+            let patience = max(
+                200_000_000, 4 * Int64(cycle.duration.load(ordering: .relaxed)) * 1_000_000_000 / Int64(rate))
+            let due = next ?? called + patience
+            guard due <= now else {
+                guard run.sleep(until: due) else { return }
+                continue
+            }
+            guard cycle.playByClock(at: due) else {
+                // PipeWire is in a cycle that does not end.
+                guard run.sleep(until: now + 20_000_000) else { return }
+                continue
+            }
+            // After a sleep of the whole machine time begins anew.
+            let start = now - due > 1_000_000_000 ? now : due
+            next = start + Int64(Double(PipeWireCycle.clockLength) * 1e9 / max(1, run.sampleRate))
+        }
+    }
+
+    private func look(_ start: Int) -> Bool {
+        gate.withLock { state in
+            guard state.start == start, state.run != nil else { return false }
+            keepHouse(&state, HostClock.now)
+            return state.run != nil
+        }
+    }
+
+    // MARK: Housekeeping
+
+    private func keepHouse(_ state: inout State, _ now: Int64) {
+        guard let cycle = state.cycle else { return }
+        let patience = cycle.isFreewheeling.load(ordering: .relaxed) ? 10 * OutputRun.patience : OutputRun.patience
+        core.tellNews(patience: patience, isLate: (cycle.run.cycleAge(now) ?? 0) > 100_000_000)
+        guard let nodes = state.nodes else { return rejoin(&state, now) }
+        if nodes.connection.graph.isLost { return lose(&state) }
+        if let words = nodes.connection.graph.takeFailure() ?? nodes.notes.takeError() {
+            core.hub.send(.notice("PipeWire says: \(words)"))
+        }
+        if follow(&state, nodes, cycle) || greetManager(&state, nodes, cycle, now) { return }
+        tellLength(&state, cycle)
+        tellPriority(&state, cycle)
+        tellDevice(&state, nodes, cycle, now)
+        endNotes(&state, nodes, cycle)
+        tellVolume(&state, nodes)
+        tellLatency(&state, nodes, cycle, now)
+    }
+
+    private func lose(_ state: inout State) {
+        close(&state)
+        core.tellNews(isLast: true)
+        guard settings.rejoins else {
+            core.show(.stopped)
+            core.hub.send(.lost("The PipeWire daemon has ended. Start the output again when it is back."))
+            core.endRun()
+            return (state.run, state.cycle) = (nil, nil)
+        }
+        core.show(.waiting)
+        core.hub.send(
+            .lost(
+                "The PipeWire daemon has ended. The program plays on by the clock, unheard, and joins it again when it is back."
+            ))
+        state.run?.endNotes()
+        state.nextTry = 0
+    }
+
+    private func rejoin(_ state: inout State, _ now: Int64) {
+        guard now >= state.nextTry, Self.leaving.load(ordering: .acquiring) == 0 else { return }
+        state.nextTry = now + 250_000_000
+        guard (try? open(&state, isStart: false)) != nil else { return }
+        let before = state.seen
+        state.seen = Seen()
+        state.seen.duration = before.duration
+        state.seen.graphRate = before.graphRate
+        state.seen.latency = before.latency
+        state.seen.device = before.device
+        state.seen.priority = before.priority
+        core.show(.running)
+        core.hub.send(.regained)
+    }
+
+    /// Follows the rate of the graph. `true`: the nodes are new.
+    private func follow(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle) -> Bool {
+        let rate = cycle.graphRate.load(ordering: .relaxed)
+        guard rate > 0, rate != nodes.rate, cycle.called.load(ordering: .relaxed) != 0 else { return false }
+        if settings.sampleRate != nil {
+            if !state.seen.isConverterTold {
+                state.seen.isConverterTold = true
+                core.hub.send(
+                    .notice(
+                        "PipeWire runs at \(rate) Hz and the program at \(nodes.rate) Hz, as it was told to: PipeWire converts."
+                    ))
+            }
+            return false
+        }
+        if remake(&state, cycle, rate: rate) { core.hub.send(.sampleRateChanged(Double(rate))) }
+        return true
+    }
+
+    /// A manager that comes after another one leaves nodes alone that it has not seen coming (wireplumber 0.4, whatever the program):
+    /// it gets new ones. `true`: the nodes are new.
+    private func greetManager(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64)
+        -> Bool
+    {
+        guard let manager = nodes.connection.graph.manager, manager != state.seen.manager else { return false }
+        if manager != state.seen.newManager { (state.seen.newManager, state.seen.newManagerSince) = (manager, now) }
+        guard let since = state.seen.unheardSince, settings.target != .none else {
+            if !nodes.devices.isEmpty { state.seen.manager = manager }
+            return false
+        }
+        // It may be about to.
+        guard now - max(since, state.seen.newManagerSince) > 700_000_000 else { return false }
+        _ = remake(&state, cycle, rate: nodes.rate)
+        return true
+    }
+
+    /// Makes the nodes anew in the same connection. `false`: that has failed, and another connection will be made.
+    private func remake(_ state: inout State, _ cycle: PipeWireCycle, rate: Int) -> Bool {
+        guard let connection = close(&state, keepsConnection: true) else { return false }
+        do throws(PipeWireError) {
+            try makeNodes(&state, connection, cycle, rate: rate)
+            return true
+        } catch {
+            connection.close()
+            core.hub.send(.notice("\(error)"))
+            return false
+        }
+    }
+
+    // MARK: What the program asks
+
+    func withNodes<Result>(_ body: (PipeWireNodes, PipeWireCycle) -> Result) throws(PipeWireError) -> Result {
+        let result: Result? = gate.withLock { state in
+            guard let nodes = state.nodes, let cycle = state.cycle else { return nil }
+            return body(nodes, cycle)
+        }
+        guard let result else { throw .notRunning }
+        return result
+    }
+
+    /// The volume as the desktop has it.
+    var volume: Double {
+        get { gate.withLock { $0.nodes?.notes.now.volume ?? $0.volume ?? 1 } }
+        set {
+            gate.withLock { state in
+                state.volume = newValue
+                state.nodes?.setVolume(newValue)
+            }
+        }
+    }
+
+    var isMuted: Bool {
+        get { gate.withLock { state in state.nodes.map { $0.notes.now.isMuted } ?? state.isMuted } }
+        set {
+            gate.withLock { state in
+                state.isMuted = newValue
+                state.nodes?.setMuted(newValue)
+            }
+        }
+    }
+
+    var title: String {
+        get { gate.withLock { $0.title.isEmpty ? settings.title : $0.title } }
+        set {
+            gate.withLock { state in
+                state.title = newValue
+                state.nodes?.setTitle(newValue)
+            }
+        }
+    }
+}
+
+extension PipeWireCycle {
+    /// Returns whether PipeWire has called since a time.
+    func isCalled(since time: Int64) -> Bool { called.load(ordering: .acquiring) > time }
+}

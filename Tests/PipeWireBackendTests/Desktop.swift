@@ -1,0 +1,205 @@
+import Glibc
+import RenderStack
+import TestSupport
+import Testing
+
+@testable import PipeWireBackend
+
+/// All tests of PipeWire: one after the other, because the daemon is found by the environment.
+@Suite("PipeWire", .serialized) struct PipeWireTests {}
+
+/// A desktop without a screen: a daemon and a session manager of the test's own, two sinks that go nowhere, a microphone that hears
+/// nothing.
+final class Desktop {
+    let folder: TemporaryFolder
+    private(set) var daemon: Program?
+    private(set) var manager: Program?
+    private var guardians: [Program] = []
+    private var modules =
+        "profiler metadata spa-node-factory client-node client-device access adapter link-factory session-manager"
+
+    /// - Parameters:
+    ///   - quantum: The frames of a cycle.
+    ///   - rate: Frames per second.
+    ///   - hasManager: `false` for a daemon alone.
+    ///   - sinks: The names of the sinks.
+    init(
+        quantum: Int = 256, rate: Int = 48_000, hasManager: Bool = true, sinks: [String] = ["nowhere", "other"]
+    ) throws {
+        folder = try TemporaryFolder()
+        mkdir("\(folder.path)/run", 0o700)
+        for (name, value) in [
+            ("XDG_RUNTIME_DIR", "run"), ("PIPEWIRE_RUNTIME_DIR", "run"), ("XDG_CONFIG_HOME", "config"),
+            ("XDG_STATE_HOME", "state"),
+        ] { setenv(name, "\(folder.path)/\(value)", 1) }
+        unsetenv("DBUS_SESSION_BUS_ADDRESS")
+        try writeConfiguration(quantum, rate, sinks)
+        try startDaemon()
+        if hasManager { try startManager() }
+    }
+
+    deinit {
+        for program in [manager, daemon].compactMap(\.self) + guardians {
+            program.signal(SIGKILL)
+            program.wait()
+        }
+        for name in ["XDG_RUNTIME_DIR", "PIPEWIRE_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] { unsetenv(name) }
+    }
+
+    func startDaemon() throws {
+        let daemon = try Program("pipewire", ["-c", "\(folder.path)/pipewire.conf"], seconds: nil, isHeard: false)
+        self.daemon = daemon
+        try guardProgram(daemon)
+        for _ in 0..<200 {
+            if (try? PipeWireDevice.all()) != nil { return }
+            usleep(50_000)
+        }
+        throw Program.Failure(what: "pipewire did not start")
+    }
+
+    func startManager() throws {
+        let manager = try Program("wireplumber", [], seconds: nil, isHeard: false)
+        self.manager = manager
+        try guardProgram(manager)
+        guard (try? PipeWireDevice.all().contains(where: \.isSink)) == true else { return }
+        for _ in 0..<200 {
+            if (try? PipeWireDevice.all().contains { $0.isSink && $0.isDefault }) == true { return }
+            usleep(50_000)
+        }
+    }
+
+    /// It does not outlive the test, even if that is killed.
+    private func guardProgram(_ program: Program) throws {
+        let watch =
+            "while kill -0 \(getpid()) && kill -0 \(program.identifier); do sleep 1; done; kill -9 \(program.identifier)"
+        guardians.append(try Program("sh", ["-c", watch], seconds: 300, isHeard: false))
+    }
+
+    func endDaemon(_ signal: Int32 = SIGKILL) {
+        daemon?.signal(signal)
+        if signal == SIGKILL || signal == SIGTERM {
+            daemon?.wait()
+            daemon = nil
+            unlink("\(folder.path)/run/pipewire-0")
+        }
+    }
+
+    func endManager() {
+        manager?.signal(SIGKILL)
+        manager?.wait()
+        manager = nil
+    }
+
+    /// Runs a program of PipeWire's, and returns what it says.
+    @discardableResult func run(_ words: String...) throws -> String {
+        let result = try Program(words[0], Array(words.dropFirst()), seconds: 20).wait()
+        guard result.status == 0 else { throw Program.Failure(what: "\(words.joined(separator: " ")): \(result.text)") }
+        return result.text
+    }
+
+    /// Sets a setting of the graph, such as "clock.force-quantum".
+    func set(_ key: String, _ value: Int) throws { try run("pw-metadata", "-n", "settings", "0", key, "\(value)") }
+
+    /// The links from and to a node, as "from -> to", sorted.
+    func links(of node: String) throws -> [String] {
+        var links: Set<String> = []
+        var port = ""
+        for line in try run("pw-link", "-l").split(separator: "\n") {
+            let words = line.split(separator: " ")
+            if words.count == 1 {
+                port = String(words[0])
+            } else if words.count == 2 {
+                let (from, to) = words[0] == "|->" ? (port, String(words[1])) : (String(words[1]), port)
+                links.insert("\(from) -> \(to)")
+            }
+        }
+        return links.filter { $0.contains("\(node):") }.sorted()
+    }
+
+    /// The number of a node.
+    func number(of node: String) throws -> Int? {
+        var number: Int?
+        for line in try run("pw-cli", "ls", "Node").split(separator: "\n") {
+            let words = line.split { $0 == " " || $0 == "\t" }
+            if words.first == "id", words.count > 1 { number = Int(words[1].dropLast()) }
+            if line.contains("node.name = \"\(node)\"") { return number }
+        }
+        return nil
+    }
+
+    /// Makes another sink, which is there as long as the program runs that is returned.
+    func makeSink(_ name: String) throws -> Program {
+        let node =
+            "{ factory.name=support.null-audio-sink node.name=\(name) media.class=Audio/Sink audio.position=[FL FR] }"
+        return try Program("sh", ["-c", "(echo 'create-node adapter \(node)'; sleep 60) | pw-cli"], isHeard: false)
+    }
+
+    /// The program in C that is a peer, built once.
+    func peer(_ words: String...) throws -> Program {
+        let program = "\(folder.path)/peer"
+        if access(program, X_OK) != 0 {
+            let source = #filePath.split(separator: "/").dropLast().joined(separator: "/")
+            try run(
+                "sh", "-c",
+                "gcc -O1 -w /\(source)/Peers/peer.c $(pkg-config --cflags --libs libpipewire-0.3) -o \(program)")
+        }
+        return try Program(program, words, seconds: 60)
+    }
+
+    private func writeConfiguration(_ quantum: Int, _ rate: Int, _ sinks: [String]) throws {
+        func node(_ name: String, _ mediaClass: String) -> String {
+            """
+            { factory = adapter args = { factory.name = support.null-audio-sink node.name = \(name)
+                node.description = "The \(name)" media.class = \(mediaClass) audio.position = "FL,FR" object.linger = true } }
+            """
+        }
+        let nodes = (sinks.map { node($0, "Audio/Sink") } + [node("microphone", "Audio/Source/Virtual")]).joined(
+            separator: "\n")
+        try write(
+            "pipewire.conf",
+            """
+            context.properties = {
+                core.daemon = true core.name = pipewire-0 support.dbus = false
+                default.clock.rate = \(rate) default.clock.allowed-rates = [ 44100 48000 96000 ]
+                default.clock.quantum = \(quantum) default.clock.min-quantum = 16 default.clock.max-quantum = 8192
+                default.clock.quantum-limit = 8192 clock.power-of-two-quantum = false
+            }
+            context.spa-libs = { audio.convert.* = audioconvert/libspa-audioconvert support.* = support/libspa-support }
+            context.modules = [
+                { name = libpipewire-module-rt flags = [ ifexists nofail ] }
+                { name = libpipewire-module-protocol-native }
+                \(modules.split(separator: " ").map { "{ name = libpipewire-module-\($0) }" }.joined(separator: "\n"))
+            ]
+            context.objects = [
+                { factory = spa-node-factory args = { factory.name = support.node.driver node.name = Dummy-Driver
+                    priority.driver = 20000 node.group = pipewire.dummy } }
+                { factory = spa-node-factory args = { factory.name = support.node.driver node.name = Freewheel-Driver
+                    priority.driver = 19000 node.group = pipewire.freewheel node.freewheel = true } }
+                \(nodes)
+            ]
+            """)
+        // The manager may neither look for devices nor ask D-Bus. It reads Lua before its version 0.5, and the other file since.
+        let lua = "config/wireplumber/main.lua.d", bluetooth = "config/wireplumber/bluetooth.lua.d"
+        try run("mkdir", "-p", "\(folder.path)/\(lua)", "\(folder.path)/\(bluetooth)")
+        try run("mkdir", "-p", "\(folder.path)/config/wireplumber/wireplumber.conf.d", "\(folder.path)/state")
+        try write(
+            "\(lua)/51-alone.lua",
+            """
+            alsa_monitor.enabled, v4l2_monitor.enabled, libcamera_monitor.enabled = false, false, false
+            default_access.properties["enable-flatpak-portal"] = false
+            """)
+        try write("\(bluetooth)/51-alone.lua", "bluez_monitor.enabled = false\n")
+        try write(
+            "config/wireplumber/wireplumber.conf.d/51-alone.conf",
+            """
+            wireplumber.profiles = { main = { hardware.audio = disabled, hardware.bluetooth = disabled,
+                hardware.video-capture = disabled } }
+            """)
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        guard let file = fopen("\(folder.path)/\(name)", "w") else { throw Program.Failure(what: "no file \(name)") }
+        defer { fclose(file) }
+        fputs(text, file)
+    }
+}
