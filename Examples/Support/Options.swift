@@ -6,6 +6,8 @@ public struct Options: Sendable {
         case any
         /// Through a JACK server.
         case jack
+        /// Through PipeWire, to a device by its name, or the default one.
+        case pipeWire(String?)
         /// Straight to a sound card, by the name of the device.
         case alsa(String)
         /// To the clock: as fast as sound is, into the void.
@@ -153,6 +155,10 @@ public struct Options: Sendable {
                     output = .clock
                 } else if text == "jack" {
                     output = .jack
+                } else if text == "pipewire" {
+                    output = .pipeWire(nil)
+                } else if text.hasPrefix("pipewire:"), text.count > 9 {
+                    output = .pipeWire(String(text.dropFirst(9)))
                 } else if text == "alsa" {
                     output = .alsa("default")
                 } else if text.hasPrefix("alsa:"), text.count > 5 {
@@ -160,7 +166,7 @@ public struct Options: Sendable {
                 } else if text.hasPrefix("file:"), text.count > 5 {
                     output = .file(String(text.dropFirst(5)))
                 } else {
-                    let all = "jack, alsa, alsa:DEVICE, clock or file:PATH"
+                    let all = "jack, pipewire, pipewire:DEVICE, alsa, alsa:DEVICE, clock or file:PATH"
                     throw Stop(text: "\(name): --output \(text): it must be \(all)", status: 2)
                 }
             case "--save" where isOffline, "--skip" where isOffline:
@@ -197,6 +203,7 @@ public struct Options: Sendable {
 
     private static let liveUsage = """
         --output jack      live, through a JACK server (the default where one runs)
+          --output pipewire  live, through PipeWire (the default on most desktops); pipewire:NAME for a device that it stays at
           --output alsa      live, straight to a sound card (the default where there is one); alsa:NAME for another
           --output clock     live, without sound, by the clock of this machine (the default elsewhere)
           --output file:PATH into a file, as fast as it can; the name chooses the format (.wav, .flac, .ogg …)

@@ -95,6 +95,14 @@ extension Options {
             #else
                 throw Missing(trait: "JACK")
             #endif
+        case .pipeWire(let device):
+            #if Everything || PipeWire
+                let target = device.map { PipeWireTarget.device($0) } ?? .standard
+                try await play(
+                    PipeWireOutput(renderer, name: name, target: target, midiInputs: midi, midiOutputs: sent), session)
+            #else
+                throw Missing(trait: "PipeWire")
+            #endif
         case .alsa(let device):
             #if Everything || ALSA
                 try await play(

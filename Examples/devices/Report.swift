@@ -107,7 +107,51 @@ import RenderStack
             }
         }
 
+        /// A device of PipeWire's.
+        struct Node: Encodable {
+            let name: String
+            let title: String
+            let plays: Bool
+            let records: Bool
+            let isDefault: Bool
+
+            func show() {
+                let does = [plays ? "plays" : nil, records ? "records" : nil].compactMap(\.self).joined(
+                    separator: " and ")
+                print("  \(name): \(title); \(does)\(isDefault ? "; the default" : "")")
+            }
+        }
+
+        /// The devices of PipeWire's, or the reason why there are none.
+        struct PipeWire: Encodable {
+            var devices: [Node] = []
+            var problem: String?
+
+            init() {
+                #if Everything || PipeWire
+                    do {
+                        devices = try PipeWireDevice.all().map { device in
+                            Node(
+                                name: device.name, title: device.description, plays: device.isSink,
+                                records: device.isSource, isDefault: device.isDefault)
+                        }
+                    } catch {
+                        problem = "\(error)"
+                    }
+                #else
+                    problem = "this program was built without PipeWire"
+                #endif
+            }
+
+            func show() {
+                if let problem { return print("PipeWire: not now. \(problem)") }
+                print(devices.isEmpty ? "PipeWire runs, and has no device." : "PipeWire's devices:")
+                for device in devices { device.show() }
+            }
+        }
+
         let devices: [Device]?
+        let pipeWire: PipeWire?
         let midi: [Port]?
         let checks: [Check]?
 
@@ -121,6 +165,7 @@ import RenderStack
                 if !others.isEmpty { print("ALSA's configuration also offers:") }
                 for device in others { device.show() }
             }
+            pipeWire?.show()
             if let midi {
                 print(midi.isEmpty ? "There is no MIDI port." : "MIDI ports:")
                 for port in midi { port.show() }

@@ -57,6 +57,7 @@ let usage = """
     let checks = wantsDoctor ? MachineCheck.all : []
     let report = Report(
         devices: wantsList ? ALSADevice.all.map { Report.Device($0) } : nil,
+        pipeWire: wantsList ? Report.PipeWire() : nil,
         midi: wantsList ? ALSAMIDIPort.all.map { Report.Port($0) } : nil,
         checks: wantsDoctor ? checks.map { Report.Check($0) } : nil)
     if wantsJSON {
