@@ -72,7 +72,12 @@ public final class Oscillator: Generator {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        if goOn(&context, ParametersAtRest(context, frequency, phase, level)) { return }
+        if !goOn(&context, ParametersAtRest(context, frequency, phase, level)) { processAnew(&context) }
+    }
+
+    /// Processes a slice in which a parameter moves or has changed, or of another wave than a sine.
+    @_noLocks @_noAllocation
+    @inline(never) private func processAnew(_ context: inout RenderContext) {
         let glides = (frequency.glide(context), level.glide(context), phase.glide(context))
         let width = hasWidth ? width.glide(context) : Glide(0.5)
         // They are asked for behind the glides: a parameter that rests then has the value of its glide.
@@ -107,16 +112,20 @@ public final class Oscillator: Generator {
     /// Pushes a slice of a sine as the one before, where no parameter has changed: the short way. `false`: there is more to do.
     @_noLocks @_noAllocation
     @inline(__always) private func goOn(_ context: inout RenderContext, _ rest: ParametersAtRest) -> Bool {
-        // Also true if the state is another owner's, which is a fault that has been reported then.
-        var isDone = true
+        // Without a sound if the state is another owner's, which is a fault that has been reported then.
+        var (isDone, isOurs) = (true, false)
+        var (phase, step, level) = (UInt64(0), UInt64(0), Float(0))
         voice.with(&context) { voice, context in
             isDone = rest.isEqual(to: voice.rest)
+            isOurs = isDone
             if isDone {
-                let phase = voice.tone.phase &+ voice.offset
-                voice.tone.phase &+= voice.step &* UInt64(truncatingIfNeeded: context.frameCount)
-                var samples = context.pushMono()
-                Signal.sine(phase: phase, step: voice.step, level: voice.level, into: &samples)
+                (phase, step, level) = (voice.tone.phase &+ voice.offset, voice.step, voice.level)
+                voice.tone.phase &+= step &* UInt64(truncatingIfNeeded: context.frameCount)
             }
+        }
+        if isOurs {
+            var samples = context.pushMono()
+            Signal.sine(phase: phase, step: step, level: level, into: &samples)
         }
         return isDone
     }

@@ -186,10 +186,10 @@ package struct RingStamp: BitwiseCopyable {
 
 /// The ring's stamps. A stamp is written before the position that publishes it, and read only while it is published.
 @safe package struct StampTable: ~Copyable, Sendable {
-    let count: Int
+    @usableFromInline let count: Int
     /// `count` less 1 if that is a power of two, so that no stamp takes a division; else 0.
-    private let mask: Int
-    private let memory: AlignedMemory<RingStamp>
+    @usableFromInline let mask: Int
+    @usableFromInline let memory: AlignedMemory<RingStamp>
 
     init(count: Int) {
         self.count = count
@@ -197,10 +197,10 @@ package struct RingStamp: BitwiseCopyable {
         memory = AlignedMemory(count: count)
     }
 
-    @_noLocks @_noAllocation @inline(__always)
-    private func index(_ number: Int) -> Int { mask > 0 ? number & mask : number % count }
+    @_noLocks @_noAllocation
+    @inlinable @inline(__always) func index(_ number: Int) -> Int { mask > 0 ? number & mask : number % count }
 
-    package subscript(_ number: Int) -> RingStamp {
+    @inlinable package subscript(_ number: Int) -> RingStamp {
         @_noLocks @_noAllocation get { unsafe memory.base[index(number)] }
     }
 

@@ -26,7 +26,7 @@ public struct DelayLine: ~Copyable, Sendable {
     private var window: RenderMemory<Float>
 
     /// The most frames that are read at once.
-    package static var blockLength: Int { @_noLocks @_noAllocation get { 512 } }
+    @inlinable package static var blockLength: Int { @_noLocks @_noAllocation get { 512 } }
 
     /// Creates a silent line. On the control side: it allocates.
     ///
@@ -55,7 +55,7 @@ public struct DelayLine: ~Copyable, Sendable {
 
     /// Returns the number of frames that may be read before the first of them is written: 1 or more.
     @_noLocks @_noAllocation
-    package func reach(_ delay: Double) -> Int {
+    @inlinable @inline(__always) package func reach(_ delay: Double) -> Int {
         let whole = Int(delay)
         return min(whole &- DelayKernel.half(whole) &+ 1, DelayLine.blockLength)
     }
@@ -172,7 +172,7 @@ public struct DelayLine: ~Copyable, Sendable {
 
     /// Returns where in each channel the frames of a delay lie, if it is a whole one and they lie in one piece; -1 if not.
     @_noLocks @_noAllocation
-    package func place(_ delay: Double, count: Int) -> Int {
+    @inlinable @inline(__always) package func place(_ delay: Double, count: Int) -> Int {
         let whole = Int(delay)
         let index = ring.wrapped(ring.position &- whole)
         // What is written meanwhile must not lie among them.
@@ -182,7 +182,9 @@ public struct DelayLine: ~Copyable, Sendable {
 
     /// Returns a sample that ``place(_:count:)`` has found.
     @_noLocks @_noAllocation
-    package func sample(_ channel: Int, at place: Int) -> Float { ring.samples.value(at: ring.start(channel) &+ place) }
+    @inlinable @inline(__always) package func sample(_ channel: Int, at place: Int) -> Float {
+        ring.samples.value(at: ring.start(channel) &+ place)
+    }
 
     /// Feeds frames in a row into a channel as the other `feed` does, from samples that it holds from `echo` on.
     @_noLocks @_noAllocation
