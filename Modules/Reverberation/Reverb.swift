@@ -106,18 +106,7 @@ public final class Reverb: Effect {
     /// Sets all parameters as a preset has them, but for mix and freeze. Inside of a transaction they change together.
     public func load(_ preset: Preset) {
         let preset = preset.clamped
-        decay.value = preset.decay
-        lowRatio.value = preset.lowRatio
-        highRatio.value = preset.highRatio
-        lowCrossover.value = preset.lowCrossover
-        highCrossover.value = preset.highCrossover
-        size.value = preset.size
-        preDelay.value = preset.preDelay
-        early.value = preset.early
-        diffusion.value = preset.diffusion
-        width.value = preset.width
-        modulation.value = preset.modulation
-        modulationRate.value = preset.modulationRate
+        for (field, parameter) in zip(Preset.fields, parameters) { parameter.value = preset[keyPath: field.path] }
     }
 
     /// The settings as a preset, to be kept.
@@ -125,18 +114,7 @@ public final class Reverb: Effect {
     /// - Parameter name: The name of the preset.
     public func settings(named name: String) -> Preset {
         var preset = Preset(name: name)
-        preset.decay = decay.value
-        preset.lowRatio = lowRatio.value
-        preset.highRatio = highRatio.value
-        preset.lowCrossover = lowCrossover.value
-        preset.highCrossover = highCrossover.value
-        preset.size = size.value
-        preset.preDelay = preDelay.value
-        preset.early = early.value
-        preset.diffusion = diffusion.value
-        preset.width = width.value
-        preset.modulation = modulation.value
-        preset.modulationRate = modulationRate.value
+        for (field, parameter) in zip(Preset.fields, parameters) { preset[keyPath: field.path] = parameter.value }
         return preset
     }
 

@@ -9,13 +9,14 @@ extension Reverb.Preset {
     static let modulationRates: ClosedRange<Float> = 0.05...3
 
     /// A number of a preset.
-    private struct Field: Sendable {
+    struct Field: Sendable {
         let name: String
         let path: any WritableKeyPath<Reverb.Preset, Float> & Sendable
         let range: ClosedRange<Float>
     }
 
-    private static let fields = [
+    /// The numbers, in the order of the reverb's first parameters.
+    static let fields = [
         Field(name: "decay", path: \.decay, range: decays),
         Field(name: "lowRatio", path: \.lowRatio, range: lowRatios),
         Field(name: "highRatio", path: \.highRatio, range: highRatios),
