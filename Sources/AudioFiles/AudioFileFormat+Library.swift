@@ -3,58 +3,41 @@ internal import CSndFile
 // The library's numbers.
 
 extension AudioFileFormat {
+    /// The numbers of the containers; the first is the one to write.
+    private static let containers: [(container: Container, codes: [Int])] = [
+        (.wav, [SF_FORMAT_RF64, SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_W64]), (.aiff, [SF_FORMAT_AIFF]),
+        (.caf, [SF_FORMAT_CAF]), (.flac, [SF_FORMAT_FLAC]), (.ogg, [SF_FORMAT_OGG]), (.mpeg, [SF_FORMAT_MPEG]),
+    ]
+
+    /// The numbers of the encodings; the first is the one to write.
+    private static let encodings: [(encoding: Encoding, codes: [Int])] = [
+        (.int8, [SF_FORMAT_PCM_S8, SF_FORMAT_PCM_U8]), (.int16, [SF_FORMAT_PCM_16]), (.int24, [SF_FORMAT_PCM_24]),
+        (.int32, [SF_FORMAT_PCM_32]), (.float32, [SF_FORMAT_FLOAT]), (.float64, [SF_FORMAT_DOUBLE]),
+        (.vorbis, [SF_FORMAT_VORBIS]), (.opus, [SF_FORMAT_OPUS]), (.mp3, [SF_FORMAT_MPEG_LAYER_III]),
+    ]
+
     /// The number of a format that the library writes; `nil` if there is none.
     var libraryCode: Int32? {
-        let holder: Int, content: Int
-        switch (container, encoding) {
-        case (.wav, .int16), (.wav, .int24), (.wav, .int32), (.wav, .float32): holder = SF_FORMAT_RF64
-        case (.aiff, .int16), (.aiff, .int24), (.aiff, .int32), (.aiff, .float32): holder = SF_FORMAT_AIFF
-        case (.caf, .int16), (.caf, .int24), (.caf, .int32), (.caf, .float32): holder = SF_FORMAT_CAF
-        case (.flac, .int16), (.flac, .int24): holder = SF_FORMAT_FLAC
-        case (.ogg, .vorbis), (.ogg, .opus): holder = SF_FORMAT_OGG
-        case (.mpeg, .mp3): holder = SF_FORMAT_MPEG
-        default: return nil
-        }
-        switch encoding {
-        case .int16: content = SF_FORMAT_PCM_16
-        case .int24: content = SF_FORMAT_PCM_24
-        case .int32: content = SF_FORMAT_PCM_32
-        case .float32: content = SF_FORMAT_FLOAT
-        case .vorbis: content = SF_FORMAT_VORBIS
-        case .opus: content = SF_FORMAT_OPUS
-        case .mp3: content = SF_FORMAT_MPEG_LAYER_III
-        default: return nil
-        }
-        return Int32(holder | content)
+        let written: [Encoding] =
+            switch container {
+            case .wav, .aiff, .caf: [.int16, .int24, .int32, .float32]
+            case .flac: [.int16, .int24]
+            case .ogg: [.vorbis, .opus]
+            case .mpeg: [.mp3]
+            case .other: []
+            }
+        guard written.contains(encoding), let holder = Self.containers.first(where: { $0.container == container }),
+            let content = Self.encodings.first(where: { $0.encoding == encoding })
+        else { return nil }
+        return Int32(holder.codes[0] | content.codes[0])
     }
 
     /// Creates the format for a number that the library found in a file.
     init(libraryCode code: Int32) {
         let holder = Int(code) & SF_FORMAT_TYPEMASK, content = Int(code) & SF_FORMAT_SUBMASK
-        let container: Container =
-            switch holder {
-            case SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64, SF_FORMAT_W64: .wav
-            case SF_FORMAT_AIFF: .aiff
-            case SF_FORMAT_CAF: .caf
-            case SF_FORMAT_FLAC: .flac
-            case SF_FORMAT_OGG: .ogg
-            case SF_FORMAT_MPEG: .mpeg
-            default: .other(AudioFileFormat.name(Int32(holder)))
-            }
-        let encoding: Encoding =
-            switch content {
-            case SF_FORMAT_PCM_S8, SF_FORMAT_PCM_U8: .int8
-            case SF_FORMAT_PCM_16: .int16
-            case SF_FORMAT_PCM_24: .int24
-            case SF_FORMAT_PCM_32: .int32
-            case SF_FORMAT_FLOAT: .float32
-            case SF_FORMAT_DOUBLE: .float64
-            case SF_FORMAT_VORBIS: .vorbis
-            case SF_FORMAT_OPUS: .opus
-            case SF_FORMAT_MPEG_LAYER_III: .mp3
-            default: .other(AudioFileFormat.name(Int32(content)))
-            }
-        self.init(container, encoding)
+        self.init(
+            Self.containers.first { $0.codes.contains(holder) }?.container ?? .other(Self.name(Int32(holder))),
+            Self.encodings.first { $0.codes.contains(content) }?.encoding ?? .other(Self.name(Int32(content))))
     }
 
     private static func name(_ code: Int32) -> String {

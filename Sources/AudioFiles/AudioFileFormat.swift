@@ -179,10 +179,5 @@ extension AudioFileFormat {
     var hasLivingHeader: Bool { container == .aiff || container == .caf }
 
     /// Indicates whether samples are lost, so that they must be clean: encoders take no number that is none.
-    var isLossy: Bool {
-        switch encoding {
-        case .vorbis, .opus, .mp3: true
-        default: false
-        }
-    }
+    var isLossy: Bool { encoding == .vorbis || encoding == .opus || encoding == .mp3 }
 }

@@ -256,14 +256,8 @@ private struct Teller {
     let frameCount: Int64?
     let sampleRate: Double
     let handler: (@Sendable (FileOutput.Progress) -> Void)?
-    private let start = HostClock.now
-    private var last = HostClock.now
-
-    init(frameCount: Int64?, sampleRate: Double, handler: (@Sendable (FileOutput.Progress) -> Void)?) {
-        self.frameCount = frameCount
-        self.sampleRate = sampleRate
-        self.handler = handler
-    }
+    let start = HostClock.now
+    var last = HostClock.now
 
     mutating func tell(_ frame: Int64, isLast: Bool) {
         guard let handler else { return }
