@@ -122,8 +122,6 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         DiskThread.shared.add(self)
     }
 
-    deinit { hub.finish() }
-
     /// The parameters by name.
     public var parameters: [ParameterReference] {
         [volume.named("volume"), pan.named("pan"), mute.named("mute"), microfade.named("microfade")]

@@ -77,8 +77,6 @@ public final class ConvolutionReverb: Effect, EventSource {
         plan = Lock(Plan(response: response, settings: settings), .module)
     }
 
-    deinit { hub.finish() }
-
     /// Changes the response, or how it is used. The new one is faded in, while the one before rings out; what rings of the
     /// one before that fades out.
     ///

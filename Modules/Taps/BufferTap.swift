@@ -63,8 +63,6 @@ public final class BufferTap: Tap, EventSource {
         reader = Lock(Reader(AudioBlock(channels: channels, frames: frames)), .module)
     }
 
-    deinit { hub.finish() }
-
     /// The number of frames that were not taken in time.
     public var lostFrameCount: Int { feed.lostFrameCount }
 

@@ -69,8 +69,6 @@ public final class OnsetTap: Tap, EventSource {
         analysis = Lock(Analysis(48_000, threshold, tempi, channels: channels, channel: channel), .module)
     }
 
-    deinit { hub.finish() }
-
     /// The attacks from now on. A listener that does not keep up loses the oldest beyond 1,024.
     public var events: AsyncStream<Onset> {
         let stream = hub.subscribe()

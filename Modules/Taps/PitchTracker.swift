@@ -112,8 +112,6 @@ public final class PitchTracker: Tap, EventSource {
             Analysis(48_000, range, interval, smoothing, channels: channels, channel: channel), .module)
     }
 
-    deinit { hub.finish() }
-
     /// A reading for every ``interval``, from now on. A listener that does not keep up loses the oldest beyond 1,024.
     public var events: AsyncStream<Reading> {
         let stream = hub.subscribe()

@@ -55,8 +55,6 @@ public final class SpectrumTap: Tap, EventSource {
         analysis = Lock(Analysis(size: size, window: window, channels: channels, channel: channel), .module)
     }
 
-    deinit { hub.finish() }
-
     /// Returns the spectrum of the last ``size`` frames; `nil` before there have been that many without a gap.
     public func latest() -> Spectrum? {
         analysis.withLock { analysis in
