@@ -66,22 +66,10 @@ struct GainSettings: Sendable, BitwiseCopyable {
     /// Indicates whether attack and release rest in this slice.
     var hasFlatTimes: Bool { @_noLocks @_noAllocation get { attack.isFlat && release.isFlat } }
 
-    var isGate: Bool {
-        @_noLocks @_noAllocation get {
-            switch shape {
-            case .gate: true
-            case .compress, .expand: false
-            }
-        }
-    }
+    var isGate: Bool { @_noLocks @_noAllocation get { if case .gate = shape { true } else { false } } }
 
     var isCompressing: Bool {
-        @_noLocks @_noAllocation @inline(__always) get {
-            switch shape {
-            case .compress: true
-            case .expand, .gate: false
-            }
-        }
+        @_noLocks @_noAllocation @inline(__always) get { if case .compress = shape { true } else { false } }
     }
 }
 

@@ -31,21 +31,7 @@ public enum KeySignal: Sendable, Hashable {
         }
     }
 
-    var isFiltered: Bool {
-        @_noLocks @_noAllocation get {
-            switch self {
-            case .filtered: true
-            case .itself, .below: false
-            }
-        }
-    }
+    var isFiltered: Bool { @_noLocks @_noAllocation get { if case .filtered = self { true } else { false } } }
 
-    var isBelow: Bool {
-        @_noLocks @_noAllocation get {
-            switch self {
-            case .below: true
-            case .itself, .filtered: false
-            }
-        }
-    }
+    var isBelow: Bool { @_noLocks @_noAllocation get { if case .below = self { true } else { false } } }
 }

@@ -73,10 +73,7 @@ final class PlacedGenerator: Generator {
         if isAudible { state.fetch(bytes: SpatialState.evenBytes) }
         if !isAsBefore { look(&context, versions) }
         var hasInput = false
-        switch handle.run(&context, waits: true) {
-        case .ran: hasInput = true
-        case .inactive, .unknown, .elsewhere: hasInput = false
-        }
+        if case .ran = handle.run(&context, waits: true) { hasInput = true }
         context.pushUninitialized(channels: channels)
         let isHeard = hasInput
         state.with(&context) { state, context in state.process(&context, hasInput: isHeard) }

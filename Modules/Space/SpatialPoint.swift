@@ -92,24 +92,10 @@ public enum SpatialLayout: Sendable, Hashable, CaseIterable, BitwiseCopyable {
         }
     }
 
-    var isStereo: Bool {
-        @_noLocks @_noAllocation get {
-            switch self {
-            case .stereo: true
-            case .quad, .ambisonics, .surround51, .surround71: false
-            }
-        }
-    }
+    var isStereo: Bool { @_noLocks @_noAllocation get { channels == 2 } }
 
     /// The channels of the reverb: it is in the first two, or in the ambisonic sound that has no direction.
-    var wetChannels: Int {
-        @_noLocks @_noAllocation get {
-            switch self {
-            case .ambisonics: 1
-            case .stereo, .quad, .surround51, .surround71: 2
-            }
-        }
-    }
+    var wetChannels: Int { @_noLocks @_noAllocation get { if case .ambisonics = self { 1 } else { 2 } } }
 
     /// The channels of loudspeakers with their directions to the right in degrees.
     private var speakers: [(channel: Int, azimuth: Double)] {

@@ -86,14 +86,7 @@ public struct EnvelopeCore: Sendable, BitwiseCopyable {
     public init() {}
 
     /// Indicates whether the envelope is at work: not ``Stage/idle``.
-    public var isActive: Bool {
-        @_noLocks @_noAllocation get {
-            switch stage {
-            case .idle: false
-            case .attack, .decay, .sustain, .release: true
-            }
-        }
-    }
+    public var isActive: Bool { @_noLocks @_noAllocation get { if case .idle = stage { false } else { true } } }
 
     /// Opens the gate: up to 1 from the present level, also where it is open.
     @_noLocks @_noAllocation

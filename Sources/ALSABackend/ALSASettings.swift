@@ -80,19 +80,9 @@ public enum ALSAAccess: Sendable, Hashable, CaseIterable, CustomStringConvertibl
         }
     }
 
-    var isMapped: Bool {
-        switch self {
-        case .mappedInterleaved, .mappedPlanar: true
-        case .copiedInterleaved, .copiedPlanar: false
-        }
-    }
+    var isMapped: Bool { self == .mappedInterleaved || self == .mappedPlanar }
 
-    var isInterleaved: Bool {
-        switch self {
-        case .mappedInterleaved, .copiedInterleaved: true
-        case .mappedPlanar, .copiedPlanar: false
-        }
-    }
+    var isInterleaved: Bool { self == .mappedInterleaved || self == .copiedInterleaved }
 }
 
 /// The settings that a device has agreed to.

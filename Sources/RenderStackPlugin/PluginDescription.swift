@@ -175,12 +175,7 @@ extension Plugin {
         var text = " ; lv2:default \(number(parameter.initialValue)) ; lv2:minimum \(number(low))"
         text += " ; lv2:maximum \(number(high))"
         if let unit = unit(of: parameter) { text += " ; units:unit units:\(unit)" }
-        let isRatio: Bool
-        switch parameter.glide {
-        case .exponential, .smoothExponential: isRatio = true
-        default: isRatio = false
-        }
-        if isRatio && low > 0 { text += " ; lv2:portProperty pprops:logarithmic" }
+        if parameter.glide.isExponential && low > 0 { text += " ; lv2:portProperty pprops:logarithmic" }
         return text
     }
 

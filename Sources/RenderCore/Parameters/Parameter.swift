@@ -253,7 +253,7 @@ extension Parameter {
             }
         }
 
-        var isExponential: Bool {
+        package var isExponential: Bool {
             @_noLocks @_noAllocation get {
                 switch self {
                 case .exponential, .smoothExponential: true
