@@ -115,12 +115,12 @@ struct SFZRegion {
         case "hirand": home.random.high = Float(number)
         case "effect1": values[16] = Int(10 * max(0, min(number, 100)))
         case "effect2": values[15] = Int(10 * max(0, min(number, 100)))
-        default: return takeFilter(name, number) || takeTime(name, number)
+        default: return takeShape(name, number) || takeTime(name, number)
         }
         return true
     }
 
-    private mutating func takeFilter(_ name: String, _ number: Double) -> Bool {
+    private mutating func takeShape(_ name: String, _ number: Double) -> Bool {
         switch name {
         case "cutoff": cutoff = max(5, min(number, 100_000))
         case "resonance": values[9] = Int(10 * max(0, min(number, 40)))
@@ -133,29 +133,23 @@ struct SFZRegion {
         case "fillfo_depth": values[10] = Int(max(-1_200, min(number, 1_200)))
         case "pitchlfo_freq": values[24] = Self.cents(number)
         case "amplfo_freq", "fillfo_freq": values[22] = Self.cents(number)
+        case "ampeg_sustain": values[37] = Self.sustain(number)
+        case "fileg_sustain": values[29] = Int(1_000 - 10 * max(0, min(number, 100)))
         default: return false
         }
         return true
     }
 
+    /// The generators of times, by their opcodes.
+    private static let times = [
+        "ampeg_delay": 33, "ampeg_attack": 34, "ampeg_hold": 35, "ampeg_decay": 36, "ampeg_release": 38,
+        "fileg_delay": 25, "fileg_attack": 26, "fileg_hold": 27, "fileg_decay": 28, "fileg_release": 30,
+        "pitchlfo_delay": 23, "amplfo_delay": 21, "fillfo_delay": 21,
+    ]
+
     private mutating func takeTime(_ name: String, _ number: Double) -> Bool {
-        switch name {
-        case "ampeg_delay": values[33] = Self.timecents(number)
-        case "ampeg_attack": values[34] = Self.timecents(number)
-        case "ampeg_hold": values[35] = Self.timecents(number)
-        case "ampeg_decay": values[36] = Self.timecents(number)
-        case "ampeg_sustain": values[37] = Self.sustain(number)
-        case "ampeg_release": values[38] = Self.timecents(number)
-        case "fileg_delay": values[25] = Self.timecents(number)
-        case "fileg_attack": values[26] = Self.timecents(number)
-        case "fileg_hold": values[27] = Self.timecents(number)
-        case "fileg_decay": values[28] = Self.timecents(number)
-        case "fileg_sustain": values[29] = Int(1_000 - 10 * max(0, min(number, 100)))
-        case "fileg_release": values[30] = Self.timecents(number)
-        case "pitchlfo_delay": values[23] = Self.timecents(number)
-        case "amplfo_delay", "fillfo_delay": values[21] = Self.timecents(number)
-        default: return false
-        }
+        guard let generator = Self.times[name] else { return false }
+        values[generator] = Self.timecents(number)
         return true
     }
 

@@ -75,7 +75,7 @@ extension HRTF {
         }
         guard places.allSatisfy(\.isFinite), samples.allSatisfy({ abs($0) < 1e6 }), delays.allSatisfy({ abs($0) < 1e6 })
         else { throw HRTFError(path, "it is damaged: it has numbers that are none, or too large; copy it anew") }
-        var best: [SIMD3<Int32>: (distance: Double, index: Int)] = [:]
+        var best: [SIMD3<Int32>: (distance: Double, index: Int, direction: SIMD3<Double>)] = [:]
         for index in 0..<directions {
             // SOFA's x is ahead, y to the left, z up.
             let (x, y, z) = (
@@ -88,14 +88,10 @@ extension HRTF {
                 Int32((direction.x * 1_000).rounded()), Int32((direction.y * 1_000).rounded()),
                 Int32((direction.z * 1_000).rounded()))
             if let known = best[key], known.distance >= distance { continue }
-            best[key] = (distance, index)
+            best[key] = (distance, index, direction)
         }
         let measurements: [HeadTable.Measurement] = best.values.sorted { $0.index < $1.index }.map { one in
-            let (distance, index) = one
-            let direction =
-                SIMD3(
-                    -Double(places[3 * index + 1]), Double(places[3 * index + 2]), -Double(places[3 * index]))
-                / distance
+            let (_, index, direction) = one
             let first = 2 * index * length
             let late = delays.count >= 2 * directions ? 2 * index : 0
             let delay = delays.count >= 2 ? Double(delays[late + 1] - delays[late]) : 0
