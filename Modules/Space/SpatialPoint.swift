@@ -92,6 +92,7 @@ public enum SpatialLayout: Sendable, Hashable, CaseIterable, BitwiseCopyable {
         }
     }
 
+    /// Indicates whether it is stereo, the one layout with two channels.
     var isStereo: Bool { @_noLocks @_noAllocation get { channels == 2 } }
 
     /// The channels of the reverb: it is in the first two, or in the ambisonic sound that has no direction.
