@@ -8,6 +8,7 @@
 #endif
 
 #include "CPluginHost.h"
+#include <CPluginMemory.h>
 
 #if __has_include(<lilv-0/lilv/lilv.h>) && __has_include(<lv2/core/lv2.h>) && __has_include(<serd-0/serd/serd.h>)
 #define CLV2_HAS_LILV 1

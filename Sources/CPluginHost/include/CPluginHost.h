@@ -9,10 +9,12 @@
 #ifndef CPLUGINHOST_H
 #define CPLUGINHOST_H
 
-#include <CPluginMemory.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/// Of CPluginMemory.
+struct cplugin_memory;
 
 #define CLV2_ERROR 512
 
