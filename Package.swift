@@ -274,7 +274,7 @@ let package = Package(
         .testTarget(name: "LiveTests", dependencies: ["RenderCore", "RenderStackLive", "TestSupport"]),
         // Written as a user would, with the public interface alone.
         .testTarget(name: "HostileTests", dependencies: ["RenderStack", "TestSupport"]),
-        ] + examples.map(example),
+    ] + examples.map(example),
     swiftLanguageModes: [.v6]
 )
 

@@ -36,7 +36,7 @@ public struct AudioRing: ~Copyable, Sendable {
     private let rateBits: Atomic<UInt64>
     package var nanosecondsPerFrame: Double { @_noLocks @_noAllocation get { 1e9 / sampleRate } }
     package let memory: ChannelMemory
-    package let stamps: StampTable
+    @usableFromInline package let stamps: StampTable
     package let producer = RingSide()
     @usableFromInline package let consumer = RingSide()
     /// The last stamp, as the producer needs it to see whether a block goes on where the one before ended.
@@ -164,7 +164,7 @@ public struct AudioRing: ~Copyable, Sendable {
 }
 
 /// The time of a frame: it holds from there on until the next stamp.
-package struct RingStamp: BitwiseCopyable {
+@usableFromInline package struct RingStamp: BitwiseCopyable, Sendable {
     package var position: Int
     package var sample: Int64
     package var host: Int64
@@ -185,6 +185,7 @@ package struct RingStamp: BitwiseCopyable {
 }
 
 /// The ring's stamps. A stamp is written before the position that publishes it, and read only while it is published.
+@usableFromInline
 @safe package struct StampTable: ~Copyable, Sendable {
     @usableFromInline let count: Int
     /// `count` less 1 if that is a power of two, so that no stamp takes a division; else 0.

@@ -12,7 +12,9 @@
 
     /// Returns the number of samples on either side that are used at a delay: as many as there are, up to eight.
     @_noLocks @_noAllocation
-    @inlinable package static func half(_ whole: Int) -> Int { whole >= 8 ? 8 : (whole >= 4 ? 4 : (whole >= 2 ? 2 : 1)) }
+    @inlinable package static func half(_ whole: Int) -> Int {
+        whole >= 8 ? 8 : (whole >= 4 ? 4 : (whole >= 2 ? 2 : 1))
+    }
 
     /// Rows of 2, then 4, 8 and 16 weights: those of `half` begin at row `2 half - 2` of width one.
     package init() {
