@@ -24,6 +24,7 @@ cpw_stream *cpw_stream_new(
     (void)connection, (void)is_playback, (void)connects, (void)words, (void)positions, (void)channels, (void)rate;
     return (void)events, (void)self, *error = 0, NULL;
 }
+void cpw_stream_stop(cpw_stream *stream) { (void)stream; }
 void cpw_stream_free(cpw_stream *stream) { (void)stream; }
 int cpw_stream_set_volume(cpw_stream *stream, float volume) { return (void)stream, (void)volume, 0; }
 int cpw_stream_set_mute(cpw_stream *stream, bool is_mute) { return (void)stream, (void)is_mute, 0; }
@@ -40,6 +41,7 @@ cpw_ports *cpw_ports_new(
     (void)connection, (void)words, (void)inputs, (void)outputs;
     return (void)events, (void)self, *error = 0, NULL;
 }
+void cpw_ports_stop(cpw_ports *ports) { (void)ports; }
 void cpw_ports_free(cpw_ports *ports) { (void)ports; }
 void cpw_ports_read(
     cpw_ports *ports, int input, void *self,

@@ -8,6 +8,9 @@
 /// The kind of a message in a list, by its number: older headers do not have the name.
 #define CONTROL_UMP 4
 
+/// The bytes of messages that a link carries in a cycle: of longer lists the receiver gets nothing (0.3.65).
+#define LINK_BYTES 4096u
+
 struct port {
     int number;
     struct pw_buffer *buffer;
@@ -34,9 +37,9 @@ static void process(void *data, struct spa_io_position *position) {
 }
 
 static void state_changed(void *data, enum pw_filter_state old, enum pw_filter_state state, const char *error) {
-    (void)old, (void)state, (void)error;
+    (void)old, (void)error;
     cpw_ports *ports = data;
-    ports->events->state(ports->self, pw_filter_get_node_id(ports->filter));
+    ports->events->state(ports->self, (enum cpw_state)state, pw_filter_get_node_id(ports->filter));
 }
 
 static const struct pw_filter_events filter_events = {
@@ -73,6 +76,8 @@ cpw_ports *cpw_ports_new(
     if (*error < 0) return cpw_ports_free(ports), NULL;
     return ports;
 }
+
+void cpw_ports_stop(cpw_ports *ports) { pw_filter_set_active(ports->filter, false); }
 
 void cpw_ports_free(cpw_ports *ports) {
     if (ports->filter) {
@@ -144,7 +149,7 @@ bool cpw_ports_begin(cpw_ports *ports, int output) {
     port->buffer = pw_filter_dequeue_buffer(port);
     if (!port->buffer) return false;
     struct spa_data *data = &port->buffer->buffer->datas[0];
-    spa_pod_builder_init(&port->builder, data->data, data->maxsize);
+    spa_pod_builder_init(&port->builder, data->data, SPA_MIN(data->maxsize, LINK_BYTES));
     spa_pod_builder_push_sequence(&port->builder, &port->frame, 0);
     return true;
 }

@@ -105,6 +105,8 @@ cpw_stream *cpw_stream_new(
     return stream;
 }
 
+void cpw_stream_stop(cpw_stream *stream) { pw_stream_set_active(stream->stream, false); }
+
 void cpw_stream_free(cpw_stream *stream) {
     spa_hook_remove(&stream->hook);
     pw_stream_destroy(stream->stream);

@@ -23,6 +23,11 @@ internal import Synchronization
     private let driver = Atomic<UInt8>(0)
     private var last = cpw_times()
     private var cyclesWithoutInput = 100
+    /// The least that lay there since a time, in frames so far.
+    private var least = Int.max
+    private var framesOfLeast = 0
+    /// Indicates whether a mono main output is played on both sides, beside others.
+    private let isDoubled: Bool
     /// Indicates whether the last cycle's messages have not been handed over.
     private var hasMessages = false
 
@@ -43,15 +48,19 @@ internal import Synchronization
     let graphFrames = Atomic<Int>(0)
     /// Frames of silence before what was captured too late.
     let lateInput = Atomic<Int>(0)
+    /// Frames of input that were left out, because it had fallen behind.
+    let cutInput = Atomic<Int>(0)
     /// The frames that lie between the capture and the playback.
     let waitingInput = Atomic<Int>(0)
 
     /// The frames of a cycle by the clock.
     static let clockLength = 1_024
 
-    init(_ run: OutputRun, _ settings: PipeWireSettings) {
+    /// - Parameter channels: The channels of each output of the renderer.
+    init(_ run: OutputRun, _ settings: PipeWireSettings, channels: [Int]) {
         self.run = run
         self.settings = settings
+        isDoubled = PipeWireSettings.playedChannels(channels) > channels.reduce(0, +)
         (inputCount, outputCount) = (settings.midiInputs.count, settings.midiOutputs.count)
         // It has no memory for sound: that is PipeWire's own.
         cycle = OutputCycle(
@@ -95,13 +104,15 @@ internal import Synchronization
         guard count >= 0 else { return }
         guard count > 0, begin(.server) else {
             // The clock is in a cycle still: this one is silent.
-            for channel in 0..<cycle.channelCount { unsafe outputs[channel]?.update(repeating: 0, count: count) }
+            for channel in 0..<cycle.channelCount + (isDoubled ? 1 : 0) {
+                unsafe outputs[channel]?.update(repeating: 0, count: count)
+            }
             unsafe cpw_stream_give(stream, Int32(count))
             return
         }
         defer { end() }
         for channel in 0..<cycle.channelCount {
-            guard let place = unsafe outputs[channel] else { continue }
+            guard let place = unsafe outputs[isDoubled && channel > 0 ? channel + 1 : channel] else { continue }
             unsafe cycle.setOutput(channel, place)
         }
         var times = cpw_times()
@@ -111,7 +122,8 @@ internal import Synchronization
         cycle.begin(frames: count, hostTime: hasTimes ? times.now : nil, isFreewheeling: times.is_freewheeling)
         setTimes(times)
         run.render(&cycle)
-        if cycle.inputChannelCount > 0 { queue.drop(count) }
+        if isDoubled, let left = unsafe outputs[0] { unsafe outputs[1]?.update(from: left, count: count) }
+        if cycle.inputChannelCount > 0 { leaveInput(count, cycle: Int(times.duration)) }
         waitingInput.store(queue.count, ordering: .relaxed)
         hasMessages = true
         unsafe cpw_stream_give(stream, Int32(count))
@@ -157,6 +169,20 @@ internal import Synchronization
         let missing = queue.fill(to: count)
         if cycle.hasInput, missing > 0 { lateInput.wrappingAdd(missing, ordering: .relaxed) }
         for channel in 0..<cycle.inputChannelCount { unsafe cycle.setInput(channel, queue.channel(channel)) }
+    }
+
+    /// Takes what was rendered from the queue. Cycles that grew, and those in which the playback was not called, leave more there than is
+    /// needed: what lay there through half a second, a whole cycle or more, is left out at once.
+    private func leaveInput(_ count: Int, cycle length: Int) {
+        queue.drop(count)
+        least = min(least, queue.count)
+        framesOfLeast += count
+        guard framesOfLeast >= Int(run.sampleRate / 2) else { return }
+        if least >= max(64, length) {
+            queue.drop(least)
+            cutInput.wrappingAdd(least, ordering: .relaxed)
+        }
+        (least, framesOfLeast) = (.max, 0)
     }
 
     /// Notes where the graph's clock is: frames that it leaves out are an interruption.

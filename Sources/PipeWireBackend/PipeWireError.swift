@@ -65,6 +65,11 @@ public enum PipeWireError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Returns the error of a connection that was not made.
     static func connecting(to remote: String?, _ error: Int32) -> PipeWireError {
         guard cpw_is_available() else { return .notBuiltIn }
+        guard error != -EMFILE, error != -ENFILE else {
+            return .unfit(
+                "The program has no file left for a connection to PipeWire (it takes about 20): allow more with `ulimit -n`, or use "
+                    + "fewer outputs.")
+        }
         return .noDaemon(remote: remote ?? "", reason: errorText(-error))
     }
 }

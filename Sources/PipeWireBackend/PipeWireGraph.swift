@@ -97,12 +97,17 @@ final class PipeWireGraph: Sendable {
 
     /// The name of the default device; `nil` if none is chosen.
     func defaultName(isSink: Bool) -> String? {
-        // {"name":"alsa_output.pci-0000_00_1f.3.analog-stereo"}
-        let text = state.withLock { $0.settings[isSink ? "default.audio.sink" : "default.audio.source"] }
-        guard let text else { return nil }
-        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
-        guard let key = parts.firstIndex(of: "name"), key + 2 < parts.count else { return nil }
-        return String(parts[key + 2])
+        // {"name":"alsa_output.pci-0000_00_1f.3.analog-stereo"}, with a backslash before a quote and before a backslash.
+        let key = isSink ? "default.audio.sink" : "default.audio.source"
+        guard let text = state.withLock({ $0.settings[key] }), let colon = text.firstIndex(of: ":") else { return nil }
+        var name = ""
+        var isEscaped = false
+        for character in text[colon...].drop(while: { $0 != "\"" }).dropFirst() {
+            if character == "\"", !isEscaped { return name }
+            isEscaped = character == "\\" && !isEscaped
+            if !isEscaped { name.append(character) }
+        }
+        return nil
     }
 
     /// The rate at which the graph begins, if it says one.
@@ -127,10 +132,8 @@ final class PipeWireGraph: Sendable {
         state.withLock { state in Set(state.links.filter { $0.value.to == id }.keys) }
     }
 
-    /// Returns whether there is a device of that name, description or number.
+    /// Returns whether there is a device of that name or number.
     func hasDevice(_ word: String, isSink: Bool) -> Bool {
-        devices.contains { node in
-            (isSink ? node.isSink : node.isDevice) && [node.name, node.serial].contains(word)
-        }
+        devices.contains { node in (isSink ? node.isSink : node.isSource) && [node.name, node.serial].contains(word) }
     }
 }

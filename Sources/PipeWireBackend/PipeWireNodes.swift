@@ -14,6 +14,7 @@ internal import Synchronization
     let rate: Int
     let notes = Notes()
     private let orders = DispatchQueue(label: "rs-pipewire-orders")
+    private let wishes = Lock<(volume: Double?, isMuted: Bool?)>((nil, nil))
     /// Changes with PipeWire's lock held.
     private var isClosed = false
     private(set) var playback: OpaquePointer?
@@ -26,14 +27,19 @@ internal import Synchronization
             var error: String?
             var volume: Double?
             var isMuted = false
+            /// Indicates whether another program has taken a node away.
+            var isRemoved = false
             /// The numbers of the nodes, where they have one.
             var playbackNode, captureNode, portsNode: UInt32?
         }
         private let state = Lock(State())
         var now: State { state.withLock { $0 } }
 
-        func note(_ node: UInt32, error: String?, _ place: any WritableKeyPath<State, UInt32?> & Sendable) {
+        func note(
+            _ new: cpw_state, _ node: UInt32, error: String?, _ place: any WritableKeyPath<State, UInt32?> & Sendable
+        ) {
             state.withLock { state in
+                if new == CPW_UNCONNECTED, state[keyPath: place] != nil { state.isRemoved = true }
                 state[keyPath: place] = node == .max ? nil : node
                 if let error { state.error = error }
             }
@@ -48,7 +54,7 @@ internal import Synchronization
 
         func note(volumes: [Float], isMuted: Bool) {
             state.withLock { state in
-                if let most = volumes.max() { state.volume = Double(most) } else { state.isMuted = isMuted }
+                if let most = volumes.max() { state.volume = Double(max(0, most)) } else { state.isMuted = isMuted }
             }
         }
     }
@@ -75,9 +81,9 @@ internal import Synchronization
         unsafe play.initialize(
             to: cpw_stream_events(
                 process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.play(stream) } },
-                state: { this, _, node, error in
+                state: { this, state, node, error in
                     let words = unsafe error.map { unsafe String(cString: $0) }
-                    unsafe PipeWireNodes.notes(this).note(node, error: words, \.playbackNode)
+                    unsafe PipeWireNodes.notes(this).note(state, node, error: words, \.playbackNode)
                 },
                 volume: { this, volumes, count, isMuted in
                     let values = unsafe Array(UnsafeBufferPointer(start: volumes, count: Int(count)))
@@ -86,14 +92,16 @@ internal import Synchronization
         unsafe capture.initialize(
             to: cpw_stream_events(
                 process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.capture(stream) } },
-                state: { this, _, node, error in
+                state: { this, state, node, error in
                     let words = unsafe error.map { unsafe String(cString: $0) }
-                    unsafe PipeWireNodes.notes(this).note(node, error: words, \.captureNode)
+                    unsafe PipeWireNodes.notes(this).note(state, node, error: words, \.captureNode)
                 }, volume: { _, _, _, _ in }))
         unsafe ports.initialize(
             to: cpw_ports_events(
                 process: { this, ports in unsafe PipeWireNodes.cycle(this) { unsafe $0.exchangeMessages(ports) } },
-                state: { this, node in unsafe PipeWireNodes.notes(this).note(node, error: nil, \.portsNode) }))
+                state: { this, state, node in
+                    unsafe PipeWireNodes.notes(this).note(state, node, error: nil, \.portsNode)
+                }))
         return unsafe Tables(play: play, capture: capture, ports: ports)
     }()
 
@@ -118,7 +126,7 @@ internal import Synchronization
         var (error, refused) = (Int32(0), "")
         unsafe connection.locked { handle in
             func stream(isPlayback: Bool, _ counts: [Int]) -> OpaquePointer? {
-                let count = counts.reduce(0, +)
+                let count = isPlayback ? PipeWireSettings.playedChannels(counts) : counts.reduce(0, +)
                 let positions = PipeWireSettings.positions(main: counts[0], all: count)
                 return unsafe withWords(settings.properties(ofPlayback: isPlayback, rate: rate)) { words in
                     unsafe cpw_stream_new(
@@ -153,6 +161,10 @@ internal import Synchronization
     func close() {
         unsafe connection.locked { _ in
             isClosed = true
+            if let stream = unsafe playback { unsafe cpw_stream_stop(stream) }
+            if let stream = unsafe capture { unsafe cpw_stream_stop(stream) }
+            if let node = unsafe ports { unsafe cpw_ports_stop(node) }
+            if !connection.graph.isLost { _ = unsafe cpw_round_trip(connection.handle, 1) }
             if let stream = unsafe playback { unsafe cpw_stream_free(stream) }
             if let stream = unsafe capture { unsafe cpw_stream_free(stream) }
             if let node = unsafe ports { unsafe cpw_ports_free(node) }
@@ -175,17 +187,21 @@ internal import Synchronization
 
     // MARK: What the session sets
 
-    func setVolume(_ volume: Double) {
-        post { nodes in
-            guard let stream = unsafe nodes.playback else { return }
-            _ = unsafe cpw_stream_set_volume(stream, Float(volume))
+    /// Sets the volume, the mute, or both. Of wishes that PipeWire has not taken yet only the last counts.
+    func set(volume: Double?, isMuted: Bool?) {
+        let isFirst = wishes.withLock { wishes in
+            defer { wishes = (volume ?? wishes.volume, isMuted ?? wishes.isMuted) }
+            return wishes.volume == nil && wishes.isMuted == nil
         }
-    }
-
-    func setMuted(_ isMuted: Bool) {
+        guard isFirst else { return }
         post { nodes in
+            let wish = nodes.wishes.withLock { wishes in
+                defer { wishes = (nil, nil) }
+                return wishes
+            }
             guard let stream = unsafe nodes.playback else { return }
-            _ = unsafe cpw_stream_set_mute(stream, isMuted)
+            if let volume = wish.volume { _ = unsafe cpw_stream_set_volume(stream, Float(volume)) }
+            if let isMuted = wish.isMuted { _ = unsafe cpw_stream_set_mute(stream, isMuted) }
         }
     }
 

@@ -136,6 +136,11 @@ public final class PipeWireOutput: RenderOutput, CoredOutput {
         }
     }
 
+    /// Returns the frames that lie between the capture and the playback, for tests.
+    package func waitingInput() throws(PipeWireError) -> Int {
+        try session.withNodes { _, cycle in cycle.waitingInput.load(ordering: .relaxed) }
+    }
+
     /// Returns whether a daemon answers now.
     ///
     /// - Parameter remote: The name of its socket; by default PipeWire's own choice.

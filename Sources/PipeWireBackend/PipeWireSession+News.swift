@@ -21,7 +21,7 @@ extension PipeWireSession {
         var isUnheardTold = false
         var volume: Double?
         var isMuted = false
-        var hasVolume = false
+        var wished: Int64 = 0
         var devices: Set<String>?
         var messageLinks: Set<UInt32> = []
         /// The session manager under which the nodes were made, another one, and the time since which that is there.
@@ -29,6 +29,16 @@ extension PipeWireSession {
         var newManager: Int?
         var newManagerSince: Int64 = 0
         var isConverterTold = false
+        /// The time since which the nodes are linked, and the last at which they were made anew because one was taken away.
+        var heardSince: Int64?
+        var replaced: Int64 = 0
+        var isSilenceTold = false
+        /// The time since which the inputs are linked to nothing.
+        var unfedSince: Int64?
+        var isUnfedTold = false
+        var lateInput = 0
+        var cutInput = 0
+        var nextInputNews: Int64 = 0
     }
 
     /// Frames behind and before the output.
@@ -78,6 +88,7 @@ extension PipeWireSession {
         state.seen.devices = devices
         if let device = nodes.devices.first?.name {
             state.seen.unheardSince = nil
+            state.seen.heardSince = state.seen.heardSince ?? now
             if state.seen.isUnheardTold { core.hub.send(.notice("The output is heard again, on \(device).")) }
             state.seen.isUnheardTold = false
             if let before = state.seen.device, before != device { core.hub.send(.moved(to: device)) }
@@ -107,17 +118,67 @@ extension PipeWireSession {
         state.seen.messageLinks = links
     }
 
-    func tellVolume(_ state: inout State, _ nodes: PipeWireNodes) {
-        let now = nodes.notes.now
-        guard let volume = now.volume else { return }
-        let isNew = state.seen.volume != volume || state.seen.isMuted != now.isMuted
-        defer { (state.seen.volume, state.seen.isMuted, state.seen.hasVolume) = (volume, now.isMuted, true) }
-        guard isNew else { return }
-        (state.volume, state.isMuted) = (volume, now.isMuted)
-        // The first is what the desktop remembers, and no news where it is the usual one.
-        if state.seen.hasVolume || volume != 1 || now.isMuted {
-            core.hub.send(.volumeChanged(volume: volume, isMuted: now.isMuted))
+    /// Says when PipeWire does not call although there is a device, and when it calls again.
+    func tellSilence(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) {
+        guard let since = state.seen.heardSince, state.seen.unheardSince == nil else { return }
+        let latest = max(since, cycle.called.load(ordering: .relaxed))
+        let isSilent = now - latest > 3_000_000_000
+        guard isSilent != state.seen.isSilenceTold else { return }
+        state.seen.isSilenceTold = isSilent
+        core.hub.send(
+            .notice(
+                isSilent
+                    ? "PipeWire has not called for 3 seconds: its daemon stands still, or has paused the program, which plays on by the "
+                        + "clock, unheard."
+                    : "PipeWire calls again."))
+    }
+
+    /// Says when the inputs are linked to nothing, and when input came too late or was left out.
+    func tellInput(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) {
+        guard !settings.inputs.isEmpty else { return }
+        if settings.source != .none {
+            let isUnfed = nodes.sources.isEmpty
+            let since = isUnfed ? state.seen.unfedSince ?? now : nil
+            state.seen.unfedSince = since
+            if let since, now - since > 1_000_000_000, !state.seen.isUnfedTold {
+                state.seen.isUnfedTold = true
+                core.hub.send(
+                    .notice(
+                        "The inputs are connected to nothing, so they are silent. Connect them, for instance with `pw-link … "
+                            + "\(settings.name)-in:input_FL`, or plug in what records."))
+            }
+            if !isUnfed { state.seen.isUnfedTold = false }
         }
+        let (late, cut) = (cycle.lateInput.load(ordering: .relaxed), cycle.cutInput.load(ordering: .relaxed))
+        guard now >= state.seen.nextInputNews, late > state.seen.lateInput || cut > state.seen.cutInput else { return }
+        state.seen.nextInputNews = now + 1_000_000_000
+        let (lateNow, cutNow) = (late - state.seen.lateInput, cut - state.seen.cutInput)
+        (state.seen.lateInput, state.seen.cutInput) = (late, cut)
+        if lateNow > 0 {
+            core.hub.send(
+                .notice("The input came late: \(lateNow) frames of silence are in it, and it is that much older."))
+        }
+        if cutNow > 0 { core.hub.send(.notice("The input had fallen behind: \(cutNow) frames of it are left out.")) }
+    }
+
+    func tellVolume(_ state: inout State, _ nodes: PipeWireNodes, _ now: Int64) {
+        let reported = nodes.notes.now
+        if state.hasWish {
+            // The session manager has set what it remembers by then.
+            guard let since = state.seen.heardSince, now - since > 300_000_000 else { return }
+            state.hasWish = false
+            nodes.set(volume: state.volume, isMuted: state.isMuted)
+            state.seen.wished = now
+            return
+        }
+        guard let volume = reported.volume, now - state.seen.wished > 300_000_000 else { return }
+        let isNew = state.seen.volume != volume && !reported.isMuted || state.seen.isMuted != reported.isMuted
+        let isFirst = state.seen.volume == nil
+        (state.seen.volume, state.seen.isMuted) = (volume, reported.isMuted)
+        if !isFirst || volume != 1 || reported.isMuted { (state.volume, state.isMuted) = (volume, reported.isMuted) }
+        // The first is what the desktop remembers, and no news where it is the usual one.
+        guard isNew, !isFirst || volume != 1 || reported.isMuted else { return }
+        core.hub.send(.volumeChanged(volume: volume, isMuted: reported.isMuted))
     }
 
     /// Says how late the sound is when that has changed, and stays; and tells the graph how late our modules are.

@@ -22,11 +22,12 @@ final class PipeWireSession: Sendable {
         var start = 0
         var nextTry: Int64 = 0
         var seen = Seen()
-        /// What the program has set, for the next connection.
+        /// What the program or the user has set, for the next connection, and whether that is to be set there still: the session manager
+        /// gives new nodes what it remembers by their name.
         var volume: Double?
-        var isMuted = false
-        var title: String
-        init(title: String = "") { self.title = title }
+        var isMuted: Bool?
+        var hasWish = false
+        var title: String?
     }
 
     init(_ renderer: Renderer, _ settings: PipeWireSettings) {
@@ -40,7 +41,7 @@ final class PipeWireSession: Sendable {
         try gate.withLock { state throws(PipeWireError) in
             guard state.run == nil else { return }
             guard Self.leaving.load(ordering: .acquiring) == 0 else { throw .renderLoopNotEnded }
-            try settings.check(channels: core.renderer.outputChannelCounts.reduce(0, +))
+            try settings.check(channels: PipeWireSettings.playedChannels(core.renderer.outputChannelCounts))
             let run: OutputRun
             do throws(OutputError) {
                 guard let begun = try core.begin() else { return }
@@ -49,8 +50,7 @@ final class PipeWireSession: Sendable {
                 throw .rendererTaken(error.description)
             }
             state.run = run
-            state.cycle = PipeWireCycle(run, settings)
-            state.title = settings.title
+            state.cycle = PipeWireCycle(run, settings, channels: core.renderer.outputChannelCounts)
             state.seen = Seen()
             do throws(PipeWireError) {
                 try open(&state, isStart: true)
@@ -100,11 +100,11 @@ final class PipeWireSession: Sendable {
         let nodes = try PipeWireNodes(
             connection, cycle, settings, channels: core.renderer.outputChannelCounts, rate: rate)
         state.nodes = nodes
-        if state.title != settings.title { nodes.setTitle(state.title) }
-        if let volume = state.volume { nodes.setVolume(volume) }
-        if state.isMuted { nodes.setMuted(true) }
+        if let title = state.title { nodes.setTitle(title) }
+        state.hasWish = state.volume != nil || state.isMuted != nil
+        if state.hasWish { nodes.set(volume: state.volume, isMuted: state.isMuted) }
+        state.seen.heardSince = nil
         state.seen.ownLatency = 0
-        state.seen.hasVolume = false
         state.seen.manager = connection.graph.manager
         state.seen.unheardSince = nil
         if state.seen.devices == nil { state.seen.devices = Set(connection.graph.devices.map(\.name)) }
@@ -113,13 +113,15 @@ final class PipeWireSession: Sendable {
     private func checkTargets(_ graph: PipeWireGraph) throws(PipeWireError) {
         for (target, isSink) in [(settings.target, true), (settings.source, false)] {
             let name: String
+            // A monitor is that of a device that plays.
+            var mustPlay = isSink
             switch target {
             case .device(let device): name = device
-            case .monitor(let device?): name = device
+            case .monitor(let device?): (name, mustPlay) = (device, true)
             case .standard, .none, .monitor(nil): continue
             }
-            guard !graph.hasDevice(name, isSink: isSink) else { continue }
-            throw .noTarget(name, known: graph.devices.filter { isSink ? $0.isSink : true }.map(\.name))
+            guard !graph.hasDevice(name, isSink: mustPlay) else { continue }
+            throw .noTarget(name, known: graph.devices.filter { mustPlay ? $0.isSink : $0.isSource }.map(\.name))
         }
     }
 
@@ -217,12 +219,17 @@ final class PipeWireSession: Sendable {
         if let words = nodes.connection.graph.takeFailure() ?? nodes.notes.takeError() {
             core.hub.send(.notice("PipeWire says: \(words)"))
         }
-        if follow(&state, nodes, cycle) || greetManager(&state, nodes, cycle, now) { return }
+        if replace(&state, nodes, cycle, now) || follow(&state, nodes, cycle) || greetManager(&state, nodes, cycle, now)
+        {
+            return
+        }
         tellLength(&state, cycle)
         tellPriority(&state, cycle)
         tellDevice(&state, nodes, cycle, now)
+        tellSilence(&state, nodes, cycle, now)
+        tellInput(&state, nodes, cycle, now)
         endNotes(&state, nodes, cycle)
-        tellVolume(&state, nodes)
+        tellVolume(&state, nodes, now)
         tellLatency(&state, nodes, cycle, now)
     }
 
@@ -277,6 +284,15 @@ final class PipeWireSession: Sendable {
         return true
     }
 
+    /// Makes the nodes anew when another program has taken one away, once a second at most.
+    private func replace(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) -> Bool {
+        guard nodes.notes.now.isRemoved, now - state.seen.replaced > 1_000_000_000 else { return false }
+        state.seen.replaced = now
+        core.hub.send(.notice("Another program has taken a node of this one out of the graph: it is made anew."))
+        _ = remake(&state, cycle, rate: nodes.rate)
+        return true
+    }
+
     /// A manager that comes after another one leaves nodes alone that it has not seen coming (wireplumber 0.4, whatever the program):
     /// it gets new ones. `true`: the nodes are new.
     private func greetManager(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64)
@@ -320,31 +336,38 @@ final class PipeWireSession: Sendable {
 
     /// The volume as the desktop has it.
     var volume: Double {
-        get { gate.withLock { $0.nodes?.notes.now.volume ?? $0.volume ?? 1 } }
-        set {
+        get {
             gate.withLock { state in
-                state.volume = newValue
-                state.nodes?.setVolume(newValue)
+                state.hasWish ? state.volume ?? 1 : state.nodes?.notes.now.volume ?? state.volume ?? 1
             }
         }
+        set { set(volume: newValue) }
     }
 
     var isMuted: Bool {
-        get { gate.withLock { state in state.nodes.map { $0.notes.now.isMuted } ?? state.isMuted } }
-        set {
+        get {
             gate.withLock { state in
-                state.isMuted = newValue
-                state.nodes?.setMuted(newValue)
+                state.hasWish ? state.isMuted ?? false : state.nodes?.notes.now.isMuted ?? state.isMuted ?? false
             }
+        }
+        set { set(isMuted: newValue) }
+    }
+
+    private func set(volume: Double? = nil, isMuted: Bool? = nil) {
+        gate.withLock { state in
+            state.volume = volume ?? state.volume
+            state.isMuted = isMuted ?? state.isMuted
+            state.nodes?.set(volume: volume, isMuted: isMuted)
         }
     }
 
     var title: String {
-        get { gate.withLock { $0.title.isEmpty ? settings.title : $0.title } }
+        get { gate.withLock { $0.title ?? settings.title } }
         set {
             gate.withLock { state in
-                state.title = newValue
-                state.nodes?.setTitle(newValue)
+                let title = String(newValue.prefix { $0 != "\0" })
+                state.title = title
+                state.nodes?.setTitle(title)
             }
         }
     }

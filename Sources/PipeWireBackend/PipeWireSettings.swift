@@ -60,8 +60,11 @@ struct PipeWireSettings: Sendable {
 
     /// Refuses what PipeWire would refuse without a reason.
     func check(channels: Int) throws(PipeWireError) {
-        for (name, what) in [(name, "name"), (title, "title"), (icon, "icon")] where name.utf8.contains(0) {
-            throw .unfit("PipeWire cannot take a \(what) with a byte 0 in it.")
+        for (name, what) in [(name, "a name"), (title, "a title"), (icon, "an icon")] where name.utf8.contains(0) {
+            throw .unfit("PipeWire cannot take \(what) with a byte 0 in it.")
+        }
+        if case .monitor = target {
+            throw .unfit("A monitor is what a device plays, to record it: as `source:`, and not as `target:`.")
         }
         if name.isEmpty { throw .unfit("PipeWire cannot take an empty name: give the output one.") }
         if let cycleLength, !(1...65_536).contains(cycleLength) {
@@ -121,6 +124,11 @@ struct PipeWireSettings: Sendable {
             + (isOld ? ["config.name", "client-rt.conf"] : [])
     }
 
+    /// Returns the number of channels of the stream that plays: a mono main output beside others takes two.
+    static func playedChannels(_ counts: [Int]) -> Int {
+        counts.reduce(0, +) + (counts.count > 1 && counts[0] == 1 ? 1 : 0)
+    }
+
     /// Returns the places of channels: those of a main output or input of that many, then numbered ones.
     static func positions(main: Int, all: Int) -> [UInt32] {
         // The numbers are those of the shim: FL, FR, FC, LFE, RL, RR, SL, SR.
@@ -135,7 +143,8 @@ struct PipeWireSettings: Sendable {
             default: []
             }
         var positions = places.map { cpw_position($0) }
-        if main == 1 { positions = [cpw_position_mono()] }
+        // Beside numbered channels nothing spreads a mono one: it is played on both sides.
+        if main == 1 { positions = all == 1 ? [cpw_position_mono()] : [cpw_position(0), cpw_position(1)] }
         for number in 0..<max(0, all - positions.count) { positions.append(cpw_position_aux(Int32(number))) }
         return positions
     }

@@ -80,6 +80,9 @@ cpw_stream *_Nullable cpw_stream_new(
     cpw_connection *_Nonnull connection, bool is_playback, bool connects, cpw_words _Nonnull properties,
     const uint32_t *_Nonnull positions, int channels, int rate, const struct cpw_stream_events *_Nonnull events,
     void *_Nonnull self, int *_Nonnull error);
+/// Has the graph call it no more. Then wait for the daemon (`cpw_round_trip`) before the stream is freed: what the daemon sends about a
+/// node that is gone already has files with it, which 0.3.65 would leave open.
+void cpw_stream_stop(cpw_stream *_Nonnull stream);
 void cpw_stream_free(cpw_stream *_Nonnull stream);
 int cpw_stream_set_volume(cpw_stream *_Nonnull stream, float volume);
 int cpw_stream_set_mute(cpw_stream *_Nonnull stream, bool is_mute);
@@ -116,13 +119,15 @@ void cpw_stream_give(cpw_stream *_Nonnull stream, int frames);
 struct cpw_ports_events {
     /// A cycle. On the data thread.
     void (*_Nonnull process)(void *_Nonnull self, cpw_ports *_Nonnull ports);
-    /// Another state; the number of its node.
-    void (*_Nonnull state)(void *_Nonnull self, uint32_t node);
+    /// Another state; the number of its node, `UINT32_MAX` before the daemon has given one.
+    void (*_Nonnull state)(void *_Nonnull self, enum cpw_state state, uint32_t node);
 };
 
 cpw_ports *_Nullable cpw_ports_new(
     cpw_connection *_Nonnull connection, cpw_words _Nonnull properties, int inputs, int outputs,
     const struct cpw_ports_events *_Nonnull events, void *_Nonnull self, int *_Nonnull error);
+/// As of a stream.
+void cpw_ports_stop(cpw_ports *_Nonnull ports);
 void cpw_ports_free(cpw_ports *_Nonnull ports);
 
 /// Goes through the messages of an input in this cycle: takes the buffer, and calls `each`. On the data thread.

@@ -1,0 +1,136 @@
+import Glibc
+import RenderStack
+import TestSupport
+import Testing
+
+@testable import PipeWireBackend
+
+extension PipeWireTests {
+    /// What another program, or the program itself, does to an output and its nodes.
+    @Suite struct RecoveryTests {
+        @Test("Input that fell behind in long cycles is up to date again in short ones; what was left out is told")
+        func lag() async throws {
+            let desktop = try Desktop()
+            let input = AudioInput(channels: 2)
+            let renderer = try Renderer { context in
+                context.run(input)
+                context.output()
+            }
+            let output = PipeWireOutput(renderer, name: "late")
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            #expect(
+                try await becomesTrue { try output.sourceNames() == ["microphone"] && output.statistics.cycles > 100 })
+            try desktop.set("clock.force-quantum", 8_192)
+            #expect(await becomesTrue { events.all.contains { "\($0)".contains("The input came late") } })
+            try desktop.set("clock.force-quantum", 256)
+            #expect(await becomesTrue { events.all.contains { "\($0)".contains("The input had fallen behind") } })
+            #expect(await becomesTrue { (try? output.waitingInput()) ?? .max < 256 })
+        }
+
+        @Test("A node that another program destroys is made anew, and heard")
+        func destroyed() async throws {
+            let desktop = try Desktop()
+            let input = AudioInput(channels: 1)
+            let renderer = try Renderer { context in
+                context.run(input)
+                context.output()
+            }
+            let output = PipeWireOutput(renderer, name: "victim")
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            for (node, isLinked) in [
+                ("victim", { (try? output.deviceNames()) == ["nowhere"] }),
+                ("victim-in", { (try? output.sourceNames()) == ["microphone"] }),
+            ] {
+                #expect(await becomesTrue { isLinked() })
+                let number = try #require(try desktop.number(of: node))
+                try desktop.run("pw-cli", "destroy", "\(number)")
+                #expect(await becomesTrue { events.all.contains { "\($0)".contains("it is made anew") } })
+                #expect(
+                    try await becomesTrue { try desktop.number(of: node).map { $0 != number } == true && isLinked() })
+            }
+            #expect(output.state == .running)
+        }
+
+        @Test("Volume, mute and title that a program sets while its output is stopped are those that it starts with")
+        func wishes() async throws {
+            let desktop = try Desktop()
+            let output = PipeWireOutput(try DesktopTests.tone(), name: "wishes")
+            output.title = "set before"
+            output.volume = 0.5
+            for volume in [0.5, 0.25] {
+                output.volume = volume
+                #expect(output.volume == volume)
+                try output.start()
+                #expect(try await becomesTrue { try output.deviceNames() == ["nowhere"] })
+                try await Task.sleep(for: .milliseconds(600))
+                #expect(await becomesTrue { output.volume == volume })
+                #expect(abs(try await DesktopTests.level(desktop, "nowhere:monitor_FL") - 0.5 * volume) < 1e-3)
+                #expect(output.title == "set before")
+                output.stop()
+            }
+            #expect(try desktop.run("pw-cli", "ls", "Node").contains("wishes") == false)
+        }
+
+        @Test("A mono main output beside another is heard on both sides")
+        func mono() async throws {
+            let desktop = try Desktop()
+            let tone = Oscillator(frequency: 1_000, level: 0.5)
+            let renderer = try Renderer(channels: 1, auxiliaryOutputs: [2]) { context in
+                context.run(tone)
+                context.output()
+            }
+            let output = PipeWireOutput(renderer, name: "mono")
+            try output.start()
+            defer { output.stop() }
+            #expect(try await becomesTrue { try output.deviceNames() == ["nowhere"] })
+            for side in ["FL", "FR"] {
+                #expect(abs(try await DesktopTests.level(desktop, "mono:output_\(side)") - 0.5) < 1e-3)
+            }
+        }
+
+        @Test("Devices of the wrong kind are refused")
+        func kinds() throws {
+            let desktop = try Desktop()
+            let input = AudioInput()
+            for (target, source) in [
+                (PipeWireTarget.device("microphone"), PipeWireTarget.standard), (.monitor(of: "nowhere"), .standard),
+                (.standard, .device("nowhere")), (.standard, .monitor(of: "microphone")),
+            ] {
+                let output = PipeWireOutput(try DesktopTests.tone(), target: target, inputs: [input], source: source)
+                #expect(throws: PipeWireError.self) { try output.start() }
+                #expect(output.state == .stopped)
+            }
+            _ = desktop
+        }
+
+        @Test("Starts and stops leave no file and no thread behind")
+        func leaks() async throws {
+            let desktop = try Desktop()
+            let output = PipeWireOutput(try DesktopTests.tone(), name: "rounds")
+            func count(_ folder: String) -> Int {
+                guard let entries = opendir("/proc/self/\(folder)") else { return 0 }
+                defer { closedir(entries) }
+                var count = 0
+                while readdir(entries) != nil { count += 1 }
+                return count
+            }
+            func rounds(_ number: Int) throws {
+                for _ in 0..<number {
+                    try output.start()
+                    usleep(20_000)
+                    output.stop()
+                }
+            }
+            try rounds(3)
+            let (files, threads) = (count("fd"), count("task"))
+            try rounds(40)
+            #expect(await becomesTrue { count("fd") <= files + 4 }, "\(files) files, now \(count("fd"))")
+            #expect(await becomesTrue { count("task") <= threads + 4 }, "\(threads) threads, now \(count("task"))")
+            _ = desktop
+        }
+    }
+}
