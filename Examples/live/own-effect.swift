@@ -15,12 +15,9 @@ final class Trembler: Effect {
         let depth = depth.glide(context)
         let start = phase.read(context)
         var top = context.top
-        for channel in 0..<top.channelCount {
-            var samples = top[channel]
-            for i in samples.indices {
-                let turns = start + step * Float(i)
-                samples[i] *= 1 - depth[i] * (0.5 - 0.5 * RenderMath.cos(turns: turns))
-            }
+        top.change { sample, frame, channel in
+            let turns = start + step * Float(frame)
+            return sample * (1 - depth[frame] * (0.5 - 0.5 * RenderMath.cos(turns: turns)))
         }
         let end = start + step * Float(context.frameCount)
         phase.write(end - Float(Int(end)), context)

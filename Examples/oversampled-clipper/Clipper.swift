@@ -16,10 +16,7 @@ final class Clipper: Effect {
     func process(_ context: inout RenderContext) {
         let (drive, level) = (drive.glide(context), level.glide(context))
         var top = context.top
-        for channel in 0..<top.channelCount {
-            var samples = top[channel]
-            for i in samples.indices { samples[i] = level[i] * symmetricallyClipped(drive[i] * samples[i]) }
-        }
+        top.change { sample, frame, channel in level[frame] * symmetricallyClipped(drive[frame] * sample) }
     }
 }
 

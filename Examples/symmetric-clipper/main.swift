@@ -24,9 +24,6 @@ let clipper = ClosureModule(.edits, name: "Symmetric clipper") { context in
     let drive = drive.glide(context)
     let level = level.glide(context)
     var top = context.top
-    for channel in 0..<top.channelCount {
-        var samples = top[channel]
-        for i in samples.indices { samples[i] = level[i] * clipped(drive[i] * samples[i]) }
-    }
+    top.change { sample, frame, channel in level[frame] * clipped(drive[frame] * sample) }
 }
 await options.play(clipper, on: Oscillator(frequency: 220, level: 0.5))

@@ -39,6 +39,21 @@
         }
     }
 
+    /// Replaces each sample by what `body` makes of it: channel after channel, frame after frame.
+    ///
+    ///     top.change { sample, frame, channel in drive[frame] * sample }
+    ///
+    /// - Parameter body: Gets a sample, its frame and its channel; returns the new sample.
+    @inlinable @_transparent
+    public mutating func change(_ body: (_ sample: Float, _ frame: Int, _ channel: Int) -> Float) {
+        var channel = 0
+        while channel < channelCount {
+            var samples = self[channel]
+            for frame in samples.indices { samples[frame] = body(samples[frame], frame, channel) }
+            channel &+= 1
+        }
+    }
+
     /// Calls `body` with two channels at once, to edit: for mid and side, a rotation, anything that mixes left and
     /// right.
     ///

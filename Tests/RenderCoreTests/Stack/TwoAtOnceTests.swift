@@ -54,6 +54,22 @@ import Testing
         }
     }
 
+    /// Each sample, with its frame and its channel.
+    private final class Sums: Effect {
+        @_noLocks @_noAllocation
+        func process(_ context: inout RenderContext) {
+            var top = context.top
+            top.change { sample, frame, channel in sample + Float(frame) + 100 * Float(channel) }
+        }
+    }
+
+    @Test("A closure gets each sample with its frame and channel, and gives the new one")
+    func change() throws {
+        let heard = try stereo(Sums()).renderOffline(frames: 40, cycle: 40)
+        #expect(heard.array(0) == (0..<40).map { 3 + Float($0) })
+        #expect(heard.array(1) == (0..<40).map { 101 + Float($0) })
+    }
+
     @Test("Both channels are edited at once")
     func midSide() throws {
         let heard = try stereo(MidSide(0, 1)).renderOffline(frames: 100, cycle: 33)

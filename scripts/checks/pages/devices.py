@@ -48,6 +48,8 @@ def check(example):
     assert [answer["direction"] for answer in names["default"]["abilities"]] == ["plays", "records"]
     assert 48_000 in names["default"]["abilities"][0]["rates"]
     assert isinstance(report["midi"], list)
+    assert report["pipeWire"]["devices"] or report["pipeWire"].get("problem", "").startswith("No PipeWire daemon answers"), report
+    assert "PipeWire: not now. No PipeWire daemon answers" in text or "PipeWire" in text, text
     # Every check says how it stands and, where it is not well, what to do.
     checks = {check["subject"]: check for check in report["checks"]}
     assert {"card", "access to /dev/snd", "real-time priority", "locked memory", "sound servers"} <= set(checks), checks
@@ -56,7 +58,7 @@ def check(example):
         assert check["verdict"] in ("good", "note") or check["remedy"], check
     assert (checks["card"]["verdict"] == "good") == has_card, checks["card"]
     assert "devices" not in json.loads(run("--doctor", "--json", configuration=own))
-    assert set(json.loads(run("--list", "--json", configuration=own))) == {"devices", "midi"}
+    assert set(json.loads(run("--list", "--json", configuration=own))) == {"devices", "pipeWire", "midi"}
 
     # One device; one that is not there; a configuration that is not there, which is said.
     text = run("--device", "studio", status=0, configuration=own)
