@@ -27,7 +27,7 @@ static void core_error(void *data, uint32_t id, int seq, int error, const char *
     bool is_lost = id == PW_ID_CORE && error == -EPIPE;
     if (is_lost && connection->is_lost) return;
     connection->is_lost |= is_lost;
-    connection->events->failed(connection->self, is_lost, error, words ? words : "");
+    connection->events.failed(connection->self, is_lost, words ? words : "");
     pw_thread_loop_signal(connection->loop, false);
 }
 
@@ -62,7 +62,7 @@ static int metadata_said(void *data, uint32_t subject, const char *key, const ch
     struct cpw_metadata *metadata = data;
     if (subject == PW_ID_CORE && key) {
         cpw_connection *connection = metadata->connection;
-        connection->events->said(connection->self, key, value);
+        connection->events.said(connection->self, key, value);
     }
     return 0;
 }
@@ -115,12 +115,12 @@ static void global(
     if (strcmp(type, PW_TYPE_INTERFACE_Metadata) == 0)
         listen(connection, id, cpw_property(properties, PW_KEY_METADATA_NAME));
     const char *name = strrchr(type, ':');
-    connection->events->came(connection->self, id, name ? name + 1 : type, properties);
+    connection->events.came(connection->self, id, name ? name + 1 : type, properties);
 }
 
 static void global_remove(void *data, uint32_t id) {
     cpw_connection *connection = data;
-    connection->events->went(connection->self, id);
+    connection->events.went(connection->self, id);
 }
 
 static const struct pw_registry_events registry_events = {
@@ -136,7 +136,7 @@ cpw_connection *cpw_open(
     pw_init(NULL, NULL);
     cpw_connection *connection = calloc(1, sizeof *connection);
     if (!connection) return *error = -ENOMEM, NULL;
-    connection->events = events;
+    connection->events = *events;
     connection->self = self;
     static const char *const names[METADATA] = {"default", "settings"};
     for (int i = 0; i < METADATA; i++)

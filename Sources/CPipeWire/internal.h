@@ -48,7 +48,7 @@ struct cpw_connection {
     struct pw_registry *registry;
     struct spa_hook core_hook, registry_hook;
     struct cpw_metadata metadata[METADATA];
-    const struct cpw_connection_events *events;
+    struct cpw_connection_events events;
     void *self;
     int asked, answered;
     bool is_lost;

@@ -24,7 +24,7 @@ struct port {
 struct cpw_ports {
     struct pw_filter *filter;
     struct spa_hook hook;
-    const struct cpw_ports_events *events;
+    struct cpw_ports_events events;
     void *self;
     int inputs, outputs;
     struct port **ports;
@@ -33,13 +33,13 @@ struct cpw_ports {
 static void process(void *data, struct spa_io_position *position) {
     (void)position;
     cpw_ports *ports = data;
-    ports->events->process(ports->self, ports);
+    ports->events.process(ports->self, ports);
 }
 
 static void state_changed(void *data, enum pw_filter_state old, enum pw_filter_state state, const char *error) {
     (void)old, (void)error;
     cpw_ports *ports = data;
-    ports->events->state(ports->self, (enum cpw_state)state, pw_filter_get_node_id(ports->filter));
+    ports->events.state(ports->self, (enum cpw_state)state, pw_filter_get_node_id(ports->filter));
 }
 
 static const struct pw_filter_events filter_events = {
@@ -54,7 +54,7 @@ cpw_ports *cpw_ports_new(
     cpw_ports *ports = calloc(1, sizeof *ports);
     *error = -ENOMEM;
     if (!ports) return NULL;
-    *ports = (cpw_ports){.events = events, .self = self, .inputs = inputs, .outputs = outputs};
+    *ports = (cpw_ports){.events = *events, .self = self, .inputs = inputs, .outputs = outputs};
     ports->ports = calloc((size_t)(inputs + outputs), sizeof *ports->ports);
     struct pw_properties *properties = cpw_properties(words);
     const char *name = pw_properties_get(properties, PW_KEY_NODE_NAME);

@@ -7,7 +7,7 @@
 struct cpw_stream {
     struct pw_stream *stream;
     struct spa_hook hook;
-    const struct cpw_stream_events *events;
+    struct cpw_stream_events events;
     void *self;
     bool is_playback;
     int channels;
@@ -29,13 +29,13 @@ uint32_t cpw_position(int number) {
 
 static void process(void *data) {
     cpw_stream *stream = data;
-    stream->events->process(stream->self, stream);
+    stream->events.process(stream->self, stream);
 }
 
 static void state_changed(void *data, enum pw_stream_state old, enum pw_stream_state state, const char *error) {
     (void)old;
     cpw_stream *stream = data;
-    stream->events->state(stream->self, (enum cpw_state)state, pw_stream_get_node_id(stream->stream), error);
+    stream->events.state(stream->self, (enum cpw_state)state, pw_stream_get_node_id(stream->stream), error);
 }
 
 static void io_changed(void *data, uint32_t id, void *area, uint32_t size) {
@@ -47,9 +47,9 @@ static void io_changed(void *data, uint32_t id, void *area, uint32_t size) {
 static void control_info(void *data, uint32_t id, const struct pw_stream_control *control) {
     cpw_stream *stream = data;
     if (id == SPA_PROP_channelVolumes && control->n_values > 0)
-        stream->events->volume(stream->self, control->values, (int)control->n_values, false);
+        stream->events.volume(stream->self, control->values, (int)control->n_values, false);
     if (id == SPA_PROP_mute && control->n_values > 0)
-        stream->events->volume(stream->self, NULL, 0, control->values[0] >= 0.5f);
+        stream->events.volume(stream->self, NULL, 0, control->values[0] >= 0.5f);
 }
 
 /// Asks for buffers that hold the longest cycle of a graph, at four times its rate.
@@ -82,7 +82,7 @@ cpw_stream *cpw_stream_new(
     int rate, const struct cpw_stream_events *events, void *self, int *error) {
     cpw_stream *stream = calloc(1, sizeof *stream);
     if (!stream) return *error = -ENOMEM, NULL;
-    stream->events = events;
+    stream->events = *events;
     stream->self = self;
     stream->is_playback = is_playback;
     stream->channels = SPA_CLAMP(channels, 1, CPW_CHANNELS);

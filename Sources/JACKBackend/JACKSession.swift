@@ -43,21 +43,12 @@ final class JACKSession: @unchecked Sendable {
         var priority = OutputRun.unknown
         var freewheelChanges = 0
         var nextLinks: Int64 = 0
-        var latency: Latency?
-        /// The latency that was measured last, and the time since which it has been the same.
-        var newLatency = Latency(playback: 0, capture: 0)
-        var newLatencySince: Int64 = 0
+        var latency = LatencyNews()
         /// The time since which the output has been connected to nothing; `nil` while it is connected.
         var unheardSince: Int64?
         var isUnheardTold = false
         var wasHeard = false
         var messages: Set<String> = []
-    }
-
-    /// Frames behind and before the output.
-    private struct Latency: Equatable {
-        var playback: Int
-        var capture: Int
     }
 
     /// The time without a cycle after which the server counts as gone: PipeWire does not always say that it goes.
@@ -84,7 +75,7 @@ final class JACKSession: @unchecked Sendable {
         seen.progress = HostClock.now
         seen.bufferSize = client.cycle.bufferSize.load(ordering: .relaxed)
         seen.sampleRate = client.cycle.sampleRate.load(ordering: .relaxed)
-        seen.latency = before?.latency
+        if let before { seen.latency = before.latency }
         // JACK locks the memory that programs share, and no more.
         if before == nil { RealtimeThread.lockMemory { hub.send(.notice($0)) } }
         _ = client.cycle.latencies.set(ways)
@@ -148,7 +139,7 @@ final class JACKSession: @unchecked Sendable {
         links = []
         lost = []
         fresh = []
-        if seen.latency == nil { seen.latency = seen.newLatency }
+        seen.latency.beginAnew()
         core.tellNews(isLast: true)
         self.client = nil
         isWaiting = settings.rejoins
@@ -286,24 +277,13 @@ final class JACKSession: @unchecked Sendable {
                         : "It is connected again when \(wanted[0].other) is there.")))
     }
 
-    /// Says how late the sound is when that has changed, and stays.
+    /// Says how late the sound is when that has changed, and stays: after a return the links come one by one.
     private func tellLatency(_ cycle: JACKCycle, _ now: Int64) {
-        let latency = Latency(
+        let news = seen.latency.note(
             playback: cycle.playbackLatency.load(ordering: .relaxed),
-            capture: cycle.captureLatency.load(ordering: .relaxed))
-        if latency != seen.newLatency || seen.newLatencySince == 0 {
-            seen.newLatency = latency
-            seen.newLatencySince = now
-        }
-        // After a return the links come one by one.
-        guard now - seen.newLatencySince > (wanted.isEmpty ? 500_000_000 : 3_000_000_000), seen.latency != latency
-        else {
-            return
-        }
-        if seen.latency != nil {
-            hub.send(.latencyChanged(playback: latency.playback, capture: latency.capture))
-        }
-        seen.latency = latency
+            capture: cycle.captureLatency.load(ordering: .relaxed), at: now,
+            staysFor: wanted.isEmpty ? 500_000_000 : 3_000_000_000)
+        if let news { hub.send(news) }
     }
 
     private func tellPriority(_ client: JACKClient) {

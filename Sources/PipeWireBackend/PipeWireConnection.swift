@@ -7,32 +7,6 @@ internal import CPipeWire
     let graph: PipeWireGraph
     private let held: Unmanaged<PipeWireGraph>
 
-    /// The events of every connection: they lead to its graph.
-    @safe private struct Table: @unchecked Sendable {
-        // Unchecked because it does not change.
-        let events: UnsafeMutablePointer<cpw_connection_events>
-    }
-
-    nonisolated private static let table: Table = {
-        let events = UnsafeMutablePointer<cpw_connection_events>.allocate(capacity: 1)
-        unsafe events.initialize(
-            to: cpw_connection_events(
-                failed: { graph, isLost, _, words in
-                    unsafe PipeWireConnection.graph(graph).failed(isLost: isLost, String(cString: words))
-                },
-                came: { graph, id, type, properties in
-                    unsafe PipeWireConnection.graph(graph).came(id, String(cString: type)) { key in
-                        unsafe cpw_property(properties, key).map { unsafe String(cString: $0) }
-                    }
-                },
-                went: { graph, id in unsafe PipeWireConnection.graph(graph).went(id) },
-                said: { graph, key, value in
-                    unsafe PipeWireConnection.graph(graph).said(
-                        String(cString: key), value.map { unsafe String(cString: $0) })
-                }))
-        return unsafe Table(events: events)
-    }()
-
     private static func graph(_ this: UnsafeMutableRawPointer) -> PipeWireGraph {
         unsafe Unmanaged<PipeWireGraph>.fromOpaque(this).takeUnretainedValue()
     }
@@ -41,9 +15,23 @@ internal import CPipeWire
     init(_ remote: String?, _ properties: [String]) throws(PipeWireError) {
         let graph = PipeWireGraph()
         let held = unsafe Unmanaged.passRetained(graph)
+        var events = unsafe cpw_connection_events(
+            failed: { graph, isLost, words in
+                unsafe PipeWireConnection.graph(graph).failed(isLost: isLost, String(cString: words))
+            },
+            came: { graph, id, type, properties in
+                unsafe PipeWireConnection.graph(graph).came(id, String(cString: type)) { key in
+                    unsafe cpw_property(properties, key).map { unsafe String(cString: $0) }
+                }
+            },
+            went: { graph, id in unsafe PipeWireConnection.graph(graph).went(id) },
+            said: { graph, key, value in
+                unsafe PipeWireConnection.graph(graph).said(
+                    String(cString: key), value.map { unsafe String(cString: $0) })
+            })
         var error: Int32 = 0
         let opened = unsafe withWords(properties) { words in
-            unsafe remote.withCString { unsafe cpw_open($0, words, Self.table.events, held.toOpaque(), &error) }
+            unsafe remote.withCString { unsafe cpw_open($0, words, &events, held.toOpaque(), &error) }
         }
         guard let opened = unsafe opened else {
             unsafe held.release()

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// The cycles of a run, which PipeWire's data thread calls over all connections, and a clock while it does not.
 @safe final class PipeWireCycle: @unchecked Sendable {
-    // Unchecked because the thread that has taken `driver` has what is not atomic or constant.
+    // Unchecked because the thread that has taken it has what is not atomic or constant.
     let run: OutputRun
     private let settings: PipeWireSettings
     private var cycle: OutputCycle
@@ -19,8 +19,8 @@ internal import Synchronization
     private let inputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>?>
     /// Sound for cycles by the clock.
     private let spare: AudioBlock
-    /// The thread that renders: none, PipeWire's, or the clock's.
-    private let driver = Atomic<UInt8>(0)
+    /// Indicates whether a thread has taken it: PipeWire's, or the clock's.
+    private let isTaken = Atomic<Bool>(false)
     private var last = cpw_times()
     private var cyclesWithoutInput = 100
     /// The least that lay there since a time, in frames so far.
@@ -34,7 +34,6 @@ internal import Synchronization
     // The numbers that the session asks for.
     /// The time of the last cycle of PipeWire's; 0 before the first one of a connection.
     let called = Atomic<Int64>(0)
-    let cycles = Atomic<Int>(0)
     let graphRate = Atomic<Int>(0)
     let duration = Atomic<Int>(0)
     let isFreewheeling = Atomic<Bool>(false)
@@ -84,12 +83,12 @@ internal import Synchronization
     func capture(_ stream: OpaquePointer) {
         let count = unsafe Int(cpw_stream_take(stream, inputs))
         guard count >= 0 else { return }
-        if begin(.server) {
+        if take() {
             unsafe queue.append(inputs, frames: count)
             if count > 0 { cyclesWithoutInput = 0 }
             var times = cpw_times()
             if unsafe cpw_stream_times(stream, &times) { captureDelay.store(times.delay, ordering: .relaxed) }
-            end()
+            giveBack()
         }
         unsafe cpw_stream_give(stream, 0)
     }
@@ -102,7 +101,7 @@ internal import Synchronization
         defer { pthread_setcancelstate(cancelState, nil) }
         let count = unsafe Int(cpw_stream_take(stream, outputs))
         guard count >= 0 else { return }
-        guard count > 0, begin(.server) else {
+        guard count > 0, take() else {
             // The clock is in a cycle still: this one is silent.
             for channel in 0..<cycle.channelCount + (isDoubled ? 1 : 0) {
                 unsafe outputs[channel]?.update(repeating: 0, count: count)
@@ -110,7 +109,7 @@ internal import Synchronization
             unsafe cpw_stream_give(stream, Int32(count))
             return
         }
-        defer { end() }
+        defer { giveBack() }
         for channel in 0..<cycle.channelCount {
             guard let place = unsafe outputs[isDoubled && channel > 0 ? channel + 1 : channel] else { continue }
             unsafe cycle.setOutput(channel, place)
@@ -128,14 +127,13 @@ internal import Synchronization
         hasMessages = true
         unsafe cpw_stream_give(stream, Int32(count))
         frames.wrappingAdd(count, ordering: .relaxed)
-        cycles.wrappingAdd(1, ordering: .relaxed)
         called.store(HostClock.now, ordering: .releasing)
     }
 
     /// Receives the messages of a cycle, and hands over those that the last one has sent.
     func exchangeMessages(_ ports: OpaquePointer) {
-        guard begin(.server) else { return }
-        defer { end() }
+        guard take() else { return }
+        defer { giveBack() }
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
         for port in 0..<inputCount {
             unsafe cpw_ports_read(ports, Int32(port), this) { this, port, frame, bytes, count in
@@ -235,8 +233,8 @@ internal import Synchronization
 
     /// Renders a cycle while PipeWire does not call. `false`: it has begun to.
     func playByClock(at time: Int64) -> Bool {
-        guard begin(.clock) else { return false }
-        defer { end() }
+        guard take() else { return false }
+        defer { giveBack() }
         for channel in 0..<cycle.channelCount {
             unsafe cycle.setOutput(channel, spare.pointers[min(channel, spare.channelCount - 1)])
         }
@@ -248,19 +246,14 @@ internal import Synchronization
         return true
     }
 
-    // MARK: Who drives
+    // MARK: Taking turns
 
-    private enum Driver: UInt8 {
-        case none
-        case server
-        case clock
-    }
+    private func take() -> Bool { !isTaken.exchange(true, ordering: .acquiring) }
 
-    private func begin(_ one: Driver) -> Bool {
-        driver.compareExchange(expected: 0, desired: one.rawValue, ordering: .acquiring).exchanged
-    }
+    private func giveBack() { isTaken.store(false, ordering: .releasing) }
 
-    private func end() { driver.store(0, ordering: .releasing) }
+    /// Returns whether PipeWire has called since a time.
+    func isCalled(since time: Int64) -> Bool { called.load(ordering: .acquiring) > time }
 
     /// Has the next connection begin anew.
     func forgetConnection() {

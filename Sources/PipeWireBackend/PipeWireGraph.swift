@@ -31,7 +31,7 @@ final class PipeWireGraph: Sendable {
     }
     private let state = Lock(State())
 
-    // MARK: What the daemon tells
+    // MARK: The daemon's words
 
     func came(_ id: UInt32, _ type: String, _ property: (String) -> String?) {
         switch type {
@@ -71,7 +71,7 @@ final class PipeWireGraph: Sendable {
         }
     }
 
-    // MARK: What is asked of it
+    // MARK: Questions
 
     /// Indicates whether the daemon is gone.
     var isLost: Bool { state.withLock { $0.failure?.isLost == true } }
@@ -94,6 +94,9 @@ final class PipeWireGraph: Sendable {
             state.nodes.filter { $0.value.isDevice }.sorted { $0.key < $1.key }.map(\.value)
         }
     }
+
+    /// Returns the devices that play, or those that record.
+    func devices(isSink: Bool) -> [Node] { devices.filter { isSink ? $0.isSink : $0.isSource } }
 
     /// The name of the default device; `nil` if none is chosen.
     func defaultName(isSink: Bool) -> String? {
@@ -130,10 +133,5 @@ final class PipeWireGraph: Sendable {
     /// The links that lead to a node, by their numbers.
     func links(to id: UInt32) -> Set<UInt32> {
         state.withLock { state in Set(state.links.filter { $0.value.to == id }.keys) }
-    }
-
-    /// Returns whether there is a device of that name or number.
-    func hasDevice(_ word: String, isSink: Bool) -> Bool {
-        devices.contains { node in (isSink ? node.isSink : node.isSource) && [node.name, node.serial].contains(word) }
     }
 }

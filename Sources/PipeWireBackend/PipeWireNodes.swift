@@ -6,8 +6,8 @@ internal import RenderCore
 internal import Supply
 internal import Synchronization
 
-/// What an output has in the graph: a stream that plays, one that captures where it has inputs, a node with its MIDI ports.
-/// Used with the session's gate held.
+/// The nodes of an output in the graph: a stream that plays, one that captures where it has inputs, a node with its MIDI ports.
+/// They are used with the session's gate held.
 @safe final class PipeWireNodes: @unchecked Sendable {
     // Unchecked because it is used with the session's gate held only; what PipeWire's threads touch is in the notes and the cycle.
     let connection: PipeWireConnection
@@ -21,7 +21,10 @@ internal import Synchronization
     private(set) var capture: OpaquePointer?
     private(set) var ports: OpaquePointer?
 
-    /// What PipeWire's thread for messages tells.
+    /// The nodes by their kind.
+    enum Kind { case playback, capture, ports }
+
+    /// The news from PipeWire's thread for messages.
     final class Notes: Sendable {
         struct State: Sendable {
             var error: String?
@@ -29,19 +32,18 @@ internal import Synchronization
             var isMuted = false
             /// Indicates whether another program has taken a node away.
             var isRemoved = false
-            /// The numbers of the nodes, where they have one.
-            var playbackNode, captureNode, portsNode: UInt32?
+            /// The numbers of the nodes that have one.
+            var nodes: [Kind: UInt32] = [:]
         }
         private let state = Lock(State())
         var now: State { state.withLock { $0 } }
 
-        func note(
-            _ new: cpw_state, _ node: UInt32, error: String?, _ place: any WritableKeyPath<State, UInt32?> & Sendable
-        ) {
+        func note(_ kind: Kind, _ new: cpw_state, _ node: UInt32, _ error: UnsafePointer<CChar>? = nil) {
+            let words = unsafe error.map { unsafe String(cString: $0) }
             state.withLock { state in
-                if new == CPW_UNCONNECTED, state[keyPath: place] != nil { state.isRemoved = true }
-                state[keyPath: place] = node == .max ? nil : node
-                if let error { state.error = error }
+                if new == CPW_UNCONNECTED, state.nodes[kind] != nil { state.isRemoved = true }
+                state.nodes[kind] = node == .max ? nil : node
+                state.error = words ?? state.error
             }
         }
 
@@ -59,13 +61,6 @@ internal import Synchronization
         }
     }
 
-    /// The callbacks of all streams.
-    @safe private struct Tables: @unchecked Sendable {
-        // Unchecked because they do not change.
-        let play, capture: UnsafeMutablePointer<cpw_stream_events>
-        let ports: UnsafeMutablePointer<cpw_ports_events>
-    }
-
     /// The object that a stream's callbacks get: the cycle for the data thread, the notes for the other.
     private final class Target {
         let cycle: PipeWireCycle
@@ -73,37 +68,6 @@ internal import Synchronization
         init(_ cycle: PipeWireCycle, _ notes: Notes) { (self.cycle, self.notes) = (cycle, notes) }
     }
     private let target: Unmanaged<Target>
-
-    nonisolated private static let tables: Tables = {
-        let play = UnsafeMutablePointer<cpw_stream_events>.allocate(capacity: 1)
-        let capture = UnsafeMutablePointer<cpw_stream_events>.allocate(capacity: 1)
-        let ports = UnsafeMutablePointer<cpw_ports_events>.allocate(capacity: 1)
-        unsafe play.initialize(
-            to: cpw_stream_events(
-                process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.play(stream) } },
-                state: { this, state, node, error in
-                    let words = unsafe error.map { unsafe String(cString: $0) }
-                    unsafe PipeWireNodes.notes(this).note(state, node, error: words, \.playbackNode)
-                },
-                volume: { this, volumes, count, isMuted in
-                    let values = unsafe Array(UnsafeBufferPointer(start: volumes, count: Int(count)))
-                    unsafe PipeWireNodes.notes(this).note(volumes: values, isMuted: isMuted)
-                }))
-        unsafe capture.initialize(
-            to: cpw_stream_events(
-                process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.capture(stream) } },
-                state: { this, state, node, error in
-                    let words = unsafe error.map { unsafe String(cString: $0) }
-                    unsafe PipeWireNodes.notes(this).note(state, node, error: words, \.captureNode)
-                }, volume: { _, _, _, _ in }))
-        unsafe ports.initialize(
-            to: cpw_ports_events(
-                process: { this, ports in unsafe PipeWireNodes.cycle(this) { unsafe $0.exchangeMessages(ports) } },
-                state: { this, state, node in
-                    unsafe PipeWireNodes.notes(this).note(state, node, error: nil, \.portsNode)
-                }))
-        return unsafe Tables(play: play, capture: capture, ports: ports)
-    }()
 
     /// Without a count: the nodes hold it until they are closed.
     private static func cycle(_ this: UnsafeMutableRawPointer, _ body: (PipeWireCycle) -> Void) {
@@ -124,31 +88,42 @@ internal import Synchronization
         unsafe target = .passRetained(Target(cycle, notes))
         let inputs = settings.inputs.map(\.channelCount)
         var (error, refused) = (Int32(0), "")
+        var played = unsafe cpw_stream_events(
+            process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.play(stream) } },
+            state: { unsafe PipeWireNodes.notes($0).note(.playback, $1, $2, $3) },
+            volume: { this, volumes, count, isMuted in
+                let values = unsafe Array(UnsafeBufferPointer(start: volumes, count: Int(count)))
+                unsafe PipeWireNodes.notes(this).note(volumes: values, isMuted: isMuted)
+            })
+        var captured = unsafe cpw_stream_events(
+            process: { this, stream in unsafe PipeWireNodes.cycle(this) { unsafe $0.capture(stream) } },
+            state: { unsafe PipeWireNodes.notes($0).note(.capture, $1, $2, $3) }, volume: { _, _, _, _ in })
+        var exchanged = unsafe cpw_ports_events(
+            process: { this, ports in unsafe PipeWireNodes.cycle(this) { unsafe $0.exchangeMessages(ports) } },
+            state: { unsafe PipeWireNodes.notes($0).note(.ports, $1, $2) })
         unsafe connection.locked { handle in
-            func stream(isPlayback: Bool, _ counts: [Int]) -> OpaquePointer? {
+            func stream(isPlayback: Bool, _ counts: [Int], _ events: inout cpw_stream_events) -> OpaquePointer? {
                 let count = isPlayback ? PipeWireSettings.playedChannels(counts) : counts.reduce(0, +)
                 let positions = PipeWireSettings.positions(main: counts[0], all: count)
                 return unsafe withWords(settings.properties(ofPlayback: isPlayback, rate: rate)) { words in
                     unsafe cpw_stream_new(
                         handle, isPlayback, (isPlayback ? settings.target : settings.source) != .none, words, positions,
-                        Int32(count), Int32(rate), isPlayback ? Self.tables.play : Self.tables.capture,
-                        target.toOpaque(),
-                        &error)
+                        Int32(count), Int32(rate), &events, target.toOpaque(), &error)
                 }
             }
             if !inputs.isEmpty {
-                unsafe capture = stream(isPlayback: false, inputs)
+                unsafe capture = stream(isPlayback: false, inputs, &captured)
                 guard unsafe capture != nil else { return refused = "a stream that captures" }
             }
             if !settings.midiInputs.isEmpty || !settings.midiOutputs.isEmpty {
                 unsafe ports = withWords(settings.midiProperties) { words in
                     unsafe cpw_ports_new(
                         handle, words, Int32(settings.midiInputs.count), Int32(settings.midiOutputs.count),
-                        Self.tables.ports, target.toOpaque(), &error)
+                        &exchanged, target.toOpaque(), &error)
                 }
                 guard unsafe ports != nil else { return refused = "a node with MIDI ports" }
             }
-            unsafe playback = stream(isPlayback: true, channels)
+            unsafe playback = stream(isPlayback: true, channels, &played)
             if unsafe playback == nil { refused = "a stream that plays" }
         }
         guard refused.isEmpty else {
@@ -172,20 +147,20 @@ internal import Synchronization
         unsafe target.release()
     }
 
-    // MARK: What the session asks, without PipeWire's lock
+    // MARK: For the session's questions, without PipeWire's lock
 
     /// The devices that the playback is linked to.
     var devices: [PipeWireGraph.Node] {
-        notes.now.playbackNode.map { connection.graph.neighbours(of: $0, isPlayback: true) } ?? []
+        notes.now.nodes[.playback].map { connection.graph.neighbours(of: $0, isPlayback: true) } ?? []
     }
     /// The devices, or programs, that the capture is linked to.
     var sources: [PipeWireGraph.Node] {
-        notes.now.captureNode.map { connection.graph.neighbours(of: $0, isPlayback: false) } ?? []
+        notes.now.nodes[.capture].map { connection.graph.neighbours(of: $0, isPlayback: false) } ?? []
     }
     /// The links that bring messages to our MIDI inputs.
-    var messageLinks: Set<UInt32> { notes.now.portsNode.map { connection.graph.links(to: $0) } ?? [] }
+    var messageLinks: Set<UInt32> { notes.now.nodes[.ports].map { connection.graph.links(to: $0) } ?? [] }
 
-    // MARK: What the session sets
+    // MARK: For the session's wishes
 
     /// Sets the volume, the mute, or both. Of wishes that PipeWire has not taken yet only the last counts.
     func set(volume: Double?, isMuted: Bool?) {

@@ -99,7 +99,7 @@ public final class PipeWireOutput: RenderOutput, CoredOutput {
         set { session.isMuted = newValue }
     }
 
-    /// What is playing, as the desktop shows it.
+    /// The name of what is playing, as the desktop shows it.
     public var title: String {
         get { session.title }
         set { session.title = newValue }

@@ -3,17 +3,15 @@ internal import RenderCore
 internal import Supply
 internal import Synchronization
 
-// What an output tells of its own accord, each time that the session looks after it.
+// An output tells all this of its own accord, each time that the session looks after it.
 extension PipeWireSession {
     /// The news that have been reported already.
     struct Seen {
         var duration = 0
-        var graphRate = 0
         var priority = OutputRun.unknown
         var freewheelChanges = 0
-        var latency: Latency?
-        var newLatency = Latency(playback: 0, capture: 0)
-        var newLatencySince: Int64 = 0
+        /// A converter has it waver by some frames.
+        var latency = LatencyNews(tolerance: 32)
         var ownLatency = 0
         var device: String?
         /// The time since which the output has been linked to nothing, or PipeWire has not called.
@@ -39,17 +37,6 @@ extension PipeWireSession {
         var lateInput = 0
         var cutInput = 0
         var nextInputNews: Int64 = 0
-    }
-
-    /// Frames behind and before the output.
-    struct Latency: Equatable {
-        var playback: Int
-        var capture: Int
-
-        /// Returns whether another one is no more than the wavering of a converter.
-        func isAbout(_ other: Latency) -> Bool {
-            abs(playback - other.playback) <= 32 && abs(capture - other.capture) <= 32
-        }
     }
 
     func tellLength(_ state: inout State, _ cycle: PipeWireCycle) {
@@ -79,7 +66,7 @@ extension PipeWireSession {
     }
 
     /// Says where the sound goes when that changes, and when it goes nowhere.
-    func tellDevice(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) {
+    func tellDevice(_ state: inout State, _ nodes: PipeWireNodes, _ now: Int64) {
         let devices = Set(nodes.connection.graph.devices.map(\.name))
         if let before = state.seen.devices {
             for name in before.subtracting(devices).sorted() { core.hub.send(.deviceGone(name)) }
@@ -119,7 +106,7 @@ extension PipeWireSession {
     }
 
     /// Says when PipeWire does not call although there is a device, and when it calls again.
-    func tellSilence(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) {
+    func tellSilence(_ state: inout State, _ cycle: PipeWireCycle, _ now: Int64) {
         guard let since = state.seen.heardSince, state.seen.unheardSince == nil else { return }
         let latest = max(since, cycle.called.load(ordering: .relaxed))
         let isSilent = now - latest > 3_000_000_000
@@ -173,12 +160,12 @@ extension PipeWireSession {
         }
         guard let volume = reported.volume, now - state.seen.wished > 300_000_000 else { return }
         let isNew = state.seen.volume != volume && !reported.isMuted || state.seen.isMuted != reported.isMuted
-        let isFirst = state.seen.volume == nil
-        (state.seen.volume, state.seen.isMuted) = (volume, reported.isMuted)
-        if !isFirst || volume != 1 || reported.isMuted { (state.volume, state.isMuted) = (volume, reported.isMuted) }
         // The first is what the desktop remembers, and no news where it is the usual one.
-        guard isNew, !isFirst || volume != 1 || reported.isMuted else { return }
-        core.hub.send(.volumeChanged(volume: volume, isMuted: reported.isMuted))
+        let isUsual = state.seen.volume == nil && volume == 1 && !reported.isMuted
+        (state.seen.volume, state.seen.isMuted) = (volume, reported.isMuted)
+        if isUsual { return }
+        (state.volume, state.isMuted) = (volume, reported.isMuted)
+        if isNew { core.hub.send(.volumeChanged(volume: volume, isMuted: reported.isMuted)) }
     }
 
     /// Says how late the sound is when that has changed, and stays; and tells the graph how late our modules are.
@@ -191,18 +178,10 @@ extension PipeWireSession {
         guard cycle.called.load(ordering: .relaxed) != 0 else { return }
         func frames(_ delay: Int64) -> Int { Int((Double(delay) * Double(nodes.rate) / 1e9).rounded()) }
         let waiting = max(0, cycle.waitingInput.load(ordering: .relaxed))
-        let latency = Latency(
+        let news = state.seen.latency.note(
             playback: frames(cycle.playbackDelay.load(ordering: .relaxed)),
-            capture: settings.inputs.isEmpty ? 0 : frames(cycle.captureDelay.load(ordering: .relaxed)) + waiting)
-        if !latency.isAbout(state.seen.newLatency) || state.seen.newLatencySince == 0 {
-            state.seen.newLatency = latency
-            state.seen.newLatencySince = now
-        }
-        guard now - state.seen.newLatencySince > 500_000_000, state.seen.latency.map({ !latency.isAbout($0) }) ?? true
-        else { return }
-        if state.seen.latency != nil {
-            core.hub.send(.latencyChanged(playback: latency.playback, capture: latency.capture))
-        }
-        state.seen.latency = latency
+            capture: settings.inputs.isEmpty ? 0 : frames(cycle.captureDelay.load(ordering: .relaxed)) + waiting,
+            at: now, staysFor: 500_000_000)
+        if let news { core.hub.send(news) }
     }
 }

@@ -13,16 +13,14 @@ final class PipeWireSession: Sendable {
     let settings: PipeWireSettings
     private let gate = Lock(State(), .output)
 
-    /// What is touched with the gate held only.
+    /// The state of the session, which is touched with the gate held only.
     struct State {
-        var run: OutputRun?
+        /// The cycles from start to stop.
         var cycle: PipeWireCycle?
         var nodes: PipeWireNodes?
-        /// Counts the starts, so that the thread of an earlier one ends.
-        var start = 0
         var nextTry: Int64 = 0
         var seen = Seen()
-        /// What the program or the user has set, for the next connection, and whether that is to be set there still: the session manager
+        /// The wishes of the program or the user for the next connection, and whether they are to be set there still: the session manager
         /// gives new nodes what it remembers by their name.
         var volume: Double?
         var isMuted: Bool?
@@ -39,7 +37,7 @@ final class PipeWireSession: Sendable {
 
     func start() throws(PipeWireError) {
         try gate.withLock { state throws(PipeWireError) in
-            guard state.run == nil else { return }
+            guard state.cycle == nil else { return }
             guard Self.leaving.load(ordering: .acquiring) == 0 else { throw .renderLoopNotEnded }
             try settings.check(channels: PipeWireSettings.playedChannels(core.renderer.outputChannelCounts))
             let run: OutputRun
@@ -49,39 +47,38 @@ final class PipeWireSession: Sendable {
             } catch {
                 throw .rendererTaken(error.description)
             }
-            state.run = run
-            state.cycle = PipeWireCycle(run, settings, channels: core.renderer.outputChannelCounts)
-            state.seen = Seen()
+            let cycle = PipeWireCycle(run, settings, channels: core.renderer.outputChannelCounts)
+            (state.cycle, state.seen) = (cycle, Seen())
             do throws(PipeWireError) {
-                try open(&state, isStart: true)
+                try open(&state, cycle, isStart: true)
             } catch {
-                core.endRun()
-                (state.run, state.cycle) = (nil, nil)
+                endRun(&state)
                 throw error
             }
             RealtimeThread.lockMemory { core.hub.send(.notice($0)) }
-            state.start += 1
             core.show(.running)
-            watch(state.start, run, state.cycle)
+            watch(cycle)
         }
     }
 
     func stop() {
         gate.withLock { state in
-            guard state.run != nil else { return }
-            state.start += 1
+            guard state.cycle != nil else { return }
             close(&state)
             core.tellNews(isLast: true)
-            core.endRun()
-            (state.run, state.cycle) = (nil, nil)
+            endRun(&state)
         }
+    }
+
+    private func endRun(_ state: inout State) {
+        core.endRun()
+        state.cycle = nil
     }
 
     /// The connections that are being closed: a render loop that does not end keeps one waiting.
     private static let leaving = Atomic<Int>(0)
 
-    private func open(_ state: inout State, isStart: Bool) throws(PipeWireError) {
-        guard let cycle = state.cycle else { throw .notRunning }
+    private func open(_ state: inout State, _ cycle: PipeWireCycle, isStart: Bool) throws(PipeWireError) {
         let connection = try PipeWireConnection(settings.remote, settings.connectionProperties)
         do throws(PipeWireError) {
             if isStart { try checkTargets(connection.graph) }
@@ -120,8 +117,9 @@ final class PipeWireSession: Sendable {
             case .monitor(let device?): (name, mustPlay) = (device, true)
             case .standard, .none, .monitor(nil): continue
             }
-            guard !graph.hasDevice(name, isSink: mustPlay) else { continue }
-            throw .noTarget(name, known: graph.devices.filter { mustPlay ? $0.isSink : $0.isSource }.map(\.name))
+            let fit = graph.devices(isSink: mustPlay)
+            guard !fit.contains(where: { [$0.name, $0.serial].contains(name) }) else { continue }
+            throw .noTarget(name, known: fit.map(\.name))
         }
     }
 
@@ -152,13 +150,13 @@ final class PipeWireSession: Sendable {
 
     // MARK: Threads
 
-    private func watch(_ start: Int, _ run: OutputRun, _ cycle: PipeWireCycle?) {
+    private func watch(_ cycle: PipeWireCycle) {
         var (watcher, clock) = (pthread_t(), pthread_t())
         let error = startThread(&watcher) { [weak self] in
             nameThread("rs-pipewire")
             while true {
                 usleep(50_000)
-                guard self?.look(start) == true else { return }
+                guard self?.look(at: cycle) == true else { return }
             }
         }
         guard error == 0 else {
@@ -166,14 +164,14 @@ final class PipeWireSession: Sendable {
             return
         }
         pthread_detach(watcher)
-        guard let cycle else { return }
-        if startThread(&clock, { PipeWireSession.keepTime(run, cycle) }) == 0 { pthread_detach(clock) }
+        if startThread(&clock, { PipeWireSession.keepTime(cycle) }) == 0 { pthread_detach(clock) }
     }
 
     /// Renders by the clock while PipeWire does not call: a program, its players and its timers go on.
-    private static func keepTime(_ run: OutputRun, _ cycle: PipeWireCycle) {
+    private static func keepTime(_ cycle: PipeWireCycle) {
         nameThread("rs-clock")
-        /// The time at which the next cycle by the clock is due; `nil` while PipeWire calls.
+        let run = cycle.run
+        // The time at which the next cycle by the clock is due; `nil` while PipeWire calls.
         var next: Int64?
         var called = HostClock.now
         while run.goesOn {
@@ -200,22 +198,22 @@ final class PipeWireSession: Sendable {
         }
     }
 
-    private func look(_ start: Int) -> Bool {
+    /// `false`: the cycles are those of an earlier start, or have ended.
+    private func look(at cycle: PipeWireCycle) -> Bool {
         gate.withLock { state in
-            guard state.start == start, state.run != nil else { return false }
-            keepHouse(&state, HostClock.now)
-            return state.run != nil
+            guard state.cycle === cycle else { return false }
+            keepHouse(&state, cycle, HostClock.now)
+            return state.cycle != nil
         }
     }
 
     // MARK: Housekeeping
 
-    private func keepHouse(_ state: inout State, _ now: Int64) {
-        guard let cycle = state.cycle else { return }
+    private func keepHouse(_ state: inout State, _ cycle: PipeWireCycle, _ now: Int64) {
         let patience = cycle.isFreewheeling.load(ordering: .relaxed) ? 10 * OutputRun.patience : OutputRun.patience
         core.tellNews(patience: patience, isLate: (cycle.run.cycleAge(now) ?? 0) > 100_000_000)
-        guard let nodes = state.nodes else { return rejoin(&state, now) }
-        if nodes.connection.graph.isLost { return lose(&state) }
+        guard let nodes = state.nodes else { return rejoin(&state, cycle, now) }
+        if nodes.connection.graph.isLost { return lose(&state, cycle) }
         if let words = nodes.connection.graph.takeFailure() ?? nodes.notes.takeError() {
             core.hub.send(.notice("PipeWire says: \(words)"))
         }
@@ -225,43 +223,36 @@ final class PipeWireSession: Sendable {
         }
         tellLength(&state, cycle)
         tellPriority(&state, cycle)
-        tellDevice(&state, nodes, cycle, now)
-        tellSilence(&state, nodes, cycle, now)
+        tellDevice(&state, nodes, now)
+        tellSilence(&state, cycle, now)
         tellInput(&state, nodes, cycle, now)
         endNotes(&state, nodes, cycle)
         tellVolume(&state, nodes, now)
         tellLatency(&state, nodes, cycle, now)
     }
 
-    private func lose(_ state: inout State) {
+    private func lose(_ state: inout State, _ cycle: PipeWireCycle) {
         close(&state)
         core.tellNews(isLast: true)
         guard settings.rejoins else {
             core.show(.stopped)
             core.hub.send(.lost("The PipeWire daemon has ended. Start the output again when it is back."))
-            core.endRun()
-            return (state.run, state.cycle) = (nil, nil)
+            return endRun(&state)
         }
         core.show(.waiting)
         core.hub.send(
             .lost(
                 "The PipeWire daemon has ended. The program plays on by the clock, unheard, and joins it again when it is back."
             ))
-        state.run?.endNotes()
+        cycle.run.endNotes()
         state.nextTry = 0
     }
 
-    private func rejoin(_ state: inout State, _ now: Int64) {
+    private func rejoin(_ state: inout State, _ cycle: PipeWireCycle, _ now: Int64) {
         guard now >= state.nextTry, Self.leaving.load(ordering: .acquiring) == 0 else { return }
         state.nextTry = now + 250_000_000
-        guard (try? open(&state, isStart: false)) != nil else { return }
-        let before = state.seen
-        state.seen = Seen()
-        state.seen.duration = before.duration
-        state.seen.graphRate = before.graphRate
-        state.seen.latency = before.latency
-        state.seen.device = before.device
-        state.seen.priority = before.priority
+        guard (try? open(&state, cycle, isStart: false)) != nil else { return }
+        state.seen.latency.beginAnew()
         core.show(.running)
         core.hub.send(.regained)
     }
@@ -323,7 +314,7 @@ final class PipeWireSession: Sendable {
         }
     }
 
-    // MARK: What the program asks
+    // MARK: Questions and wishes of the program
 
     func withNodes<Result>(_ body: (PipeWireNodes, PipeWireCycle) -> Result) throws(PipeWireError) -> Result {
         let result: Result? = gate.withLock { state in
@@ -371,9 +362,4 @@ final class PipeWireSession: Sendable {
             }
         }
     }
-}
-
-extension PipeWireCycle {
-    /// Returns whether PipeWire has called since a time.
-    func isCalled(since time: Int64) -> Bool { called.load(ordering: .acquiring) > time }
 }

@@ -11,13 +11,13 @@ public enum PipeWireTarget: Sendable, Hashable {
     case standard
     /// The device of that name, as ``PipeWireDevice/name`` says it.
     case device(String)
-    /// What a sink plays, to record it: that of a name, or the default one.
+    /// The sound that a sink plays, to record it: that of a name, or the default one.
     case monitor(of: String? = nil)
     /// None: the connections are left to others, such as a patchbay.
     case none
 }
 
-/// What the sound is, for a desktop that treats sounds differently: turns music down for a call, say.
+/// The kind of the sound, for a desktop that treats sounds differently: turns music down for a call, say.
 ///
 /// Threads: control.
 public enum PipeWireRole: String, Sendable, Hashable, CaseIterable {

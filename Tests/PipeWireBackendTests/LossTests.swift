@@ -40,6 +40,26 @@ extension PipeWireTests {
             #expect(renderer.faultCount == 0)
         }
 
+        @Test("News that were told before a loss of the daemon are not told again after it")
+        func once() async throws {
+            let desktop = try Desktop()
+            let output = PipeWireOutput(try DesktopTests.tone(), name: "once", sampleRate: 22_050)
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            let isConversion = { (event: OutputEvent) in "\(event)".contains("PipeWire converts") }
+            #expect(await becomesTrue { events.count(isConversion) == 1 })
+            desktop.endManager()
+            desktop.endDaemon()
+            #expect(await becomesTrue { output.state == .waiting })
+            try desktop.startDaemon()
+            try desktop.startManager()
+            #expect(await becomesTrue { (try? output.deviceNames()) == ["nowhere"] })
+            let cycles = output.statistics.cycles
+            #expect(await becomesTrue { output.statistics.cycles > cycles + 100 })
+            #expect(events.count(isConversion) == 1)
+        }
+
         @Test("An output that is not to wait stops when the daemon ends, and says so")
         func without() async throws {
             let desktop = try Desktop()

@@ -23,10 +23,10 @@ typedef const char *_Nullable const *cpw_words;
 
 // MARK: - A connection
 
-/// What a connection tells. On its own thread, which holds its lock.
+/// A connection tells these things, on its own thread, which holds its lock.
 struct cpw_connection_events {
-    /// The daemon is gone, or has refused something: an error number below 0, and the daemon's words.
-    void (*_Nonnull failed)(void *_Nonnull self, bool is_lost, int error, const char *_Nonnull words);
+    /// The daemon is gone, or has refused something, in its words.
+    void (*_Nonnull failed)(void *_Nonnull self, bool is_lost, const char *_Nonnull words);
     /// There is an object: a node, a port, a link. ``cpw_property`` reads its properties.
     void (*_Nonnull came)(void *_Nonnull self, uint32_t id, const char *_Nonnull type, const void *_Nullable properties);
     void (*_Nonnull went)(void *_Nonnull self, uint32_t id);
