@@ -152,7 +152,7 @@ let package = Package(
             name: "PipeWireBackend",
             dependencies: ["CPipeWire", "CRender", "LinuxRealtime", "Outputs", "RenderCore", "Supply"],
             swiftSettings: library),
-        // What is common to plug-ins of all formats; each format has targets of its own above.
+        // Plug-ins of all formats have this in common; each format has targets of its own above.
         .target(name: "CPluginMemory"),
         .target(
             name: "PluginHosting", dependencies: ["CPluginMemory", "RenderCore", "Sharing", "Supply"],

@@ -21,7 +21,7 @@ internal import Synchronization
 
     private init() {}
 
-    /// Makes a item for jobs. The threads start with the first.
+    /// Makes an item for jobs. The threads start with the first.
     func makeItem(
         run: @escaping @Sendable () -> Void, free: @escaping @Sendable () -> Void
     ) -> UnsafeMutablePointer<WorkItem> {
@@ -66,7 +66,7 @@ internal import Synchronization
         crender_permitted_ends()
     }
 
-    /// Frees a item, behind the job that may be running.
+    /// Frees an item, behind the job that may be running.
     func end(_ item: UnsafeMutablePointer<WorkItem>) {
         let stage = unsafe item.pointee.stage.pointee.load(ordering: .acquiring)
         let isUnderWay = stage == WorkItem.Stage.queued.rawValue || stage == WorkItem.Stage.running.rawValue

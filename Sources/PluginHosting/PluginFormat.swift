@@ -1,6 +1,6 @@
 package import RenderCore
 
-/// What a format of plug-ins does for a module: it says what a plug-in is, and makes instances of it. A ``HostedPlugin`` does all else:
+/// A format of plug-ins, as a module needs it: it says what a plug-in is, and makes instances of it. A ``HostedPlugin`` does all else:
 /// it copies channels, sets parameters, brings and takes messages, fades to the delayed input, finds what is written beyond the memory,
 /// and keeps control code, the render thread and the thread for the plug-in's own work apart.
 package protocol PluginFormat: Sendable {

@@ -36,7 +36,7 @@ private struct Toy: PluginFormat {
     }
 }
 
-/// What a plug-in is made of.
+/// The parts of a plug-in.
 private struct ToyState: ~Copyable {
     let kind: Toy.Kind
     let rate: Double
@@ -44,7 +44,7 @@ private struct ToyState: ~Copyable {
     let controls: UnsafeMutablePointer<Float>
     let inputs, outputs: [UnsafeMutablePointer<Float>]
     let told: Atomic<Int>
-    /// What the plug-in keeps from one instance to the next.
+    /// The state that the plug-in keeps from one instance to the next.
     var kept: Float = 0
     var past = [Float](repeating: 0, count: 96)
     var place = 0

@@ -6,7 +6,7 @@ import Testing
 @testable import PipeWireBackend
 
 extension PipeWireTests {
-    /// What arrives at another program is what was rendered.
+    /// Another program gets what was rendered.
     @Suite struct PlayingTests {
         @Test("A peer records our frames, each exactly, through every length of cycle, with no frame left out")
         func recorder() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import PipeWireBackend
 
 extension PipeWireTests {
-    /// What another program, or the program itself, does to an output and its nodes.
+    /// Another program, or the program itself, does things to an output and its nodes.
     @Suite struct RecoveryTests {
         @Test("Input that fell behind in long cycles is up to date again in short ones; what was left out is told")
         func lag() async throws {

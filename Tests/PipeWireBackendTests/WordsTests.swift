@@ -6,7 +6,7 @@ import Testing
 @testable import PipeWireBackend
 
 extension PipeWireTests {
-    /// What a program is told when it cannot play, and messages both ways.
+    /// The sentences for a program that cannot play, and messages both ways.
     @Suite struct WordsTests {
         @Test(
             "Without a daemon an output says how to start one; settings that PipeWire does not take are refused by name"

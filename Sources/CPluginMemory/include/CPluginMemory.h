@@ -9,7 +9,7 @@
 /// The most channels of each use that a plug-in may have.
 #define CPLUGIN_CHANNELS 64
 
-/// What a piece of memory is for: a channel of the main sound, of the side-chain or of the result, or anything else.
+/// The use of a piece of memory: a channel of the main sound, of the side-chain or of the result, or anything else.
 enum cplugin_use { CPLUGIN_INPUT, CPLUGIN_SIDE, CPLUGIN_OUTPUT, CPLUGIN_OTHER };
 
 struct cplugin_memory;
