@@ -67,7 +67,8 @@ package final class LoadHistogram: Sendable {
         let load = Double(nanoseconds) / limit
         add(load: load)
         if load > 1, nanoseconds > overrun.load(ordering: .relaxed) {
-            overrunLimit.store(Int64(saturating: limit), ordering: .relaxed)
+            // Debug builds make the type of a generic conversion in the cycle, with a lock.
+            overrunLimit.store(limit < 9e18 ? Int64(limit) : .max, ordering: .relaxed)
             overrun.store(nanoseconds, ordering: .releasing)
         }
         return load

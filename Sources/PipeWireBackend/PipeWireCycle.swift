@@ -213,7 +213,7 @@ internal import Synchronization
             cycle.captureTime -= captureDelay.load(ordering: .relaxed) + Int64(max(0, waiting))
         }
         // PipeWire counts frames of the graph.
-        let ratio = times.rate > 0 ? run.sampleRate / Double(times.rate) : 1
+        let ratio = times.rate > 0 ? run.sampleRate / Double(Int(times.rate)) : 1
         var transport = Transport(
             isRolling: times.is_rolling,
             frame: ratio == 1 ? times.transport_frame : Int64(Double(times.transport_frame) * ratio))
