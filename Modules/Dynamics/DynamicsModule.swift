@@ -133,9 +133,11 @@ public struct DynamicsCore: ~Copyable, Sendable {
 
 extension Parameter {
     /// The cut-off of a key's filter, or the frequency at which two bands meet, in hertz.
-    static func crossing(at frequency: Float, from lowest: Float) -> Parameter {
+    static func crossing(
+        at frequency: Float, from lowest: Float, file: StaticString = #fileID, line: UInt = #line
+    ) -> Parameter {
         Parameter(
             frequency, in: lowest...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-            glide: .smoothExponential(.milliseconds(200)))
+            glide: .smoothExponential(.milliseconds(200)), file: file, line: line)
     }
 }

@@ -5,13 +5,16 @@ import Tones
 
 extension Parameter {
     /// Returns the rate of a slow wave in hertz.
-    static func turns(_ rate: Float, upTo highest: Float) -> Parameter {
-        Parameter(rate, in: 0...highest, unit: .hertz, glide: .smoothExponential(.milliseconds(10)))
+    static func turns(
+        _ rate: Float, upTo highest: Float, file: StaticString = #fileID, line: UInt = #line
+    ) -> Parameter {
+        Parameter(
+            rate, in: 0...highest, unit: .hertz, glide: .smoothExponential(.milliseconds(10)), file: file, line: line)
     }
 
     /// Returns the time of a turn in beats: at 0 the rate counts.
-    static func beatsOfATurn(_ beats: Float) -> Parameter {
-        Parameter(beats, in: 0...1_024, unit: .beats, glide: .none)
+    static func beatsOfATurn(_ beats: Float, file: StaticString = #fileID, line: UInt = #line) -> Parameter {
+        Parameter(beats, in: 0...1_024, unit: .beats, glide: .none, file: file, line: line)
     }
 }
 

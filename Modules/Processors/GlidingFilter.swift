@@ -127,10 +127,12 @@ public struct GlidingFilter: ~Copyable, Sendable {
 
 extension Parameter {
     /// Returns the frequency of a filter, in hertz: up to 0.49 of the sample rate. A change glides for 20 ms.
-    static func frequency(_ frequency: Float, from lowest: Float) -> Parameter {
+    static func frequency(
+        _ frequency: Float, from lowest: Float, file: StaticString = #fileID, line: UInt = #line
+    ) -> Parameter {
         Parameter(
             frequency, in: lowest...192_000, limit: .fractionOfRate(0.49), unit: .hertz,
-            glide: .exponential(.milliseconds(20)))
+            glide: .exponential(.milliseconds(20)), file: file, line: line)
     }
 }
 

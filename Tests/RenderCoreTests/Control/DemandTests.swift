@@ -14,6 +14,9 @@ private struct Mistake {
         Mistake(sentence: "Parameter: a value of nan in 10.0…192000.0; all three must be finite") {
             _ = LowPass(cutoff: .nan)
         },
+        Mistake(sentence: "Modulation/Tremolo.swift:") { _ = Tremolo(rate: .nan) },
+        Mistake(sentence: "Modulation/Tremolo.swift:") { _ = Tremolo(beats: .infinity) },
+        Mistake(sentence: "Dynamics/MultibandCompressor.swift:") { _ = MultibandCompressor(crossovers: [.nan]) },
         Mistake(sentence: "Tones/Oscillator.swift:") { _ = Oscillator(frequency: .infinity) },
         Mistake(sentence: "AudioBlock has 1 to 64 channels, not 65") { _ = AudioBlock(channels: 65, frames: 1) },
         Mistake(sentence: "AudioBlock has 0 to 1,099,511,627,776 frames, not 9223372036854775807") {
