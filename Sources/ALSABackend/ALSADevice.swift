@@ -53,6 +53,15 @@ public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
         merge(DeviceAnswers.cards, DeviceAnswers.hints) { DeviceOwner.find(device: $0) ?? "another program" }
     }
 
+    /// The names of the cards' devices.
+    static var hardwareNames: Set<String> {
+        Set(DeviceAnswers.cards.flatMap { card in card.devices.map { hardwareName(card, $0) } })
+    }
+
+    private static func hardwareName(_ card: CardAnswer, _ device: CardAnswer.Device) -> String {
+        "hw:CARD=\(card.id),DEV=\(device.number)"
+    }
+
     // MARK: Making one list
 
     /// Returns the cards and the names of the configuration in one list.
@@ -92,7 +101,7 @@ public struct ALSADevice: Sendable, Hashable, CustomStringConvertible {
     private static func hardware(
         _ card: CardAnswer, _ device: CardAnswer.Device, _ owner: (String) -> String?
     ) -> ALSADevice {
-        let name = "hw:CARD=\(card.id),DEV=\(device.number)"
+        let name = hardwareName(card, device)
         let connection = card.connection(of: device)
         return ALSADevice(
             name: name, title: card.title(of: device) + connection.words, canPlay: device.canPlay,

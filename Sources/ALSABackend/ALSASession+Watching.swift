@@ -185,6 +185,7 @@ extension ALSASession {
         control.nextTry = 0
         control.isReturnVain = false
         DeviceWatch.readConfigurationAnew()
+        for event in control.devices.note(control.settings.deviceNames()) { hub.send(event) }
         guard control.engine != nil else { return }
         for (name, old) in control.definitions {
             guard let new = DeviceWatch.definition(of: name), new != old else { continue }

@@ -42,6 +42,7 @@ final class ALSASession: Sendable {
         // The search for devices that are gone.
         var watch: DeviceWatch?
         var changedAt: Int64?
+        var devices = DeviceNews()
         var nextTry: Int64 = 0
         var isPlaybackMissing = false
         var isCaptureMissing = false
@@ -107,6 +108,8 @@ final class ALSASession: Sendable {
             control.number += 1
             control.watch = DeviceWatch(control.settings.watchedPlaces)
             control.changedAt = nil
+            control.devices = DeviceNews()
+            _ = control.devices.note(control.settings.deviceNames())
             let watch = Watch(session: self, number: control.number)
             do throws(ALSAError) {
                 control.watcher = try Self.thread { watch.run() }

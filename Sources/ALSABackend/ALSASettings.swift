@@ -147,6 +147,8 @@ struct ALSASettings: Sendable {
     var hasGrown = false
     /// The places where devices that come and go are noticed.
     var watchedPlaces: [DeviceWatch.Place] = DeviceWatch.standardPlaces
+    /// The names of the cards' devices.
+    var deviceNames: @Sendable () -> Set<String> = { ALSADevice.hardwareNames }
     /// The time between two searches for a device that is gone, in nanoseconds, if nothing is noticed there.
     var searchInterval: Int64 = 250_000_000
     /// The clock by which host times are given.

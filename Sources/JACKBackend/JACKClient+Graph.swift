@@ -18,6 +18,11 @@ extension JACKClient {
         return unsafe JACKClient.take(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags)))
     }
 
+    /// The clients that stand for devices: "system".
+    var deviceNames: Set<String> {
+        Set((otherPorts(isInput: true) + otherPorts(isInput: false)).map { String($0.prefix { $0 != ":" }) })
+    }
+
     /// Returns the links that a new output makes.
     func links(_ connect: JACKConnect, mainChannels: Int) -> [Link] {
         let (targets, sources): ([String], [String])

@@ -44,6 +44,7 @@ final class JACKSession: @unchecked Sendable {
         var freewheelChanges = 0
         var nextLinks: Int64 = 0
         var latency = LatencyNews()
+        var devices = DeviceNews()
         /// The time since which the output has been connected to nothing; `nil` while it is connected.
         var unheardSince: Int64?
         var isUnheardTold = false
@@ -75,7 +76,7 @@ final class JACKSession: @unchecked Sendable {
         seen.progress = HostClock.now
         seen.bufferSize = client.cycle.bufferSize.load(ordering: .relaxed)
         seen.sampleRate = client.cycle.sampleRate.load(ordering: .relaxed)
-        if let before { seen.latency = before.latency }
+        if let before { (seen.latency, seen.devices) = (before.latency, before.devices) }
         // JACK locks the memory that programs share, and no more.
         if before == nil { RealtimeThread.lockMemory { hub.send(.notice($0)) } }
         _ = client.cycle.latencies.set(ways)
@@ -211,6 +212,7 @@ final class JACKSession: @unchecked Sendable {
             seen.nextLinks = now + 500_000_000
             makeLinks(client)
             noteLinks(client, now)
+            for event in seen.devices.note(client.deviceNames) { hub.send(event) }
         }
         tellWhoListens(client, now)
         tellLatency(client.cycle, now)

@@ -20,7 +20,7 @@ extension PipeWireSession {
         var volume: Double?
         var isMuted = false
         var wished: Int64 = 0
-        var devices: Set<String>?
+        var devices = DeviceNews()
         var messageLinks: Set<UInt32> = []
         /// The session manager under which the nodes were made, another one, and the time since which that is there.
         var manager: Int?
@@ -67,12 +67,7 @@ extension PipeWireSession {
 
     /// Says where the sound goes when that changes, and when it goes nowhere.
     func tellDevice(_ state: inout State, _ nodes: PipeWireNodes, _ now: Int64) {
-        let devices = Set(nodes.connection.graph.devices.map(\.name))
-        if let before = state.seen.devices {
-            for name in before.subtracting(devices).sorted() { core.hub.send(.deviceGone(name)) }
-            for name in devices.subtracting(before).sorted() { core.hub.send(.deviceCame(name)) }
-        }
-        state.seen.devices = devices
+        for event in state.seen.devices.note(Set(nodes.connection.graph.devices.map(\.name))) { core.hub.send(event) }
         if let device = nodes.devices.first?.name {
             state.seen.unheardSince = nil
             state.seen.heardSince = state.seen.heardSince ?? now

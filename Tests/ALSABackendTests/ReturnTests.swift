@@ -75,6 +75,33 @@ extension ALSATests {
             #expect(gaps == [4_800])
         }
 
+        @Test("Events say which cards come and go")
+        func comings() async throws {
+            let root = try folder()
+            defer { try? FileManager.default.removeItem(atPath: root) }
+            let names = Guarded<Set<String>>(["hw:CARD=Box,DEV=0"])
+            let player = try Player(Card("card8")) {
+                Self.onlyWatches(root, &$0)
+                $0.deviceNames = { names.withLock { $0 } }
+            }
+            try player.output.start()
+            #expect(player.play(5))
+            names.withLock { $0 = ["hw:CARD=Box,DEV=0", "hw:CARD=Mic,DEV=0"] }
+            touch("\(root)/pcmC1D0c")
+            #expect(await becomesTrue { player.events.all.contains(.deviceCame("hw:CARD=Mic,DEV=0")) })
+            names.withLock { $0 = ["hw:CARD=Mic,DEV=0"] }
+            touch("\(root)/pcmC0D0p")
+            #expect(await becomesTrue { player.events.all.contains(.deviceGone("hw:CARD=Box,DEV=0")) })
+            player.output.stop()
+            let news = player.events.count { event in
+                switch event {
+                case .deviceCame, .deviceGone: true
+                default: false
+                }
+            }
+            #expect(news == 2)
+        }
+
         @Test("From the device that was taken instead it returns to the first one when that is back")
         func returns() async throws {
             let root = try folder()
