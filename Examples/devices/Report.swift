@@ -153,6 +153,8 @@ import RenderStack
         let devices: [Device]?
         let pipeWire: PipeWire?
         let midi: [Port]?
+        /// The output that `AudioOutput` takes, and why.
+        let choice: String?
         let checks: [Check]?
 
         /// For people.
@@ -170,6 +172,7 @@ import RenderStack
                 print(midi.isEmpty ? "There is no MIDI port." : "MIDI ports:")
                 for port in midi { port.show() }
             }
+            if let choice { print("A program that does not choose plays on this output: \(choice)") }
             if let checks {
                 print("Needed for good sound (ok: as it should be, --: to know, !: an advice, !!: there is no sound):")
                 for check in checks { check.show() }

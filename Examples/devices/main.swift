@@ -59,6 +59,7 @@ let usage = """
         devices: wantsList ? ALSADevice.all.map { Report.Device($0) } : nil,
         pipeWire: wantsList ? Report.PipeWire() : nil,
         midi: wantsList ? ALSAMIDIPort.all.map { Report.Port($0) } : nil,
+        choice: wantsList ? (try? AudioOutput(Renderer()))?.choice : nil,
         checks: wantsDoctor ? checks.map { Report.Check($0) } : nil)
     if wantsJSON {
         try print(text(of: report))

@@ -54,7 +54,8 @@ package struct Machine: Sendable {
     /// The checks, the most important first.
     package var checks: [MachineCheck] {
         [card, permission, priority, memory] + servers
-            + [configuration, governor, swapping, sharedMemory, kernel, realtimeKit, sequencer].compactMap { $0 }
+            + [manager, sandbox, configuration, governor, swapping, sharedMemory, kernel, realtimeKit, sequencer]
+            .compactMap { $0 }
     }
 
     // MARK: The card
@@ -135,7 +136,7 @@ package struct Machine: Sendable {
 
     // MARK: The limits
 
-    private var priority: MachineCheck {
+    var priority: MachineCheck {
         let subject = "real-time priority"
         let limit = limit("Max realtime priority")
         if mayHavePriority == true {
@@ -244,41 +245,6 @@ package struct Machine: Sendable {
         return "\(isSentence ? "Join" : "join") the group `\(group)`: `sudo adduser $USER \(group)`, then log in again."
     }
 
-    // MARK: Running programs
-
-    private var servers: [MachineCheck] {
-        let known = [
-            ("jackd", "play through it (JACKOutput), or end it"),
-            ("jackdbus", "play through it, or `jack_control stop`"),
-            ("pipewire", "play through it, or `systemctl --user stop pipewire.socket pipewire`"),
-            ("pulseaudio", "play through it, or start your program with `pasuspender --`"),
-        ]
-        let running = known.filter { isRunning($0.0) }
-        guard !running.isEmpty else {
-            return [MachineCheck("sound servers", .good, "No sound server is running that could have the card.")]
-        }
-        return running.map { name, remedy in
-            if !hasCard && playsWithoutCard {
-                return MachineCheck("sound servers", .note, "\(name) is running: programs may play through it.")
-            }
-            return MachineCheck(
-                "sound servers", .advice, "\(name) is running, and may have a card to itself.",
-                "\(remedy.prefix(1).uppercased())\(remedy.dropFirst()).")
-        }
-    }
-
-    private func isRunning(_ name: String) -> Bool { programs.contains(name) }
-
-    private var programs: Set<String> {
-        Set(KernelFiles.list("\(root)/proc").filter { Int($0) != nil }.compactMap { read("/proc/\($0)/comm") })
-    }
-
-    private var realtimeKit: MachineCheck? {
-        guard isRunning("rtkit-daemon") else { return nil }
-        return MachineCheck(
-            "RealtimeKit", .note, "RealtimeKit is running: it gives real-time priority to programs that ask it.")
-    }
-
     // MARK: The kernel
 
     private var governor: MachineCheck? {
@@ -346,8 +312,8 @@ package struct Machine: Sendable {
 
     // MARK: Files
 
-    private func read(_ path: String) -> String? { KernelFiles.read(root + path) }
-    private func exists(_ path: String) -> Bool { unsafe Glibc.access(root + path, F_OK) == 0 }
+    func read(_ path: String) -> String? { KernelFiles.read(root + path) }
+    func exists(_ path: String) -> Bool { unsafe Glibc.access(root + path, F_OK) == 0 }
 
     private static func group(of path: String) -> UInt32? {
         var status = stat()

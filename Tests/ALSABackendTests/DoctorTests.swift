@@ -150,6 +150,28 @@ extension ALSATests {
             #expect(Patient(["proc/1/comm": "init\n"]).check("sound servers")?.verdict == .good)
         }
 
+        @Test("The doctor: PipeWire without a session manager, without RealtimeKit, and in a sandbox")
+        func pipeWire() {
+            let patient = Patient(["proc/self/limits": Self.limits])
+            #expect(patient.check("session manager") == nil && patient.check("RealtimeKit") == nil)
+            patient.put("proc/77/comm", "pipewire\n")
+            #expect(patient.check("session manager")?.verdict == .advice)
+            #expect(patient.check("session manager")?.remedy?.contains("systemctl --user start wireplumber") == true)
+            #expect(patient.check("RealtimeKit")?.verdict == .advice)
+            #expect(patient.check("RealtimeKit")?.remedy?.contains("rtkit") == true)
+            patient.put("usr/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service", "")
+            #expect(patient.check("RealtimeKit")?.verdict == .note)
+            for manager in ["wireplumber", "pipewire-media-"] {
+                patient.put("proc/78/comm", "\(manager)\n")
+                #expect(patient.check("session manager")?.verdict == .good)
+            }
+            #expect(patient.check("sandbox") == nil)
+            patient.put("proc/self/environ", "HOME=/home/ada\0SNAP_NAME=synth\0")
+            #expect(patient.check("sandbox")?.remedy?.contains("audio-playback") == true)
+            patient.put(".flatpak-info", "[Application]\n")
+            #expect(patient.check("sandbox")?.remedy?.contains("flatpak override") == true)
+        }
+
         @Test("The doctor: the processor's governor, on all processors or on some")
         func governor() {
             let patient = Patient()

@@ -58,7 +58,7 @@ def check(example):
         assert check["verdict"] in ("good", "note") or check["remedy"], check
     assert (checks["card"]["verdict"] == "good") == has_card, checks["card"]
     assert "devices" not in json.loads(run("--doctor", "--json", configuration=own))
-    assert set(json.loads(run("--list", "--json", configuration=own))) == {"devices", "pipeWire", "midi"}
+    assert set(json.loads(run("--list", "--json", configuration=own))) == {"devices", "pipeWire", "midi", "choice"}
 
     # One device; one that is not there; a configuration that is not there, which is said.
     text = run("--device", "studio", status=0, configuration=own)
