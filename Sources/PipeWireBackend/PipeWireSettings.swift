@@ -129,8 +129,12 @@ struct PipeWireSettings: Sendable {
         counts.reduce(0, +) + (counts.count > 1 && counts[0] == 1 ? 1 : 0)
     }
 
-    /// Returns the places of channels: those of a main output or input of that many, then numbered ones.
+    /// Returns the places of that many channels, or numbers if there are several outputs or inputs: beside places 0.3.65 plays numbered
+    /// channels as silence. The session manager connects numbers to the places of a device in turn.
     static func positions(main: Int, all: Int) -> [UInt32] {
+        let numbered = (0..<Int32(all)).map { cpw_position_aux($0) }
+        if main != all { return numbered }
+        if main == 1 { return [cpw_position_mono()] }
         // The numbers are those of the shim: FL, FR, FC, LFE, RL, RR, SL, SR.
         let places: [Int32] =
             switch main {
@@ -142,11 +146,7 @@ struct PipeWireSettings: Sendable {
             case 8: [0, 1, 2, 3, 4, 5, 6, 7]
             default: []
             }
-        var positions = places.map { cpw_position($0) }
-        // Beside numbered channels nothing spreads a mono one: it is played on both sides.
-        if main == 1 { positions = all == 1 ? [cpw_position_mono()] : [cpw_position(0), cpw_position(1)] }
-        for number in 0..<max(0, all - positions.count) { positions.append(cpw_position_aux(Int32(number))) }
-        return positions
+        return places.isEmpty ? numbered : places.map { cpw_position($0) }
     }
 }
 

@@ -134,16 +134,16 @@ final class Desktop {
         return try Program("sh", ["-c", "(echo 'create-node adapter \(node)'; sleep 60) | pw-cli"], isHeard: false)
     }
 
-    /// The program in C that is a peer, built once.
-    func peer(_ words: String...) throws -> Program {
-        let program = "\(folder.path)/peer"
+    /// Starts a peer, a program in C that is built once.
+    func peer(_ name: String, _ words: String..., seconds: Int? = 60) throws -> Program {
+        let program = "\(folder.path)/\(name)"
         if access(program, X_OK) != 0 {
             let source = #filePath.split(separator: "/").dropLast().joined(separator: "/")
             try run(
                 "sh", "-c",
-                "gcc -O1 -w /\(source)/Peers/peer.c $(pkg-config --cflags --libs libpipewire-0.3) -o \(program)")
+                "gcc -O1 -w /\(source)/Peers/\(name).c $(pkg-config --cflags --libs libpipewire-0.3) -o \(program)")
         }
-        return try Program(program, words, seconds: 60)
+        return try Program(program, words, seconds: seconds)
     }
 
     private func writeConfiguration(_ quantum: Int, _ rate: Int, _ sinks: [String]) throws {

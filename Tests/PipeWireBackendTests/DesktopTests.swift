@@ -119,7 +119,7 @@ extension PipeWireTests {
         static func level(_ desktop: Desktop, _ port: String) async throws -> Double {
             let file = "\(desktop.folder.path)/level"
             try await Task.sleep(for: .milliseconds(300))
-            let result = try desktop.peer("record", port, file, "0.5").wait()
+            let result = try desktop.peer("peer", "record", port, file, "0.5").wait()
             guard result.status == 0 else { throw Program.Failure(what: result.text) }
             let samples = try PlayingTests.floats(of: file)
             return Double(samples.suffix(16_000).map(abs).max() ?? 0)

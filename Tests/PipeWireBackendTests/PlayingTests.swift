@@ -22,7 +22,7 @@ extension PipeWireTests {
             defer { output.stop() }
             #expect(await becomesTrue { output.statistics.cycles > 10 })
             let file = "\(desktop.folder.path)/recorded"
-            let peer = try desktop.peer("record", "count:output_FL", file, "4")
+            let peer = try desktop.peer("peer", "record", "count:output_FL", file, "4")
             try await Task.sleep(for: .seconds(1))
             let lengths = [1_000, 64, 16, 777, 8_192, 256]
             for length in lengths {

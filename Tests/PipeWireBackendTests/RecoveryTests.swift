@@ -88,8 +88,70 @@ extension PipeWireTests {
             defer { output.stop() }
             #expect(try await becomesTrue { try output.deviceNames() == ["nowhere"] })
             for side in ["FL", "FR"] {
-                #expect(abs(try await DesktopTests.level(desktop, "mono:output_\(side)") - 0.5) < 1e-3)
+                #expect(abs(try await DesktopTests.level(desktop, "nowhere:monitor_\(side)") - 0.5) < 1e-3)
             }
+        }
+
+        @Test("Outputs beside the main one go out by ports of their own, each at its level", arguments: [1, 2])
+        func others(channels: Int) async throws {
+            let desktop = try Desktop()
+            let (tone, half, again) = (Oscillator(frequency: 1_000, level: 0.5), Gain(0.5), Gain(0.5))
+            let renderer = try Renderer(channels: channels, auxiliaryOutputs: [1, 1]) { context in
+                context.run(tone)
+                context.output()
+                context.run(half)
+                context.output(to: .auxiliary(1))
+                context.run(again)
+                context.output(to: .auxiliary(2))
+            }
+            let output = PipeWireOutput(renderer, name: "others")
+            try output.start()
+            defer { output.stop() }
+            #expect(try await becomesTrue { try output.deviceNames() == ["nowhere"] })
+            #expect(
+                try desktop.links(of: "others") == [
+                    "others:output_AUX0 -> nowhere:playback_FL", "others:output_AUX1 -> nowhere:playback_FR",
+                ])
+            for (port, level) in [0.5, 0.5, 0.25, 0.125].enumerated() {
+                #expect(
+                    abs(try await DesktopTests.level(desktop, "others:output_AUX\(port)") - level) < 1e-3, "\(port)")
+            }
+        }
+
+        @Test("Each of several inputs hears its own channel of the device")
+        func inputs() async throws {
+            let desktop = try Desktop()
+            let counter = FrameCounter(channels: 2)
+            let source = try Renderer { context in
+                context.run(counter)
+                context.output()
+            }
+            let player = PipeWireOutput(source, name: "player", target: .device("nowhere"))
+            try player.start()
+            defer { player.stop() }
+            let (voice, guitar) = (AudioInput(channels: 1, name: "voice"), AudioInput(channels: 1, name: "guitar"))
+            let (first, second) = (RingTap(seconds: 10, channels: 1), RingTap(seconds: 10, channels: 1))
+            let renderer = try Renderer { context in
+                context.run(voice)
+                context.run(first)
+                context.popAll()
+                context.run(guitar)
+                context.run(second)
+                context.output()
+            }
+            let output = PipeWireOutput(
+                renderer, name: "two", target: .device("other"), source: .monitor(of: "nowhere"))
+            try output.start()
+            #expect(await becomesTrue { output.statistics.cycles > 300 })
+            #expect(
+                try desktop.links(of: "two-in") == [
+                    "nowhere:monitor_FL -> two-in:input_AUX0", "nowhere:monitor_FR -> two-in:input_AUX1",
+                ])
+            output.stop()
+            let (left, right) = (first.takeAll().channels[0], second.takeAll().channels[0])
+            // The second channel of the counter is half above the first.
+            try #require(left.contains { $0 > 0 } && right.contains { $0 > 0 })
+            #expect(left.allSatisfy { $0 < 0.5 } && right.allSatisfy { $0 == 0 || $0 > 0.5 })
         }
 
         @Test("Devices of the wrong kind are refused")

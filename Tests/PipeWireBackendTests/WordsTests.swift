@@ -55,7 +55,7 @@ extension PipeWireTests {
             try output.start()
             defer { output.stop() }
             #expect(await becomesTrue { output.statistics.cycles > 10 })
-            let said = try desktop.peer("midi", "notes-midi:midi_out_1", "notes-midi:midi_in_1", "3").wait()
+            let said = try desktop.peer("peer", "midi", "notes-midi:midi_out_1", "notes-midi:midi_in_1", "3").wait()
             #expect(said.status == 0, "\(said.text)")
             let lines = said.text.split(separator: "\n").filter { $0.hasPrefix("17:") }
             #expect(lines.contains("17: 90 3c 64") && lines.contains("17: 80 3c 64"), "\(said.text)")
