@@ -41,7 +41,8 @@ internal import Synchronization
     /// Nanoseconds behind and before the streams.
     let playbackDelay = Atomic<Int64>(0)
     let captureDelay = Atomic<Int64>(0)
-    /// The frames that PipeWire's cycles have taken, those of cycles by the clock, and the sum of the graph's durations.
+    /// The frames that PipeWire's cycles have taken, those of cycles by the clock, and the sum of the durations that the daemon gave
+    /// for the first. Cycles with a converter do not count.
     let frames = Atomic<Int>(0)
     let clockFrames = Atomic<Int>(0)
     let graphFrames = Atomic<Int>(0)
@@ -116,7 +117,7 @@ internal import Synchronization
         }
         var times = cpw_times()
         let hasTimes = unsafe cpw_stream_times(stream, &times)
-        if hasTimes { note(times) }
+        if hasTimes { note(times, frames: count) }
         takeInput(count)
         cycle.begin(frames: count, hostTime: hasTimes ? times.now : nil, isFreewheeling: times.is_freewheeling)
         setTimes(times)
@@ -126,7 +127,6 @@ internal import Synchronization
         waitingInput.store(queue.count, ordering: .relaxed)
         hasMessages = true
         unsafe cpw_stream_give(stream, Int32(count))
-        frames.wrappingAdd(count, ordering: .relaxed)
         called.store(HostClock.now, ordering: .releasing)
     }
 
@@ -184,9 +184,12 @@ internal import Synchronization
     }
 
     /// Notes where the graph's clock is: frames that it leaves out are an interruption.
-    private func note(_ times: cpw_times) {
-        if times.frame != last.frame || times.clock != last.clock {
+    private func note(_ times: cpw_times, frames count: Int) {
+        if Double(Int(times.rate)) == run.sampleRate {
+            frames.wrappingAdd(count, ordering: .relaxed)
             graphFrames.wrappingAdd(Int(times.duration), ordering: .relaxed)
+        }
+        if times.frame != last.frame || times.clock != last.clock {
             // Some drivers count with the length of the cycle that ends, others with that of the one that begins; and one whose cycles
             // are no whole number of frames is off by one now and then.
             let expected = last.frame &+ UInt64(max(last.duration, times.duration))

@@ -126,14 +126,13 @@ public final class PipeWireOutput: RenderOutput, CoredOutput {
         try session.withNodes { nodes, _ in nodes.sources.map(\.name) }
     }
 
-    /// The frames so far of PipeWire's cycles, of cycles by the clock, and of the graph, for tests.
+    /// The frames so far of PipeWire's cycles and of the graph, of those at the graph's rate, and of cycles by the clock, for tests.
     package var frameCounts: (played: Int, byClock: Int, graph: Int, lateInput: Int)? {
-        try? session.withNodes { _, cycle in
-            (
-                cycle.frames.load(ordering: .relaxed), cycle.clockFrames.load(ordering: .relaxed),
-                cycle.graphFrames.load(ordering: .relaxed), cycle.lateInput.load(ordering: .relaxed)
-            )
-        }
+        guard let cycle = session.cycle else { return nil }
+        return (
+            cycle.frames.load(ordering: .relaxed), cycle.clockFrames.load(ordering: .relaxed),
+            cycle.graphFrames.load(ordering: .relaxed), cycle.lateInput.load(ordering: .relaxed)
+        )
     }
 
     /// Returns the frames that lie between the capture and the playback, for tests.

@@ -104,7 +104,6 @@ final class PipeWireSession: Sendable {
         state.seen.ownLatency = 0
         state.seen.manager = connection.graph.manager
         state.seen.unheardSince = nil
-        if state.seen.devices == nil { state.seen.devices = Set(connection.graph.devices.map(\.name)) }
     }
 
     private func checkTargets(_ graph: PipeWireGraph) throws(PipeWireError) {
@@ -324,6 +323,9 @@ final class PipeWireSession: Sendable {
         guard let result else { throw .notRunning }
         return result
     }
+
+    /// The cycles from start to stop; `nil` while it is stopped.
+    var cycle: PipeWireCycle? { gate.withLock { $0.cycle } }
 
     /// The volume as the desktop has it.
     var volume: Double {
