@@ -13,6 +13,10 @@ struct cpw_stream {
     int channels;
     /// PipeWire's own memory, with the times of each cycle.
     _Atomic(const struct spa_io_position *) position;
+    /// The most by which what is linked delays the sound: cycles, frames of the graph, and nanoseconds.
+    _Atomic float latency_cycles;
+    _Atomic int32_t latency_frames;
+    _Atomic int64_t latency_nanoseconds;
     /// The buffer between taking and giving.
     struct pw_buffer *buffer;
 };
@@ -52,9 +56,21 @@ static void control_info(void *data, uint32_t id, const struct pw_stream_control
         stream->events.volume(stream->self, NULL, 0, control->values[0] >= 0.5f);
 }
 
+/// Notes how late the sound is on the way to the devices, or from them.
+static void note_latency(cpw_stream *stream, const struct spa_pod *param) {
+    struct spa_latency_info info;
+    if (spa_latency_parse(param, &info) < 0) return;
+    // What plays hears from the inputs that it is linked to.
+    if (info.direction != (stream->is_playback ? SPA_DIRECTION_INPUT : SPA_DIRECTION_OUTPUT)) return;
+    atomic_store(&stream->latency_cycles, info.max_quantum);
+    atomic_store(&stream->latency_frames, (int32_t)info.max_rate);
+    atomic_store(&stream->latency_nanoseconds, (int64_t)info.max_ns);
+}
+
 /// Asks for buffers that hold the longest cycle of a graph, at four times its rate.
 static void param_changed(void *data, uint32_t id, const struct spa_pod *param) {
     cpw_stream *stream = data;
+    if (id == SPA_PARAM_Latency && param) note_latency(stream, param);
     if (id != SPA_PARAM_Format || !param) return;
     uint8_t memory[512];
     struct spa_pod_builder builder = SPA_POD_BUILDER_INIT(memory, sizeof memory);
@@ -132,8 +148,12 @@ void cpw_stream_set_property(cpw_stream *stream, const char *key, const char *va
 int cpw_stream_set_latency(cpw_stream *stream, int64_t nanoseconds) {
     uint8_t memory[256];
     struct spa_pod_builder builder = SPA_POD_BUILDER_INIT(memory, sizeof memory);
-    struct spa_process_latency_info info = {.ns = (uint64_t)nanoseconds};
-    const struct spa_pod *latency = spa_process_latency_build(&builder, SPA_PARAM_ProcessLatency, &info);
+    struct spa_latency_info info = {
+        .direction = stream->is_playback ? SPA_DIRECTION_OUTPUT : SPA_DIRECTION_INPUT,
+        .min_ns = (uint64_t)nanoseconds,
+        .max_ns = (uint64_t)nanoseconds,
+    };
+    const struct spa_pod *latency = spa_latency_build(&builder, SPA_PARAM_Latency, &info);
     return pw_stream_update_params(stream->stream, &latency, 1);
 }
 
@@ -148,9 +168,10 @@ void cpw_read_position(const struct spa_io_position *position, struct cpw_times 
     times->is_freewheeling = clock->flags & SPA_IO_CLOCK_FLAG_FREEWHEEL;
     times->is_rolling = position->state == SPA_IO_POSITION_STATE_RUNNING;
     const struct spa_io_segment *segment = &position->segments[0];
-    int64_t running = (int64_t)clock->position - position->offset;
-    times->transport_frame = (int64_t)segment->position
-        + (int64_t)((double)(running - (int64_t)segment->start) * (segment->rate == 0 ? 1 : segment->rate));
+    // Before its start, and so wherever the transport was put while it stood, it is where the segment begins.
+    int64_t running = SPA_MAX((int64_t)clock->position - position->offset - (int64_t)segment->start, 0);
+    times->transport_frame
+        = (int64_t)segment->position + (int64_t)((double)running * (segment->rate == 0 ? 1 : segment->rate));
     times->has_bars = segment->bar.flags & SPA_IO_SEGMENT_BAR_FLAG_VALID;
     if (!times->has_bars) return;
     times->beat = segment->bar.beat;
@@ -169,6 +190,11 @@ bool cpw_stream_times(cpw_stream *stream, struct cpw_times *times) {
     pw_stream_get_time_n(stream->stream, &time, sizeof time);
     times->now = time.now ? time.now : (int64_t)position->clock.nsec;
     if (time.rate.denom) times->delay = time.delay * (int64_t)SPA_NSEC_PER_SEC * time.rate.num / time.rate.denom;
+    // 0.3.65 leaves out what is told in nanoseconds.
+    double frames = (double)atomic_load(&stream->latency_cycles) * times->duration + atomic_load(&stream->latency_frames);
+    int64_t told = (int64_t)(frames * SPA_NSEC_PER_SEC / times->rate) + atomic_load(&stream->latency_nanoseconds);
+    // Nonsense of another program must not overflow: a minute is the most.
+    if (told > times->delay) times->delay = SPA_MIN(told, 60 * (int64_t)SPA_NSEC_PER_SEC);
     return true;
 }
 

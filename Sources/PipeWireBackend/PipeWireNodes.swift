@@ -187,11 +187,12 @@ internal import Synchronization
         }
     }
 
-    /// Tells the graph how late the program's own modules make the sound.
-    func setLatency(frames: Int) {
+    /// Tells the graph how late the sound is that the program plays, and will be that it captures, in frames.
+    func setLatencies(played: Int, captured: Int) {
         post { nodes in
-            guard let stream = unsafe nodes.playback else { return }
-            _ = unsafe cpw_stream_set_latency(stream, Int64(Double(frames) * 1e9 / Double(nodes.rate)))
+            func nanoseconds(_ frames: Int) -> Int64 { Int64(Double(frames) * 1e9 / Double(nodes.rate)) }
+            if let stream = unsafe nodes.playback { _ = unsafe cpw_stream_set_latency(stream, nanoseconds(played)) }
+            if let stream = unsafe nodes.capture { _ = unsafe cpw_stream_set_latency(stream, nanoseconds(captured)) }
         }
     }
 

@@ -12,7 +12,8 @@ extension PipeWireSession {
         var freewheelChanges = 0
         /// A converter has it waver by some frames.
         var latency = LatencyNews(tolerance: 32)
-        var ownLatency = 0
+        /// The frames by which the sound is late that the nodes play, and will be that they capture, as the graph knows them.
+        var told = (played: 0, captured: 0)
         var device: String?
         /// The time since which the output has been linked to nothing, or PipeWire has not called.
         var unheardSince: Int64?
@@ -163,20 +164,23 @@ extension PipeWireSession {
         if isNew { core.hub.send(.volumeChanged(volume: volume, isMuted: reported.isMuted)) }
     }
 
-    /// Says how late the sound is when that has changed, and stays; and tells the graph how late our modules are.
+    /// Says how late the sound is when that has changed, and stays; and tells the graph how late it is with our modules.
     func tellLatency(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) {
-        let own = settings.inputs.compactMap { core.renderer.latencies(from: $0, to: 0)?.upperBound }.max() ?? 0
-        if own != state.seen.ownLatency {
-            state.seen.ownLatency = own
-            nodes.setLatency(frames: own)
-        }
         guard cycle.called.load(ordering: .relaxed) != 0 else { return }
         func frames(_ delay: Int64) -> Int { Int((Double(delay) * Double(nodes.rate) / 1e9).rounded()) }
         let waiting = max(0, cycle.waitingInput.load(ordering: .relaxed))
-        let news = state.seen.latency.note(
-            playback: frames(cycle.playbackDelay.load(ordering: .relaxed)),
-            capture: settings.inputs.isEmpty ? 0 : frames(cycle.captureDelay.load(ordering: .relaxed)) + waiting,
-            at: now, staysFor: 500_000_000)
+        let behind = frames(cycle.playbackDelay.load(ordering: .relaxed))
+        let before = settings.inputs.isEmpty ? 0 : frames(cycle.captureDelay.load(ordering: .relaxed)) + waiting
+        let news = state.seen.latency.note(playback: behind, capture: before, at: now, staysFor: 500_000_000)
         if let news { core.hub.send(news) }
+        // Sound that the program makes itself has come from no input.
+        let own = settings.inputs.compactMap { core.renderer.latencies(from: $0, to: 0)?.upperBound }.max()
+        let told = own.map { (played: before + $0, captured: behind + $0) } ?? (played: 0, captured: 0)
+        guard abs(told.played - state.seen.told.played) > 32 || abs(told.captured - state.seen.told.captured) > 32
+        else {
+            return
+        }
+        state.seen.told = told
+        nodes.setLatencies(played: told.played, captured: told.captured)
     }
 }

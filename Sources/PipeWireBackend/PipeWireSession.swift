@@ -101,7 +101,7 @@ final class PipeWireSession: Sendable {
         state.hasWish = state.volume != nil || state.isMuted != nil
         if state.hasWish { nodes.set(volume: state.volume, isMuted: state.isMuted) }
         state.seen.heardSince = nil
-        state.seen.ownLatency = 0
+        state.seen.told = (0, 0)
         state.seen.manager = connection.graph.manager
         state.seen.unheardSince = nil
     }

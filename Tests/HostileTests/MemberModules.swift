@@ -1,5 +1,6 @@
 import RenderStack
 import Synchronization
+import TestSupport
 
 /// Multiplies, and counts how often it is prepared and reset.
 final class Scale: Effect {
@@ -118,38 +119,6 @@ final class Poison: Effect {
         var top = context.top
         var samples = top[0]
         samples[samples.count - 1] *= value
-    }
-}
-
-/// Holds back by a number of frames, and says so.
-final class Late: Effect {
-    struct Line: ~Copyable, Sendable {
-        var samples: RenderMemory<Float>
-        var position = 0
-        init(_ frames: Int) { samples = RenderMemory(repeating: 0, count: max(1, frames)) }
-    }
-    private let frames: Int
-    private let line: RenderState<Line>
-    init(_ frames: Int) {
-        self.frames = frames
-        line = RenderState(Line(frames))
-    }
-
-    func latency(at sampleRate: Double) -> Int { frames }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        if frames == 0 { return }
-        line.withTop(&context) { line, top in
-            var samples = top[0]
-            let count = line.samples.count
-            for i in samples.indices {
-                let old = line.samples[line.position]
-                line.samples[line.position] = samples[i]
-                samples[i] = old
-                line.position = line.position &+ 1 == count ? 0 : line.position &+ 1
-            }
-        }
     }
 }
 

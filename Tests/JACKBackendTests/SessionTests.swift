@@ -4,45 +4,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Lets sound out some frames later.
-final class Late: Effect {
-    let frames: Int
-    private let line: RenderState<Line>
-    struct Line: ~Copyable, Sendable {
-        var samples: RenderMemory<Float>
-        var position = 0
-    }
-
-    init(_ frames: Int) {
-        self.frames = frames
-        line = RenderState(Line(samples: RenderMemory(repeating: 0, count: frames)))
-    }
-
-    func latency(at sampleRate: Double) -> Int { frames }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        line.with(&context) { line, context in
-            var top = context.top
-            var samples = top[0]
-            for i in samples.indices {
-                let old = line.samples[line.position]
-                line.samples[line.position] = samples[i]
-                samples[i] = old
-                line.position = line.position &+ 1 < line.samples.count ? line.position &+ 1 : 0
-            }
-        }
-    }
-
-    @_noLocks @_noAllocation
-    func reset(_ context: inout RenderContext) {
-        line.with(&context) { line, _ in
-            for i in line.samples.indices { line.samples[i] = 0 }
-            line.position = 0
-        }
-    }
-}
-
 extension JACKTests {
     @Suite struct SessionTests {
         @Test("A bounce through freewheel is what rendering offline gives, bit for bit, and so is the next one")

@@ -135,7 +135,7 @@ final class Desktop {
     }
 
     /// Starts a peer, a program in C that is built once.
-    func peer(_ name: String, _ words: String..., seconds: Int? = 60) throws -> Program {
+    func peer(_ name: String, _ words: String..., seconds: Int? = 60, hasInput: Bool = false) throws -> Program {
         let program = "\(folder.path)/\(name)"
         if access(program, X_OK) != 0 {
             let source = #filePath.split(separator: "/").dropLast().joined(separator: "/")
@@ -143,7 +143,7 @@ final class Desktop {
                 "sh", "-c",
                 "gcc -O1 -w /\(source)/Peers/\(name).c $(pkg-config --cflags --libs libpipewire-0.3) -o \(program)")
         }
-        return try Program(program, words, seconds: seconds)
+        return try Program(program, words, seconds: seconds, hasInput: hasInput)
     }
 
     private func writeConfiguration(_ quantum: Int, _ rate: Int, _ sinks: [String]) throws {

@@ -88,7 +88,8 @@ int cpw_stream_set_volume(cpw_stream *_Nonnull stream, float volume);
 int cpw_stream_set_mute(cpw_stream *_Nonnull stream, bool is_mute);
 /// Changes a property, such as `media.name`.
 void cpw_stream_set_property(cpw_stream *_Nonnull stream, const char *_Nonnull key, const char *_Nonnull value);
-/// Tells the graph how late the sound of the program is, in nanoseconds.
+/// Tells the graph how late the sound is that a stream plays, from where it came in, or how late it will be heard that a stream captures:
+/// in nanoseconds.
 int cpw_stream_set_latency(cpw_stream *_Nonnull stream, int64_t nanoseconds);
 
 /// The times of a cycle.
