@@ -70,6 +70,29 @@ extension PipeWireTests {
             if Self.seconds >= 60 { print("\(rounds) rounds: \(found)") }
         }
 
+        @Test("A program that renders without a clock draws the output along, and records what rendering offline gives")
+        func freewheel() async throws {
+            let desktop = try Desktop()
+            let (renderer, numbers) = try Self.program()
+            let output = PipeWireOutput(renderer, name: "bounces")
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            #expect(await becomesTrue { output.statistics.cycles > 10 })
+            let file = "\(desktop.folder.path)/kept"
+            let peer = try desktop.peer("cycles", "bounces:output_FL", file, "pipewire.freewheel")
+            #expect(await becomesTrue { events.all.contains(.freewheel(true)) })
+            let played = try #require(output.frameCounts).played
+            #expect(await becomesTrue { (output.frameCounts?.played ?? 0) > played + 96_000 })
+            peer.signal(SIGTERM)
+            #expect(peer.wait().status == 0)
+            #expect(await becomesTrue { events.all.contains(.freewheel(false)) })
+            var (reference, found) = (try Reference(), Findings())
+            try found.judge(file, reference: &reference, rates: numbers.rates)
+            #expect(found.wrong == nil && found.goodFrames > 48_000, "\(found)")
+            #expect(renderer.faultCount == 0)
+        }
+
         /// A sound that depends on all its samples before, in every other frame; in the others are the numbers of the frames.
         fileprivate static func program() throws -> (renderer: Renderer, numbers: FrameNumbers) {
             let (tone, filter, numbers) = (Oscillator(.saw, frequency: 220), LowPass(cutoff: 900), FrameNumbers())

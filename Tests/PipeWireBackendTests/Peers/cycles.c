@@ -1,6 +1,6 @@
 // A program of PipeWire's own kind (a pw_filter) that keeps each cycle of another's: where the daemon's clock stood, and the samples.
 //
-//     cycles NODE:PORT FILE     until SIGTERM; links itself to the port again whenever that is new
+//     cycles NODE:PORT FILE [GROUP]     until SIGTERM; links itself to the port again whenever that is new; in a node.group, if given
 //
 // The file has, for each cycle, the clock's position (8 bytes), its number, the frames of the cycle, its rate, whether the port was linked
 // (4 bytes each), and where it was the samples.
@@ -41,7 +41,7 @@ static void process(void *data, struct spa_io_position *position) {
 static const struct pw_filter_events events = {PW_VERSION_FILTER_EVENTS, .process = process};
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 2;
+    if (argc != 3 && argc != 4) return 2;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
@@ -61,7 +61,8 @@ int main(int argc, char **argv) {
     pw_thread_loop_lock(loop);
     struct pw_filter *filter = pw_filter_new_simple(
         pw_thread_loop_get_loop(loop), "cycles",
-        pw_properties_new(PW_KEY_NODE_NAME, "cycles", PW_KEY_MEDIA_TYPE, "Audio", NULL), &events, NULL);
+        pw_properties_new(
+            PW_KEY_NODE_NAME, "cycles", PW_KEY_MEDIA_TYPE, "Audio", PW_KEY_NODE_GROUP, argc == 4 ? argv[3] : NULL, NULL), &events, NULL);
     port = pw_filter_add_port(
         filter, PW_DIRECTION_INPUT, PW_FILTER_PORT_FLAG_MAP_BUFFERS, sizeof(int),
         pw_properties_new(PW_KEY_FORMAT_DSP, "32 bit float mono audio", PW_KEY_PORT_NAME, "in", NULL), NULL, 0);

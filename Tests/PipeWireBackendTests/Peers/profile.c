@@ -2,8 +2,8 @@
 //
 //     profile
 //
-// A line for the daemon, "gaps COUNT", of the cycles that its clock has left out, in rows, and one for each node: "NAME cycles COUNT waited MEAN busy MEAN most MOST", in microseconds:
-// from the signal to its wake-up, and from there to its end.
+// A line for the daemon, "gaps COUNT", of the rows of cycles that its clock has left out, and one for each node, "NAME cycles COUNT waited
+// MEAN busy MEAN most MOST", in microseconds: from the signal to its wake-up, and from there to its end.
 
 #include <pipewire/pipewire.h>
 #include <pipewire/extensions/profiler.h>
