@@ -15,25 +15,27 @@ final class Desktop {
     private(set) var daemon: Program?
     private(set) var manager: Program?
     private var guardians: [Program] = []
-    private var modules =
-        "profiler metadata spa-node-factory client-node client-device access adapter link-factory session-manager"
 
     /// - Parameters:
     ///   - quantum: The frames of a cycle.
     ///   - rate: Frames per second.
     ///   - hasManager: `false` for a daemon alone.
     ///   - sinks: The names of the sinks.
+    ///   - leads: `true` to have programs without a device in the cycles of the first sink.
     init(
-        quantum: Int = 256, rate: Int = 48_000, hasManager: Bool = true, sinks: [String] = ["nowhere", "other"]
+        quantum: Int = 256, rate: Int = 48_000, hasManager: Bool = true, sinks: [String] = ["nowhere", "other"],
+        leads: Bool = false
     ) throws {
         folder = try TemporaryFolder()
-        mkdir("\(folder.path)/run", 0o700)
         for (name, value) in [
             ("XDG_RUNTIME_DIR", "run"), ("PIPEWIRE_RUNTIME_DIR", "run"), ("XDG_CONFIG_HOME", "config"),
             ("XDG_STATE_HOME", "state"),
         ] { setenv(name, "\(folder.path)/\(value)", 1) }
         unsetenv("DBUS_SESSION_BUS_ADDRESS")
-        try writeConfiguration(quantum, rate, sinks)
+        let tests = #filePath.split(separator: "/").dropLast().joined(separator: "/")
+        try run(
+            ["/\(tests)/../../scripts/tools/desktop", "--quantum", "\(quantum)", "--rate", "\(rate)"]
+                + ["--sinks", sinks.joined(separator: " "), "--write", folder.path] + (leads ? ["--leads"] : []))
         try startDaemon()
         if hasManager { try startManager() }
     }
@@ -63,8 +65,12 @@ final class Desktop {
         try guardProgram(manager)
         guard (try? PipeWireDevice.all().contains(where: \.isSink)) == true else { return }
         for _ in 0..<200 {
-            if (try? PipeWireDevice.all().contains { $0.isSink && $0.isDefault }) == true { return }
+            if (try? PipeWireDevice.all().contains { $0.isSink && $0.isDefault }) == true { break }
             usleep(50_000)
+        }
+        // WirePlumber 0.5 takes no virtual source by itself.
+        if (try? PipeWireDevice.all().contains { !$0.isSink && $0.isDefault }) != true {
+            try run("pw-metadata", "0", "default.configured.audio.source", "{ \"name\": \"microphone\" }")
         }
     }
 
@@ -91,7 +97,9 @@ final class Desktop {
     }
 
     /// Runs a program of PipeWire's, and returns what it says.
-    @discardableResult func run(_ words: String...) throws -> String {
+    @discardableResult func run(_ words: String...) throws -> String { try run(words) }
+
+    @discardableResult private func run(_ words: [String]) throws -> String {
         let result = try Program(words[0], Array(words.dropFirst()), seconds: 20).wait()
         guard result.status == 0 else { throw Program.Failure(what: "\(words.joined(separator: " ")): \(result.text)") }
         return result.text
@@ -144,62 +152,5 @@ final class Desktop {
                 "gcc -O1 -w /\(source)/Peers/\(name).c $(pkg-config --cflags --libs libpipewire-0.3) -o \(program)")
         }
         return try Program(program, words, seconds: seconds, hasInput: hasInput)
-    }
-
-    private func writeConfiguration(_ quantum: Int, _ rate: Int, _ sinks: [String]) throws {
-        func node(_ name: String, _ mediaClass: String) -> String {
-            """
-            { factory = adapter args = { factory.name = support.null-audio-sink node.name = \(name)
-                node.description = "The \(name)" media.class = \(mediaClass) audio.position = "FL,FR" object.linger = true } }
-            """
-        }
-        let nodes = (sinks.map { node($0, "Audio/Sink") } + [node("microphone", "Audio/Source/Virtual")]).joined(
-            separator: "\n")
-        try write(
-            "pipewire.conf",
-            """
-            context.properties = {
-                core.daemon = true core.name = pipewire-0 support.dbus = false
-                default.clock.rate = \(rate) default.clock.allowed-rates = [ 44100 48000 96000 ]
-                default.clock.quantum = \(quantum) default.clock.min-quantum = 16 default.clock.max-quantum = 8192
-                default.clock.quantum-limit = 8192 clock.power-of-two-quantum = false
-            }
-            context.spa-libs = { audio.convert.* = audioconvert/libspa-audioconvert support.* = support/libspa-support }
-            context.modules = [
-                { name = libpipewire-module-rt flags = [ ifexists nofail ] }
-                { name = libpipewire-module-protocol-native }
-                \(modules.split(separator: " ").map { "{ name = libpipewire-module-\($0) }" }.joined(separator: "\n"))
-            ]
-            context.objects = [
-                { factory = spa-node-factory args = { factory.name = support.node.driver node.name = Dummy-Driver
-                    priority.driver = 20000 node.group = pipewire.dummy } }
-                { factory = spa-node-factory args = { factory.name = support.node.driver node.name = Freewheel-Driver
-                    priority.driver = 19000 node.group = pipewire.freewheel node.freewheel = true } }
-                \(nodes)
-            ]
-            """)
-        // The manager may neither look for devices nor ask D-Bus. It reads Lua before its version 0.5, and the other file since.
-        let lua = "config/wireplumber/main.lua.d", bluetooth = "config/wireplumber/bluetooth.lua.d"
-        try run("mkdir", "-p", "\(folder.path)/\(lua)", "\(folder.path)/\(bluetooth)")
-        try run("mkdir", "-p", "\(folder.path)/config/wireplumber/wireplumber.conf.d", "\(folder.path)/state")
-        try write(
-            "\(lua)/51-alone.lua",
-            """
-            alsa_monitor.enabled, v4l2_monitor.enabled, libcamera_monitor.enabled = false, false, false
-            default_access.properties["enable-flatpak-portal"] = false
-            """)
-        try write("\(bluetooth)/51-alone.lua", "bluez_monitor.enabled = false\n")
-        try write(
-            "config/wireplumber/wireplumber.conf.d/51-alone.conf",
-            """
-            wireplumber.profiles = { main = { hardware.audio = disabled, hardware.bluetooth = disabled,
-                hardware.video-capture = disabled } }
-            """)
-    }
-
-    private func write(_ name: String, _ text: String) throws {
-        guard let file = fopen("\(folder.path)/\(name)", "w") else { throw Program.Failure(what: "no file \(name)") }
-        defer { fclose(file) }
-        fputs(text, file)
     }
 }
