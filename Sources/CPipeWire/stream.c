@@ -175,6 +175,10 @@ void cpw_read_position(const struct spa_io_position *position, struct cpw_times 
     times->has_bars = segment->bar.flags & SPA_IO_SEGMENT_BAR_FLAG_VALID;
     if (!times->has_bars) return;
     times->beat = segment->bar.beat;
+    // Newer versions of PipeWire's libjack count the bars from 1 there, and tell the ticks of a beat besides, behind the beat.
+    double ticks;
+    memcpy(&ticks, (const char *)&segment->bar.beat + 2 * sizeof(double), sizeof ticks);
+    if (ticks > 0) times->beat -= segment->bar.signature_num;
     times->beats_per_bar = segment->bar.signature_num;
     times->beat_type = segment->bar.signature_denom;
     times->beats_per_minute = segment->bar.bpm;

@@ -38,7 +38,7 @@ final class PipeWireSession: Sendable {
     func start() throws(PipeWireError) {
         try gate.withLock { state throws(PipeWireError) in
             guard state.cycle == nil else { return }
-            guard Self.leaving.load(ordering: .acquiring) == 0 else { throw .renderLoopNotEnded }
+            guard leaving.load(ordering: .acquiring) == 0 else { throw .renderLoopNotEnded }
             try settings.check(channels: PipeWireSettings.playedChannels(core.renderer.outputChannelCounts))
             let run: OutputRun
             do throws(OutputError) {
@@ -76,13 +76,14 @@ final class PipeWireSession: Sendable {
     }
 
     /// The connections that are being closed: a render loop that does not end keeps one waiting.
-    private static let leaving = Atomic<Int>(0)
+    private let leaving = Atomic<Int>(0)
 
     private func open(_ state: inout State, _ cycle: PipeWireCycle, isStart: Bool) throws(PipeWireError) {
         let connection = try PipeWireConnection(settings.remote, settings.connectionProperties)
         do throws(PipeWireError) {
             if isStart { try checkTargets(connection.graph) }
-            let rate = Int(settings.sampleRate ?? Double(connection.graph.rate ?? Int(core.renderer.sampleRate)))
+            let graphRate = connection.graph.rate.flatMap { PipeWireSettings.rates.contains($0) ? $0 : nil }
+            let rate = settings.sampleRate.map { Int($0) } ?? graphRate ?? Int(core.renderer.sampleRate)
             try makeNodes(&state, connection, cycle, rate: rate)
         } catch {
             connection.close()
@@ -130,19 +131,19 @@ final class PipeWireSession: Sendable {
         guard let nodes = state.nodes else { return nil }
         state.nodes = nil
         let connection = nodes.connection
-        Self.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
         let isKept = withPatience(
             2,
-            tooLate: { isKept in
+            tooLate: { [self] isKept in
                 if isKept { connection.close() }
-                Self.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+                leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing)
             }
         ) {
             nodes.close()
             if !keepsConnection { connection.close() }
             return keepsConnection
         }
-        if isKept != nil { Self.leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
+        if isKept != nil { leaving.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
         state.cycle?.forgetConnection()
         return isKept == true ? connection : nil
     }
@@ -177,10 +178,10 @@ final class PipeWireSession: Sendable {
             let now = HostClock.now
             let latest = cycle.called.load(ordering: .acquiring)
             if latest > called { (called, next) = (latest, nil) }
-            // Four cycles of its own, and as long as a busy machine may keep it waiting.
+            // Four cycles of its own, as long as a busy machine may keep it waiting, and no longer than a user does.
             let rate = max(1, cycle.graphRate.load(ordering: .relaxed))
-            let patience = max(
-                200_000_000, 4 * Int64(cycle.duration.load(ordering: .relaxed)) * 1_000_000_000 / Int64(rate))
+            let cycles = 4 * Int64(cycle.duration.load(ordering: .relaxed)) * 1_000_000_000 / Int64(rate)
+            let patience = min(max(200_000_000, cycles), 3_000_000_000)
             let due = next ?? called + patience
             guard due <= now else {
                 guard run.sleep(until: due) else { return }
@@ -248,7 +249,7 @@ final class PipeWireSession: Sendable {
     }
 
     private func rejoin(_ state: inout State, _ cycle: PipeWireCycle, _ now: Int64) {
-        guard now >= state.nextTry, Self.leaving.load(ordering: .acquiring) == 0 else { return }
+        guard now >= state.nextTry, leaving.load(ordering: .acquiring) == 0 else { return }
         state.nextTry = now + 250_000_000
         guard (try? open(&state, cycle, isStart: false)) != nil else { return }
         state.seen.latency.beginAnew()
@@ -260,12 +261,16 @@ final class PipeWireSession: Sendable {
     private func follow(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle) -> Bool {
         let rate = cycle.graphRate.load(ordering: .relaxed)
         guard rate > 0, rate != nodes.rate, cycle.called.load(ordering: .relaxed) != 0 else { return false }
-        if settings.sampleRate != nil {
+        let isUsual = PipeWireSettings.rates.contains(rate)
+        if settings.sampleRate != nil || !isUsual {
             if !state.seen.isConverterTold {
                 state.seen.isConverterTold = true
                 core.hub.send(
                     .notice(
-                        "PipeWire runs at \(rate) Hz and the program at \(nodes.rate) Hz, as it was told to: PipeWire converts."
+                        isUsual
+                            ? "PipeWire runs at \(rate) Hz and the program at \(nodes.rate) Hz, as it was told to: PipeWire converts."
+                            : "PipeWire runs at \(rate) Hz, which is no rate for sound: the program stays at \(nodes.rate) Hz. Perhaps it was "
+                                + "told to: `pw-metadata -n settings 0 clock.force-rate 0` lets it choose."
                     ))
             }
             return false

@@ -70,7 +70,7 @@ struct PipeWireSettings: Sendable {
         if let cycleLength, !(1...65_536).contains(cycleLength) {
             throw .unfit("A cycle of \(cycleLength) frames cannot be wished for: it must be 1…65,536.")
         }
-        if let sampleRate, !(sampleRate == sampleRate.rounded() && (1_000...768_000).contains(sampleRate)) {
+        if let sampleRate, Int(exactly: sampleRate).map({ Self.rates.contains($0) }) != true {
             throw .unfit("PipeWire has no rate of \(sampleRate) Hz: it must be a whole number of 1,000…768,000.")
         }
         for (count, what) in [
@@ -123,6 +123,9 @@ struct PipeWireSettings: Sendable {
         return ["application.name", name, "application.icon-name", icon]
             + (isOld ? ["config.name", "client-rt.conf"] : [])
     }
+
+    /// The rates at which a program can run, in hertz.
+    static let rates = 1_000...768_000
 
     /// Returns the number of channels of the stream that plays: a mono main output beside others takes two.
     static func playedChannels(_ counts: [Int]) -> Int {

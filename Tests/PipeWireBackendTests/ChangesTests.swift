@@ -48,9 +48,14 @@ extension PipeWireTests {
                 desktop.endManager()
                 desktop.endDaemon()
                 #expect(await becomesTrue { output.state == .waiting })
-                // PipeWire has asked for as many frames as its clock went on, to the frame.
+                // PipeWire has asked for as many frames as its clock went on, to the frame; but in a cycle that is late the clock may
+                // have gone on before it is read.
                 let counts = try #require(output.frameCounts)
-                #expect(counts.played == counts.graph, "round \(round): \(counts)")
+                let interruptions = events.all.reduce(0) {
+                    if case .xruns(let count, _) = $1 { $0 + count } else { $0 }
+                }
+                #expect(abs(counts.played - counts.graph) <= 8_192 * interruptions, "round \(round): \(counts)")
+                found.unequal = counts.played - counts.graph
                 #expect(counts.played > 0)
                 try found.judge(file, reference: &reference, rates: numbers.rates)
                 unlink(file)
@@ -148,6 +153,8 @@ extension PipeWireTests {
             var late = 0
             /// Cycles in which it was not linked.
             var unlinked = 0
+            /// Frames that were played beyond those that the clock was read to go on, over all.
+            var unequal = 0
             /// The first thing that must not be.
             var wrong: String?
 

@@ -116,6 +116,23 @@ extension PipeWireTests {
         }
 
         /// The largest sample in a third of a second, once the level has settled.
+        @Test("A graph at no rate for sound is not followed, which a notice says; the program goes on")
+        func nonsense() async throws {
+            let desktop = try Desktop()
+            let renderer = try Self.tone()
+            let output = PipeWireOutput(renderer, name: "stays")
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            #expect(await becomesTrue { output.statistics.cycles > 10 })
+            try desktop.set("clock.force-rate", 7)
+            #expect(await becomesTrue { events.all.contains { "\($0)".contains("PipeWire runs at 7 Hz") } })
+            let played = renderer.sampleTime
+            #expect(await becomesTrue { renderer.sampleTime > played + 48_000 })
+            try desktop.set("clock.force-rate", 0)
+            #expect(await becomesTrue(60) { (try? output.deviceNames()) == ["nowhere"] && output.state == .running })
+        }
+
         static func level(_ desktop: Desktop, _ port: String) async throws -> Double {
             let file = "\(desktop.folder.path)/level"
             try await Task.sleep(for: .milliseconds(300))

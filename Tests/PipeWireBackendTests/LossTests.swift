@@ -143,7 +143,7 @@ extension PipeWireTests {
             #expect(output.state == .stopped)
         }
 
-        @Test("A render loop that does not end: stop returns, says where it is, and a start says why not")
+        @Test("A render loop that does not end: stop returns, says where it is, a start says why not, and others play")
         func endless() async throws {
             let desktop = try Desktop()
             let isHeld = Guarded(false)
@@ -160,6 +160,10 @@ extension PipeWireTests {
             output.stop()
             #expect(output.state == .stopped)
             #expect(throws: PipeWireError.self) { try output.start() }
+            let other = PipeWireOutput(try DesktopTests.tone(), name: "other")
+            try other.start()
+            #expect(await becomesTrue { other.statistics.cycles > 5 })
+            other.stop()
             isHeld.withLock { $0 = false }
             #expect(await becomesTrue { (try? output.start()) != nil })
             #expect(await becomesTrue { output.statistics.cycles > 5 })

@@ -38,33 +38,6 @@ extension PipeWireTests {
             }
         }
 
-        @Test("Notes come in and go out on their frames, through a peer's ports")
-        func messages() async throws {
-            let desktop = try Desktop()
-            let (keys, synth) = (MIDIInput(name: "keys"), MIDIOutput(name: "synth"))
-            let heard = Guarded<[MIDIEvent]>([])
-            let renderer = try Renderer { context in
-                context.forEachEvent(from: keys) { event, context in
-                    heard.withLock { $0.append(event) }
-                    context.send(event.message, at: event.frame, to: synth)
-                }
-                context.push(channels: 2)
-                context.output()
-            }
-            let output = PipeWireOutput(renderer, name: "notes", midiInputs: [keys], midiOutputs: [synth])
-            try output.start()
-            defer { output.stop() }
-            #expect(await becomesTrue { output.statistics.cycles > 10 })
-            let said = try desktop.peer("peer", "midi", "notes-midi:midi_out_1", "notes-midi:midi_in_1", "3").wait()
-            #expect(said.status == 0, "\(said.text)")
-            let lines = said.text.split(separator: "\n").filter { $0.hasPrefix("17:") }
-            #expect(lines.contains("17: 90 3c 64") && lines.contains("17: 80 3c 64"), "\(said.text)")
-            #expect(lines.count >= 10, "\(said.text)")
-            let events = heard.withLock { $0 }
-            // A slice begins with each event, so the frames show where they went out.
-            #expect(events.count >= lines.count)
-        }
-
         @Test("AudioOutput takes PipeWire when it has a device, or as it is told; the choice says why")
         func choice() async throws {
             setenv("JACK_DEFAULT_SERVER", "rs-none-\(getpid())", 1)

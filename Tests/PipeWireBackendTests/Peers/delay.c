@@ -47,7 +47,11 @@ int main(int argc, char **argv) {
         &events, NULL);
     in = port(PW_DIRECTION_INPUT, "in");
     out = port(PW_DIRECTION_OUTPUT, "out");
-    int error = pw_filter_connect(filter, PW_FILTER_FLAG_RT_PROCESS, NULL, 0);
+    enum pw_filter_flags flags = PW_FILTER_FLAG_RT_PROCESS;
+#if PW_CHECK_VERSION(1, 2, 0)
+    flags |= PW_FILTER_FLAG_CUSTOM_LATENCY;
+#endif
+    int error = pw_filter_connect(filter, flags, NULL, 0);
     uint64_t delay = strtoull(argv[1], NULL, 10);
     say(in, SPA_DIRECTION_INPUT, delay);
     say(out, SPA_DIRECTION_OUTPUT, delay);

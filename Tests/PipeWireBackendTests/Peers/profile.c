@@ -7,6 +7,7 @@
 
 #include <pipewire/pipewire.h>
 #include <pipewire/extensions/profiler.h>
+#include <pipewire/impl.h>
 #include <spa/param/profiler.h>
 #include <spa/pod/parser.h>
 #include <stdio.h>
