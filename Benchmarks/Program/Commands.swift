@@ -167,6 +167,9 @@ func run() async throws {
             let point = try Growth.measure(kind, size, files: options.list("files"), seconds: options.seconds(0.5))
             tell(kind, size, point.median, point.high, point.highest)
         }
+    case "stamps":
+        try await Stamps.play(
+            on: options.text("output") ?? "", cycle: options.number("cycle", 256), seconds: options.seconds(5))
     case "tail":
         let tail = try await Live.tail(seconds: options.seconds(10))
         let sorted = tail.times.sorted(), stalls = tail.stalls.sorted()

@@ -7,6 +7,7 @@
 //     bench flow --files A,B,C --frames N --folder F          W1: × real time
 //     bench cycles W2 --size 64 --cycles 1000      our side alone, for an instruction counter
 //     bench memory --files A,B,C                              bytes that a module takes
+//     bench stamps --output pipewire|jack|alsa --seconds 5    the time of rendering, as sound
 //     bench growth | tail | start | features | parallel | operations
 
 import Dispatch
