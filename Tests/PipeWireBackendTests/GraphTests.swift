@@ -38,7 +38,7 @@ extension PipeWireTests {
             #expect(seen.withLock { $0.frame } == stopped)
             // A third program of JACK's says the same bar and beat.
             let bars = try #require(seen.withLock { $0.bars })
-            let third = try Program("timeout", ["-s", "INT", "1", "pw-jack", "jack_showtime"]).wait().text
+            let third = try Program("timeout", ["-k", "1", "-s", "INT", "1", "pw-jack", "jack_showtime"]).wait().text
             let said = try #require(third.split(separator: "BBT:").last?.split { $0 == " " || $0 == "|" })
             #expect(said.prefix(2).map { Int($0) } == [bars.bar, bars.beat], "\(bars) \(said)")
             leader.write("exit\n")
