@@ -110,13 +110,17 @@ extension PipeWireTests {
             let events = Events(output)
             try output.start()
             defer { output.stop() }
-            let delay = try desktop.peer("delay", "500000000", hasInput: true)
-            for (from, to) in [
-                ("through:output_MONO", "delay:in"), ("delay:out", "nowhere:playback_FL"),
-                ("microphone:capture_FL", "through-in:input_MONO"),
-            ] {
+            func link(_ from: String, _ to: String) async {
                 #expect(await becomesTrue { (try? desktop.run("pw-link", from, to)) != nil })
             }
+            await link("microphone:capture_FL", "through-in:input_MONO")
+            await link("through:output_MONO", "nowhere:playback_FL")
+            // The first latencies are no news.
+            #expect(await becomesTrue { (output.frameCounts?.played ?? 0) > 48_000 })
+            let delay = try desktop.peer("delay", "500000000", hasInput: true)
+            await link("through:output_MONO", "delay:in")
+            await link("delay:out", "nowhere:playback_FL")
+            try desktop.run("pw-link", "-d", "through:output_MONO", "nowhere:playback_FL")
             // Half a second is 24,000 frames.
             #expect(
                 await becomesTrue {
