@@ -104,4 +104,10 @@ extension JACKOutput {
     ///
     /// - Parameter name: The name of the server; by default JACK's own choice.
     public static func isServerRunning(named name: String? = nil) -> Bool { JACKLibrary.shared.isServerRunning(name) }
+
+    /// Indicates whether PipeWire's library stands in the place of JACK's for all programs: `pw-jack` has not asked for it.
+    package static var isPipeWireForAll: Bool {
+        let path = unsafe getenv("LD_LIBRARY_PATH").map { unsafe String(cString: $0) } ?? ""
+        return cjack_is_pipewire() != 0 && !path.contains("pipewire")
+    }
 }

@@ -60,6 +60,10 @@ public final class AudioOutput: RenderOutput {
             #if Everything || JACK
                 machine.hasServer = { JACKOutput.isServerRunning() }
             #endif
+            #if Everything || JACK && PipeWire
+                // Without the detour through JACK.
+                machine.hasServer = { !JACKOutput.isPipeWireForAll && JACKOutput.isServerRunning() }
+            #endif
             #if Everything || PipeWire
                 machine.hasDaemon = {
                     guard let devices = try? PipeWireDevice.all() else { return (false, "PipeWire is not running") }

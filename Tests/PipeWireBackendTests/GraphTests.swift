@@ -140,6 +140,25 @@ extension PipeWireTests {
             delay.wait()
         }
 
+        @Test("A device that the session manager has put to sleep wakes for the output")
+        func sleep() async throws {
+            let desktop = try Desktop()
+            let output = PipeWireOutput(try DesktopTests.tone(), name: "sleeper")
+            try output.start()
+            #expect(await becomesTrue { (output.frameCounts?.played ?? 0) > 4_800 })
+            output.stop()
+            let number = try #require(try desktop.number(of: "nowhere"))
+            // It does so after five seconds.
+            let isAsleep = try await becomesTrue(30) {
+                try desktop.run("pw-cli", "info", "\(number)").contains("state: \"suspended\"")
+            }
+            #expect(isAsleep)
+            try output.start()
+            #expect(await becomesTrue { (output.frameCounts?.played ?? 0) > 4_800 })
+            #expect(try await DesktopTests.level(desktop, "nowhere:monitor_FL") > 0.1)
+            output.stop()
+        }
+
         @Test("The data thread has no priority above the daemon's")
         func priority() async throws {
             let desktop = try Desktop()

@@ -38,6 +38,20 @@ extension PipeWireTests {
             }
         }
 
+        @Test("Where PipeWire's libjack stands for all programs, AudioOutput takes PipeWire itself")
+        func everywhere() async throws {
+            let desktop = try Desktop()
+            let library = try desktop.run("sh", "-c", "ls /usr/lib/*/pipewire-0.3/jack/libjack.so.0 | head -n 1")
+            setenv("LD_PRELOAD", String(library.prefix { $0 != "\n" }), 1)
+            defer { unsetenv("LD_PRELOAD") }
+            let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+                guard JACKOutput.isServerRunning() else { return StandardError.say("no server") }
+                StandardError.say(try AudioOutput(Renderer(channels: 2)).choice)
+            }
+            let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+            #expect(said.contains("PipeWire: no JACK server is running."), "\(said)")
+        }
+
         @Test("AudioOutput takes PipeWire when it has a device, or as it is told; the choice says why")
         func choice() async throws {
             setenv("JACK_DEFAULT_SERVER", "rs-none-\(getpid())", 1)

@@ -10,6 +10,7 @@
 #include <jack/midiport.h>
 #include <jack/thread.h>
 #include <jack/transport.h>
+#include <string.h>
 
 // Declarations that Swift cannot import: a function with a variable number of arguments, and packed structures.
 
@@ -21,6 +22,12 @@ static inline jack_client_t *cjack_client_open(
                : jack_client_open(name, (jack_options_t)options, &result);
     *status = (unsigned)result;
     return client;
+}
+
+/// Whether the library is PipeWire's, in the place of JACK's own.
+static inline int cjack_is_pipewire(void) {
+    const char *version = jack_get_version_string ? jack_get_version_string() : NULL;
+    return version && strstr(version, "PipeWire") != NULL;
 }
 
 static inline void cjack_get_latency(
