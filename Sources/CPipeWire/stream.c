@@ -196,9 +196,10 @@ bool cpw_stream_times(cpw_stream *stream, struct cpw_times *times) {
     if (time.rate.denom) times->delay = time.delay * (int64_t)SPA_NSEC_PER_SEC * time.rate.num / time.rate.denom;
     // 0.3.65 leaves out what is told in nanoseconds.
     double frames = (double)atomic_load(&stream->latency_cycles) * times->duration + atomic_load(&stream->latency_frames);
-    int64_t told = (int64_t)(frames * SPA_NSEC_PER_SEC / times->rate) + atomic_load(&stream->latency_nanoseconds);
-    // Nonsense of another program must not overflow: a minute is the most.
-    if (told > times->delay) times->delay = SPA_MIN(told, 60 * (int64_t)SPA_NSEC_PER_SEC);
+    double told = frames * SPA_NSEC_PER_SEC / times->rate + (double)atomic_load(&stream->latency_nanoseconds);
+    // Nonsense of another program must not overflow, nor be no number: a minute is the most.
+    const double most = 60.0 * SPA_NSEC_PER_SEC;
+    if (told > (double)times->delay) times->delay = (int64_t)(told < most ? told : most);
     return true;
 }
 
