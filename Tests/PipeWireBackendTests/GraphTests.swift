@@ -75,8 +75,8 @@ extension PipeWireTests {
             let text = profiler.wait().text
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("gaps ") })
             let theirs = try #require(Int(line.dropFirst(5)))
-            // On a busy machine there are others, at the edges too.
-            #expect(theirs >= 10 && abs(theirs - ours) <= max(2, theirs / 4), "ours: \(ours); \(text)")
+            // On a busy machine there are others, at the edges too, and the profiler may be late itself.
+            #expect(theirs >= 10 && abs(theirs - ours) <= max(5, theirs / 2), "ours: \(ours); \(text)")
         }
 
         /// How late a port says that the sound is, in nanoseconds, in a direction: "Output" from the inputs to it.
