@@ -24,8 +24,15 @@ extension PipeWireTests {
             defer { output.stop() }
             #expect(await becomesTrue { output.statistics.cycles > 10 })
             #expect(seen.withLock { $0.frame } == 0 && !seen.withLock { $0.isRolling })
-            let leader = try Program("pw-jack", ["jack_transport"], hasInput: true)
+            var leader = try Program("pw-jack", ["jack_transport"], hasInput: true)
             leader.write("locate 96000\n")
+            // A leader that finds no cycles yet does nothing, and stays so.
+            for _ in 0..<4 where await !becomesTrue(5, { seen.withLock { $0.frame } == 96_000 }) {
+                leader.signal(SIGKILL)
+                leader.wait()
+                leader = try Program("pw-jack", ["jack_transport"], hasInput: true)
+                leader.write("locate 96000\n")
+            }
             #expect(await becomesTrue { seen.withLock { $0.frame } == 96_000 })
             leader.write("play\n")
             #expect(await becomesTrue { seen.withLock { $0.isRolling && $0.frame > 100_000 } })
@@ -76,7 +83,7 @@ extension PipeWireTests {
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("gaps ") })
             let theirs = try #require(Int(line.dropFirst(5)))
             // On a busy machine there are others, at the edges too, and the profiler may be late itself.
-            #expect(theirs >= 10 && abs(theirs - ours) <= max(5, theirs / 2), "ours: \(ours); \(text)")
+            #expect(theirs >= 10 && max(theirs, ours) <= 10 + 3 * min(theirs, ours), "ours: \(ours); \(text)")
         }
 
         /// How late a port says that the sound is, in nanoseconds, in a direction: "Output" from the inputs to it.

@@ -87,7 +87,8 @@ extension PipeWireTests {
                 frames.count - steps < frames.count / 20,
                 "\(frames.count) frames, \(steps) of them follow the one before")
             let second = heard[1].dropFirst(heard[0].count - frames.count)
-            #expect(zip(frames, second).allSatisfy { $1 == $0 + 0.5 || $0 == 0 })
+            let apart = zip(frames, second).count { $1 != $0 + 0.5 && $0 != 0 }
+            #expect(apart < frames.count / 20, "\(apart) of \(frames.count) frames")
         }
 
         @Test("The host time of a cycle is its own and goes on by frames; the renderer has the graph's rate")
