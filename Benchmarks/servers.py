@@ -7,6 +7,8 @@ import os
 import pathlib
 import re
 import statistics
+import signal
+import struct
 import subprocess
 import time
 
@@ -50,6 +52,21 @@ def port_of(node):
     raise SystemExit(f"scripts/bench: {node} is linked to nothing")
 
 
+def ages_in(path):
+    """Nanoseconds from the rendering of a frame, of which it tells the fraction of a second, to the begin of the cycle that takes it."""
+    data, place = pathlib.Path(path).read_bytes(), 0
+    while place + 16 <= len(data):
+        begin, frames, is_linked = struct.unpack_from("<QII", data, place)
+        place += 16
+        if not is_linked:
+            continue
+        stamp = struct.unpack_from("<f", data, place)[0]
+        place += 4 * frames
+        if stamp:
+            age = begin % 1_000_000_000 - stamp * 1e9
+            yield age + 1e9 if age < -5e8 else age - 1e9 if age > 5e8 else age
+
+
 def measure(way, program, peers, cycle, seconds):
     """From wake-up to done, processor time and age of the sound, in microseconds, of a cycle."""
     output, before, node = WAYS[way]
@@ -61,22 +78,26 @@ def measure(way, program, peers, cycle, seconds):
     profiler = subprocess.Popen([peers["profile"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     profiler.stderr.readline()
     begin, times = time.monotonic(), run_times(player.pid)
-    age = subprocess.run([peers["arrival"], port, str(seconds)], capture_output=True, text=True)
+    recorder = subprocess.Popen([peers["cycles"], port, peers["file"]])
+    time.sleep(seconds)
     spent = {name: ran - times.get(name, 0) for name, ran in run_times(player.pid).items()}
     cycles = (time.monotonic() - begin) * 48_000 / cycle
+    recorder.send_signal(signal.SIGTERM)
+    recorder.wait()
     text = profiler.communicate("")[0]
     player.wait()
+    ages = list(ages_in(peers["file"]))
     found = re.search(rf"^{re.escape(node)} cycles \d+ waited ([\d.]+) busy ([\d.]+)", text, re.M)
-    if age.returncode or not found:
-        raise SystemExit(f"scripts/bench: {way}: {text}{age.stderr}")
+    if len(ages) < 10 or not found:
+        raise SystemExit(f"scripts/bench: {way}: {len(ages)} cycles heard; {text}")
     # PipeWire sees the copying of the plug-in alone; our own thread renders before that.
     own = sum(ran for name, ran in spent.items() if name.startswith("rs-alsa")) / cycles / 1e3
-    return float(found[2]) + own, sum(spent.values()) / cycles / 1e3, float(age.stdout) / 1e3
+    return float(found[2]) + own, sum(spent.values()) / cycles / 1e3, statistics.median(ages) / 1e3
 
 
 def table(program, root, folder, rounds, cycle=256, seconds=4):
-    peers = {source.stem: compile_peer(source, folder) for source in (
-        root / "Tests/PipeWireBackendTests/Peers/profile.c", root / "Benchmarks/Peers/arrival.c")}
+    peers = {name: compile_peer(root / f"Tests/PipeWireBackendTests/Peers/{name}.c", folder) for name in ("profile", "cycles")}
+    peers["file"] = os.path.join(folder, "heard")
     found = {way: [] for way in WAYS}
     for _ in range(rounds):
         for way in WAYS:

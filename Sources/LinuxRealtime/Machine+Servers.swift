@@ -30,12 +30,12 @@ extension Machine {
 
     var realtimeKit: MachineCheck? {
         let service = "/usr/share/dbus-1/system-services/org.freedesktop.RealtimeKit1.service"
-        if isRunning("rtkit-daemon") || exists(service) {
-            let isRunning = isRunning("rtkit-daemon")
+        let isThere = isRunning("rtkit-daemon")
+        if isThere || exists(service) {
             return MachineCheck(
                 "RealtimeKit", .note,
-                "RealtimeKit is \(isRunning ? "running" : "installed"): it gives real-time priority to programs that ask it"
-                    + "\(isRunning ? "" : ", and starts when one does").")
+                "RealtimeKit is \(isThere ? "running" : "installed"): it gives real-time priority to programs that ask it"
+                    + "\(isThere ? "" : ", and starts when one does").")
         }
         // PipeWire asks it where the limits allow nothing.
         guard isRunning("pipewire"), priority.verdict == .advice else { return nil }

@@ -5,13 +5,15 @@ internal import Synchronization
 
 // An output tells all this of its own accord, each time that the session looks after it.
 extension PipeWireSession {
+    /// The frames by which a converter has the latency waver.
+    private static let waver = 32
+
     /// The news that have been reported already.
     struct Seen {
         var duration = 0
         var priority = OutputRun.unknown
         var freewheelChanges = 0
-        /// A converter has it waver by some frames.
-        var latency = LatencyNews(tolerance: 32)
+        var latency = LatencyNews(tolerance: PipeWireSession.waver)
         /// The frames by which the sound is late that the nodes play, and will be that they capture, as the graph knows them.
         var told = (played: 0, captured: 0)
         var device: String?
@@ -176,10 +178,8 @@ extension PipeWireSession {
         // Sound that the program makes itself has come from no input.
         let own = settings.inputs.compactMap { core.renderer.latencies(from: $0, to: 0)?.upperBound }.max()
         let told = own.map { (played: before + $0, captured: behind + $0) } ?? (played: 0, captured: 0)
-        guard abs(told.played - state.seen.told.played) > 32 || abs(told.captured - state.seen.told.captured) > 32
-        else {
-            return
-        }
+        let known = state.seen.told
+        guard max(abs(told.played - known.played), abs(told.captured - known.captured)) > Self.waver else { return }
         state.seen.told = told
         nodes.setLatencies(played: told.played, captured: told.captured)
     }

@@ -58,11 +58,13 @@ public final class AudioOutput: RenderOutput {
         static var asItIs: Machine {
             var machine = Machine(wanted: unsafe getenv("RENDERSTACK_OUTPUT").map { unsafe String(cString: $0) })
             #if Everything || JACK
-                machine.hasServer = { JACKOutput.isServerRunning() }
-            #endif
-            #if Everything || JACK && PipeWire
-                // Without the detour through JACK.
-                machine.hasServer = { !JACKOutput.isPipeWireForAll && JACKOutput.isServerRunning() }
+                machine.hasServer = {
+                    #if Everything || PipeWire
+                        // PipeWire itself is nearer.
+                        if JACKOutput.isPipeWireForAll { return false }
+                    #endif
+                    return JACKOutput.isServerRunning()
+                }
             #endif
             #if Everything || PipeWire
                 machine.hasDaemon = {

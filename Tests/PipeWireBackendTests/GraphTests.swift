@@ -69,16 +69,13 @@ extension PipeWireTests {
             #expect(await becomesTrue { output.statistics.cycles > 10 })
             let profiler = try desktop.peer("profile", hasInput: true)
             #expect(profiler.read().contains("profiling"))
-            func interruptions() -> Int {
-                events.all.reduce(0) { if case .xruns(let count, _) = $1 { $0 + count } else { $0 } }
-            }
-            let before = interruptions()
+            let before = events.interruptions
             for _ in 0..<10 {
                 isToStall.store(true, ordering: .relaxed)
                 try await Task.sleep(for: .milliseconds(300))
             }
-            #expect(await becomesTrue { interruptions() - before >= 10 })
-            let ours = interruptions() - before
+            #expect(await becomesTrue { events.interruptions - before >= 10 })
+            let ours = events.interruptions - before
             let text = profiler.wait().text
             let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("gaps ") })
             let theirs = try #require(Int(line.dropFirst(5)))

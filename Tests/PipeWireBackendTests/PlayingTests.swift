@@ -53,13 +53,7 @@ extension PipeWireTests {
         @Test("What comes in by a capture goes out again, each frame once, in order")
         func duplex() async throws {
             let desktop = try Desktop()
-            let counter = FrameCounter(channels: 2)
-            let source = try Renderer { context in
-                context.run(counter)
-                context.output()
-            }
-            let player = PipeWireOutput(source, name: "player", target: .device("nowhere"))
-            try player.start()
+            let player = try Self.playCounter()
             defer { player.stop() }
             let input = AudioInput(channels: 2, name: "voice")
             let tap = RingTap(seconds: 10)
@@ -142,6 +136,18 @@ extension PipeWireTests {
             for other in others { try other.start() }
             #expect(await becomesTrue { others.allSatisfy { $0.statistics.cycles > 5 } })
             for other in others { other.stop() }
+        }
+
+        /// Plays the numbers of the frames on "nowhere", those of the right channel half above.
+        static func playCounter() throws -> PipeWireOutput {
+            let counter = FrameCounter(channels: 2)
+            let renderer = try Renderer { context in
+                context.run(counter)
+                context.output()
+            }
+            let player = PipeWireOutput(renderer, name: "player", target: .device("nowhere"))
+            try player.start()
+            return player
         }
 
         static func floats(of path: String) throws -> [Float] {

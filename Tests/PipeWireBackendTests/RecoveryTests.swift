@@ -121,13 +121,7 @@ extension PipeWireTests {
         @Test("Each of several inputs hears its own channel of the device")
         func inputs() async throws {
             let desktop = try Desktop()
-            let counter = FrameCounter(channels: 2)
-            let source = try Renderer { context in
-                context.run(counter)
-                context.output()
-            }
-            let player = PipeWireOutput(source, name: "player", target: .device("nowhere"))
-            try player.start()
+            let player = try PlayingTests.playCounter()
             defer { player.stop() }
             let (voice, guitar) = (AudioInput(channels: 1, name: "voice"), AudioInput(channels: 1, name: "guitar"))
             let (first, second) = (RingTap(seconds: 10, channels: 1), RingTap(seconds: 10, channels: 1))

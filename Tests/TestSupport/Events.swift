@@ -21,6 +21,11 @@ public final class Events: Sendable {
 
     /// Returns the number of events of a kind.
     public func count(_ isCounted: (OutputEvent) -> Bool) -> Int { all.count(where: isCounted) }
+
+    /// The interruptions that were reported so far.
+    public var interruptions: Int {
+        all.reduce(0) { if case .xruns(let count, _) = $1 { $0 + count } else { $0 } }
+    }
 }
 
 /// Runs what waits in the background, and at once for who cannot wait until the machine comes round to it.

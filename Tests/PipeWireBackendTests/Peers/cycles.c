@@ -1,9 +1,9 @@
-// A program of PipeWire's own kind (a pw_filter) that keeps each cycle of another's: where the daemon's clock stood, and the samples.
+// A program of PipeWire's own kind (a pw_filter) that keeps each cycle of another's: when it began, and the samples.
 //
 //     cycles NODE:PORT FILE [GROUP]     until SIGTERM; links itself to the port again whenever that is new; in a node.group, if given
 //
-// The file has, for each cycle, the clock's position (8 bytes), its number, the frames of the cycle, its rate, whether the port was linked
-// (4 bytes each), and where it was the samples.
+// The file has, for each cycle, the time at which it began, in nanoseconds (8 bytes), its frames, whether the port was linked (4 bytes
+// each), and where it was the samples.
 
 #include <pipewire/pipewire.h>
 #include <pipewire/filter.h>
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 struct head {
-    uint64_t position;
-    uint32_t clock, duration, rate, is_linked;
+    uint64_t time;
+    uint32_t duration, is_linked;
 };
 
 static void *port;
@@ -30,7 +30,7 @@ static void process(void *data, struct spa_io_position *position) {
     (void)data;
     uint32_t frames = position->clock.duration;
     float *samples = pw_filter_get_dsp_buffer(port, frames);
-    struct head head = {position->clock.position, position->clock.id, frames, position->clock.rate.denom, samples != NULL};
+    struct head head = {position->clock.nsec, frames, samples != NULL};
     if (count + sizeof head + frames * sizeof(float) > room) return;
     memcpy(memory + count, &head, sizeof head);
     count += sizeof head;
