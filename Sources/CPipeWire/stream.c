@@ -189,17 +189,13 @@ bool cpw_stream_times(cpw_stream *stream, struct cpw_times *times) {
     if (!position || position->clock.rate.denom == 0) return false;
     *times = (struct cpw_times){0};
     cpw_read_position(position, times);
-    struct pw_time time = {0};
-    // The size is that of the header: a library that is older writes less, one that is newer no more.
-    pw_stream_get_time_n(stream->stream, &time, sizeof time);
-    times->now = time.now ? time.now : (int64_t)position->clock.nsec;
-    if (time.rate.denom) times->delay = time.delay * (int64_t)SPA_NSEC_PER_SEC * time.rate.num / time.rate.denom;
-    // 0.3.65 leaves out what is told in nanoseconds.
+    // pw_stream_get_time_n tells the same time and, in 0.3.65, a delay without what is told in nanoseconds.
+    times->now = (int64_t)position->clock.nsec;
     double frames = (double)atomic_load(&stream->latency_cycles) * times->duration + atomic_load(&stream->latency_frames);
     double told = frames * SPA_NSEC_PER_SEC / times->rate + (double)atomic_load(&stream->latency_nanoseconds);
     // Nonsense of another program must not overflow, nor be no number: a minute is the most.
     const double most = 60.0 * SPA_NSEC_PER_SEC;
-    if (told > (double)times->delay) times->delay = (int64_t)(told < most ? told : most);
+    times->delay = told > 0 ? (int64_t)(told < most ? told : most) : 0;
     return true;
 }
 

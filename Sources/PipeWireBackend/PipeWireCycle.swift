@@ -110,7 +110,16 @@ internal import Synchronization
             unsafe cpw_stream_give(stream, Int32(count))
             return
         }
-        defer { giveBack() }
+        unsafe render(count, of: stream, &cycle, &queue)
+        giveBack()
+    }
+
+    /// - Parameters:
+    ///   - cycle: This one's, lent once: Swift checks each access to a property of a class that might overlap another.
+    ///   - queue: This one's likewise.
+    private func render(
+        _ count: Int, of stream: OpaquePointer, _ cycle: inout OutputCycle, _ queue: inout CaptureQueue
+    ) {
         for channel in 0..<cycle.channelCount {
             guard let place = unsafe outputs[isDoubled && channel > 0 ? channel + 1 : channel] else { continue }
             unsafe cycle.setOutput(channel, place)
@@ -118,12 +127,12 @@ internal import Synchronization
         var times = cpw_times()
         let hasTimes = unsafe cpw_stream_times(stream, &times)
         if hasTimes { note(times, frames: count) }
-        takeInput(count)
+        if cycle.inputChannelCount > 0 { takeInput(count, &cycle, &queue) }
         cycle.begin(frames: count, hostTime: hasTimes ? times.now : nil, isFreewheeling: times.is_freewheeling)
-        setTimes(times)
+        setTimes(times, &cycle, waiting: queue.count)
         run.render(&cycle)
         if isDoubled, let left = unsafe outputs[0] { unsafe outputs[1]?.update(from: left, count: count) }
-        if cycle.inputChannelCount > 0 { leaveInput(count, cycle: Int(times.duration)) }
+        if cycle.inputChannelCount > 0 { leaveInput(count, cycle: Int(times.duration), &queue) }
         waitingInput.store(queue.count, ordering: .relaxed)
         hasMessages = true
         unsafe cpw_stream_give(stream, Int32(count))
@@ -159,8 +168,7 @@ internal import Synchronization
         hasMessages = false
     }
 
-    private func takeInput(_ count: Int) {
-        guard cycle.inputChannelCount > 0 else { return }
+    private func takeInput(_ count: Int, _ cycle: inout OutputCycle, _ queue: inout CaptureQueue) {
         cyclesWithoutInput &+= 1
         // A capture that comes a cycle late is still one; without any the inputs are silent, and so they say.
         cycle.hasInput = cyclesWithoutInput < 4
@@ -171,7 +179,7 @@ internal import Synchronization
 
     /// Takes what was rendered from the queue. Cycles that grew, and those in which the playback was not called, leave more there than is
     /// needed: what lay there through half a second, a whole cycle or more, is left out at once.
-    private func leaveInput(_ count: Int, cycle length: Int) {
+    private func leaveInput(_ count: Int, cycle length: Int, _ queue: inout CaptureQueue) {
         queue.drop(count)
         least = min(least, queue.count)
         framesOfLeast += count
@@ -209,11 +217,11 @@ internal import Synchronization
         }
     }
 
-    private func setTimes(_ times: cpw_times) {
+    private func setTimes(_ times: cpw_times, _ cycle: inout OutputCycle, waiting: Int) {
         if settings.compensatesLatency && !times.is_freewheeling {
-            let waiting = Double(queue.count - cycle.frameCount) * 1e9 / run.sampleRate
+            let waiting = Double(max(0, waiting - cycle.frameCount)) * 1e9 / run.sampleRate
             cycle.hostTime += times.delay
-            cycle.captureTime -= captureDelay.load(ordering: .relaxed) + Int64(max(0, waiting))
+            cycle.captureTime -= captureDelay.load(ordering: .relaxed) + Int64(waiting)
         }
         // PipeWire counts frames of the graph.
         let ratio = times.rate > 0 ? run.sampleRate / Double(Int(times.rate)) : 1
