@@ -54,7 +54,11 @@ let usage = """
         exit(answers.contains { $0.problem == nil } ? 0 : 1)
     }
 
-    let checks = wantsDoctor ? MachineCheck.all : []
+    #if Everything || PipeWire
+        let checks = wantsDoctor ? [MachineCheck.pipeWire].compactMap(\.self) + MachineCheck.all : []
+    #else
+        let checks = wantsDoctor ? MachineCheck.all : []
+    #endif
     let report = Report(
         devices: wantsList ? ALSADevice.all.map { Report.Device($0) } : nil,
         pipeWire: wantsList ? Report.PipeWire() : nil,

@@ -36,10 +36,7 @@ struct SampleWriter: Sendable {
         case .int24Packed:
             for i in 0..<count {
                 let value = unsafe integer(source[i], 0x1p23, 0, &clipped)
-                let sample = unsafe memory + i &* step
-                unsafe sample.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
-                unsafe (sample + 1).storeBytes(of: UInt8(truncatingIfNeeded: value &>> 8), as: UInt8.self)
-                unsafe (sample + 2).storeBytes(of: UInt8(truncatingIfNeeded: value &>> 16), as: UInt8.self)
+                unsafe (memory + i &* step).storeBytes(of: Int24(value), as: Int24.self)
             }
         case .int16:
             for i in 0..<count {
@@ -66,10 +63,7 @@ struct SampleWriter: Sendable {
             }
         case .int24Packed:
             for i in 0..<count {
-                let sample = unsafe memory + i &* step
-                let low = unsafe UInt32(sample.load(as: UInt8.self)) | UInt32((sample + 1).load(as: UInt8.self)) &<< 8
-                let bits = unsafe low | UInt32((sample + 2).load(as: UInt8.self)) &<< 16
-                unsafe output[i] = Float(Int32(bitPattern: bits &<< 8)) * 0x1p-31
+                unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int24.self).value) * 0x1p-23
             }
         case .int16:
             for i in 0..<count {

@@ -13,6 +13,8 @@ static _Thread_local int cycles_here __attribute__((tls_model("initial-exec")));
 static _Thread_local int permitted_here __attribute__((tls_model("initial-exec")));
 static _Thread_local int is_lock_noted __attribute__((tls_model("initial-exec")));
 
+bool crender_is_in_cycle(void) { return cycles_here > 0; }
+
 int crender_is_first_lock_of_cycle(void) {
     if (cycles_here == 0 || permitted_here > 0 || is_lock_noted) return 0;
     is_lock_noted = 1;

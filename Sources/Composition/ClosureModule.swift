@@ -9,6 +9,13 @@ internal import Sharing
 ///     …
 ///     halve.replace { context in context.gain(0.25) }      // while it runs
 ///
+/// A module with memory of its own, and with a silence that a mixer need not run, says so with closures too:
+///
+///     let pluck = ClosureModule(
+///         .generates, name: "Pluck", prepare: { string.set(SampleMemory(count: Int($0.sampleRate / 20))) },
+///         isActive: { context in level.value > 0 }
+///     ) { context in … }
+///
 /// The compiler cannot check what the closure does: the watchdog can. It does check a class with an annotated
 /// `process`.
 ///
@@ -21,6 +28,9 @@ public final class ClosureModule: CompositeModule {
     /// `true`: the module keeps nothing itself; the closure's states are the closure's.
     public var isRepeatable: Bool { true }
     private let body: ManagedValue<Body>
+    private let preparing: (@Sendable (Preparation) -> Void)?
+    private let resetting: RenderLoop?
+    private let activity: (@Sendable (borrowing RenderContext) -> Bool)?
     /// A state that is in use while the closure runs: a closure that runs itself is a fault, and not the end of the
     /// thread's stack.
     private let isRunning = RenderState<Bool>(false)
@@ -43,14 +53,22 @@ public final class ClosureModule: CompositeModule {
     /// - Parameters:
     ///   - stackEffect: The buffers that the closure takes from the stack and leaves there; for good.
     ///   - name: The name in faults and statistics.
+    ///   - prepare: Called on the control side before the module is heard, and when the sample rate or the layout changes.
+    ///   - reset: Called on the render thread, to forget the sound before.
+    ///   - isActive: Returns on the render thread whether a mixer has to run the module; by default it always does.
     ///   - body: Called once per slice.
-    public init(_ stackEffect: StackEffect, name: String = "ClosureModule", _ body: @escaping RenderLoop) {
+    public init(
+        _ stackEffect: StackEffect, name: String = "ClosureModule",
+        prepare: (@Sendable (Preparation) -> Void)? = nil, reset: RenderLoop? = nil,
+        isActive: (@Sendable (borrowing RenderContext) -> Bool)? = nil, _ body: @escaping RenderLoop
+    ) {
         self.stackEffect = stackEffect
         self.name = name
+        (preparing, resetting, activity) = (prepare, reset, isActive)
         self.body = ManagedValue(Body(body))
     }
 
-    /// Replaces the closure. The stack effect stays.
+    /// Replaces the closure. The stack effect and the other closures stay.
     public func replace(_ body: @escaping RenderLoop) { self.body.set(Body(body)) }
 
     /// Calls the closure.
@@ -61,6 +79,19 @@ public final class ClosureModule: CompositeModule {
             body.with(&context) { body, context in body.run(&context) }
         }
     }
+
+    /// Calls the closure for it.
+    public func prepare(_ preparation: Preparation) { preparing?(preparation) }
+
+    /// Calls the closure for it.
+    ///
+    /// Threads: render.
+    public func reset(_ context: inout RenderContext) { resetting?(&context) }
+
+    /// Asks the closure for it: `true` without one.
+    ///
+    /// Threads: render.
+    public func isActive(_ context: borrowing RenderContext) -> Bool { activity?(context) ?? true }
 
     // The modules inside show themselves in the dry run.
     package var arrangement: ModuleArrangement { .asShown }

@@ -133,7 +133,8 @@ internal import Synchronization
     func close() {
         JACKClient.leaving.wrappingAdd(1, ordering: .acquiringAndReleasing)
         JACKClient.closing.withLock { $0.append(cycle) }
-        let isReachable = !isStuck && cycle.shutdown.load(ordering: .relaxed) == 0
+        let isReachable =
+            !isStuck && cycle.shutdown.load(ordering: .relaxed) == 0 && !cycle.isInDoubt.load(ordering: .relaxed)
         // The close comes after the questions that the server has not answered.
         _ = withPatience(JACKClient.farewell, on: questions) { [self] in
             if isReachable { forgetPorts() }
@@ -229,7 +230,7 @@ internal import Synchronization
         unsafe jack_on_shutdown(
             client,
             { this in
-                unsafe JACKCycle.run(this) { $0.noteShutdown(UInt32(JackServerError.rawValue)) }
+                unsafe JACKCycle.run(this) { $0.isInDoubt.store(true, ordering: .relaxed) }
             }, this)
         unsafe jack_set_latency_callback(
             client,

@@ -36,6 +36,9 @@ final class JACKMemory: @unchecked Sendable {
     let cycles = Atomic<Int>(0)
     /// 0: the server is there; else one more than JACK's status.
     let shutdown = Atomic<UInt32>(0)
+    /// Indicates whether the library says that the server has ended, without a reason. That of PipeWire 0.3.65 says so too when another
+    /// program's short-lived node is gone before it has asked about it, and goes on.
+    let isInDoubt = Atomic<Bool>(false)
     let bufferSize: Atomic<Int>
     let sampleRate: Atomic<Int>
     let isFreewheeling = Atomic<Bool>(false)

@@ -38,6 +38,8 @@ final class JACKSession: @unchecked Sendable {
     private struct Seen {
         var cycles = 0
         var progress: Int64 = 0
+        /// The cycles, and the time, when the library said without a reason that the server has ended.
+        var doubt: (cycles: Int, since: Int64)?
         var bufferSize = 0
         var sampleRate = 0
         var priority = OutputRun.unknown
@@ -175,6 +177,17 @@ final class JACKSession: @unchecked Sendable {
             seen.progress = now
         }
         let period = Int64(seen.bufferSize) * 1_000_000_000 / Int64(max(1, seen.sampleRate))
+        if cycle.isInDoubt.load(ordering: .relaxed) {
+            let doubt = seen.doubt ?? (cycles, now)
+            seen.doubt = doubt
+            if cycles > doubt.cycles + 1 {
+                cycle.isInDoubt.store(false, ordering: .relaxed)
+            } else if now - doubt.since > 100_000_000 + 3 * period {
+                return ("The JACK server has ended.", false)
+            }
+        } else {
+            seen.doubt = nil
+        }
         guard now - seen.progress > max(JACKSession.silence, 20 * period) else { return nil }
         return ("The JACK server has not called for \(JACKSession.silence / 1_000_000_000) seconds.", false)
     }

@@ -27,7 +27,7 @@ public struct MachineCheck: Sendable, Hashable, CustomStringConvertible {
     /// A sentence with advice; `nil` if there is nothing to do.
     public let remedy: String?
 
-    init(_ subject: String, _ verdict: Verdict, _ finding: String, _ remedy: String? = nil) {
+    package init(_ subject: String, _ verdict: Verdict, _ finding: String, _ remedy: String? = nil) {
         self.subject = subject
         self.verdict = verdict
         self.finding = finding

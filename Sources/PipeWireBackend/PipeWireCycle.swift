@@ -212,7 +212,11 @@ internal import Synchronization
         graphRate.store(Int(times.rate), ordering: .relaxed)
         duration.store(Int(times.duration), ordering: .relaxed)
         playbackDelay.store(times.delay, ordering: .relaxed)
-        if isFreewheeling.exchange(times.is_freewheeling, ordering: .relaxed) != times.is_freewheeling {
+        note(isFreewheeling: times.is_freewheeling)
+    }
+
+    private func note(isFreewheeling isOn: Bool) {
+        if isFreewheeling.exchange(isOn, ordering: .relaxed) != isOn {
             freewheelChanges.wrappingAdd(1, ordering: .relaxed)
         }
     }
@@ -250,6 +254,7 @@ internal import Synchronization
             unsafe cycle.setOutput(channel, spare.pointers[min(channel, spare.channelCount - 1)])
         }
         cycle.hasInput = false
+        note(isFreewheeling: false)
         cycle.begin(frames: Self.clockLength, hostTime: time)
         run.render(&cycle)
         hasMessages = false

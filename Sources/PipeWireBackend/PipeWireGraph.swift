@@ -36,9 +36,10 @@ final class PipeWireGraph: Sendable {
     func came(_ id: UInt32, _ type: String, _ property: (String) -> String?) {
         switch type {
         case "Node":
+            // Any program may name a node as it likes, and names are printed.
+            let words = ["node.name", "node.nick", "node.description"].map { property($0).map(Self.printable) }
             let node = Node(
-                name: property("node.name") ?? "",
-                description: property("node.description") ?? property("node.nick") ?? property("node.name") ?? "",
+                name: words[0] ?? "", description: words[2] ?? words[1] ?? words[0] ?? "",
                 mediaClass: property("media.class") ?? "", serial: property("object.serial") ?? "")
             state.withLock { $0.nodes[id] = node }
         case "Link":
@@ -55,6 +56,19 @@ final class PipeWireGraph: Sendable {
         }
     }
 
+    /// Returns a text in which nothing moves a terminal's cursor, or begins a line.
+    private static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+
     func went(_ id: UInt32) {
         state.withLock { state in
             state.nodes[id] = nil
@@ -66,6 +80,8 @@ final class PipeWireGraph: Sendable {
     func said(_ key: String, _ value: String?) { state.withLock { $0.settings[key] = value } }
 
     func failed(isLost: Bool, _ words: String) {
+        // Another program has taken the object away meanwhile, which the daemon tells besides.
+        if !isLost, words.hasPrefix("unknown resource") { return }
         state.withLock { state in
             if state.failure?.isLost != true { state.failure = (isLost, words) }
         }

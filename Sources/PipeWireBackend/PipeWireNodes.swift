@@ -144,6 +144,8 @@ internal import Synchronization
             if let stream = unsafe capture { unsafe cpw_stream_free(stream) }
             if let node = unsafe ports { unsafe cpw_ports_free(node) }
         }
+        // Orders that wait for the lock still need the connection, which is closed next.
+        orders.sync {}
         unsafe target.release()
     }
 

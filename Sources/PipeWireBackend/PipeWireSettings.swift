@@ -67,6 +67,10 @@ struct PipeWireSettings: Sendable {
             throw .unfit("A monitor is what a device plays, to record it: as `source:`, and not as `target:`.")
         }
         if name.isEmpty { throw .unfit("PipeWire cannot take an empty name: give the output one.") }
+        if [target, source].contains(where: { [.device(""), .monitor(of: "")].contains($0) }) {
+            throw .unfit(
+                "A device without a name cannot be chosen: leave `target:` and `source:` out for the default device.")
+        }
         if let cycleLength, !(1...65_536).contains(cycleLength) {
             throw .unfit("A cycle of \(cycleLength) frames cannot be wished for: it must be 1…65,536.")
         }

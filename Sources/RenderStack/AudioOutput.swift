@@ -68,8 +68,11 @@ public final class AudioOutput: RenderOutput {
             #endif
             #if Everything || PipeWire
                 machine.hasDaemon = {
-                    guard let devices = try? PipeWireDevice.all() else { return (false, "PipeWire is not running") }
-                    return (devices.contains(where: \.isSink), "PipeWire has no device to play on")
+                    do throws(PipeWireError) {
+                        return (try PipeWireDevice.all().contains(where: \.isSink), "PipeWire has no device to play on")
+                    } catch {
+                        return (false, error == .notAnswering ? "PipeWire does not answer" : "PipeWire is not running")
+                    }
                 }
             #endif
             #if Everything || ALSA

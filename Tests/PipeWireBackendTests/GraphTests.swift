@@ -144,6 +144,42 @@ extension PipeWireTests {
             delay.wait()
         }
 
+        @Test(
+            "Latencies of another program that are nonsense move host times by nothing, or by a minute",
+            arguments: [
+                ["-1000000000"], ["0", "-1"], ["0", "2147483648"], ["9223372036854775807"], ["0", "2147483647"],
+            ])
+        func nonsense(words: [String]) async throws {
+            let desktop = try Desktop()
+            let most = Atomic<Int64>(0)
+            let least = Atomic<Int64>(0)
+            let renderer = try Renderer(channels: 1) { context in
+                if let heard = context.time.hostTime {
+                    most.max(heard - HostClock.now, ordering: .relaxed)
+                    least.min(heard - HostClock.now, ordering: .relaxed)
+                }
+                context.push(channels: 1)
+                context.output()
+            }
+            let output = PipeWireOutput(renderer, name: "through", target: .none)
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            let delay =
+                words.count == 1
+                ? try desktop.peer("delay", words[0], hasInput: true)
+                : try desktop.peer("delay", words[0], words[1], hasInput: true)
+            for (from, to) in [("through:output_MONO", "delay:in"), ("delay:out", "nowhere:playback_FL")] {
+                #expect(await becomesTrue { (try? desktop.run("pw-link", from, to)) != nil })
+            }
+            let before = output.frameCounts?.played ?? 0
+            #expect(await becomesTrue { (output.frameCounts?.played ?? 0) > before + 60_000 })
+            #expect(least.load(ordering: .relaxed) > -1_000_000_000)
+            #expect(most.load(ordering: .relaxed) < 61_000_000_000)
+            for case .latencyChanged(let playback, _) in events.all { #expect((0...2_880_000).contains(playback)) }
+            delay.wait()
+        }
+
         @Test("A device that the session manager has put to sleep wakes for the output")
         func sleep() async throws {
             let desktop = try Desktop()

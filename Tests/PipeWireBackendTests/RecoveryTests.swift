@@ -55,6 +55,37 @@ extension PipeWireTests {
             #expect(output.state == .running)
         }
 
+        @Test("A volume and a title that are set just before a stop do no harm")
+        func lastWishes() throws {
+            let desktop = try Desktop()
+            let output = PipeWireOutput(try DesktopTests.tone(), name: "last")
+            for number in 0..<60 {
+                try output.start()
+                usleep(UInt32(number % 7) * 3_000)
+                for title in 0..<4 { output.title = "Song \(number).\(title)" }
+                output.volume = Double(number) / 60
+                output.isMuted.toggle()
+                output.stop()
+            }
+            #expect(output.title == "Song 59.3" && output.volume == 59.0 / 60)
+            _ = desktop
+        }
+
+        @Test(
+            "A daemon that does not answer is a problem for the doctor; a name that would move the cursor is shown without"
+        )
+        func doctor() async throws {
+            let desktop = try Desktop()
+            #expect(MachineCheck.pipeWire == nil)
+            let sink = try desktop.makeSink("\"red\\u001bx\"")
+            #expect(await becomesTrue { (try? PipeWireDevice.all().contains { $0.name == "red\u{FFFD}x" }) == true })
+            sink.signal(SIGKILL)
+            desktop.daemon?.signal(SIGSTOP)
+            let check = try #require(MachineCheck.pipeWire)
+            #expect(check.verdict == .problem && check.description.contains("systemctl --user restart"))
+            desktop.daemon?.signal(SIGCONT)
+        }
+
         @Test("Volume, mute and title that a program sets while its output is stopped are those that it starts with")
         func wishes() async throws {
             let desktop = try Desktop()

@@ -27,6 +27,8 @@ extension PipeWireTests {
                 (PipeWireOutput(DesktopTests.tone(), name: ""), "empty name"),
                 (PipeWireOutput(DesktopTests.tone(), name: "a\0b"), "byte 0"),
                 (PipeWireOutput(DesktopTests.tone(), title: "a\0b"), "byte 0"),
+                (PipeWireOutput(DesktopTests.tone(), target: .device("")), "without a name"),
+                (PipeWireOutput(DesktopTests.tone(), source: .monitor(of: "")), "without a name"),
                 (PipeWireOutput(DesktopTests.tone(), cycleLength: 0), "1…65,536"),
                 (PipeWireOutput(DesktopTests.tone(), sampleRate: .nan), "whole number"),
                 (PipeWireOutput(DesktopTests.tone(), sampleRate: 44_100.5), "whole number"),

@@ -179,6 +179,9 @@ void crender_cycle_begins(uint64_t period);
 /// Tells the watchdog that the calling thread has ended its cycle.
 void crender_cycle_ends(void);
 
+/// Returns whether the calling thread is in a cycle. Render thread: yes.
+bool crender_is_in_cycle(void);
+
 /// Returns whether the calling thread is in a cycle, and not between crender_permitted_begins and crender_permitted_ends: once in a
 /// cycle, because what it may not do there leads to more of it.
 int crender_is_first_lock_of_cycle(void);

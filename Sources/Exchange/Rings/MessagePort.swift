@@ -11,7 +11,7 @@ public import Synchronization
 ///
 /// Any number of threads may send; the values of one thread arrive in its order. When the port is full, `send` says so
 /// and ``lostCount`` counts it. Without a listener the values stay in the port; ``drain(_:)`` takes them without a
-/// listener and without a thread of the package.
+/// listener and without a thread of the package. A ``BytePort`` takes messages of any length.
 ///
 /// Threads: control.
 @safe public struct MessagePort<Value: BitwiseCopyable & Sendable>: EventSource, ~Copyable, @unchecked Sendable {
@@ -19,7 +19,7 @@ public import Synchronization
     @usableFromInline let ring: TurnRing<Value>
     /// The number of dry runs that are under way, on any thread.
     @usableFromInline let dryRuns: UnsafePointer<Atomic<Int>>
-    private let reader: Reader
+    private let reader: PortReader<Value>
 
     /// Creates a port.
     ///
@@ -29,9 +29,10 @@ public import Synchronization
         demand((1...65_536).contains(capacity), "MessagePort: a capacity of \(capacity); it must be 1…65,536")
         var count = 2
         while count < capacity { count *= 2 }
-        ring = TurnRing(capacity: count)
+        let ring = TurnRing<Value>(capacity: count)
+        self.ring = ring
         unsafe dryRuns = DryRuns.count
-        reader = Reader(ring)
+        reader = PortReader(limit: count) { ring.take(&$0) }
     }
 
     deinit {
@@ -67,51 +68,5 @@ public import Synchronization
         let values = reader.take()
         for value in values { body(value) }
         return values.count
-    }
-
-    /// The control side of a port.
-    final class Reader: Collectable, Sendable {
-        private let ring: TurnRing<Value>
-        private let hub = EventHub<Value>()
-        private let position = Lock<UInt?>(0)
-        /// The lock that is held from taking values to handing them on: no thread overtakes another, and none takes
-        /// values when the stream ends.
-        private let delivery = Lock(0, .delivery)
-
-        init(_ ring: TurnRing<Value>) { self.ring = ring }
-
-        func subscribe() -> AsyncStream<Value> {
-            let stream = hub.subscribe()
-            Collector.shared.add(self)
-            return stream
-        }
-
-        func take() -> [Value] {
-            position.withLock { position in
-                var values: [Value] = []
-                // It takes no more than there is room for: senders may be as fast as this.
-                while var turn = position, values.count <= Int(ring.mask), let value = ring.take(&turn) {
-                    values.append(value)
-                    position = turn
-                }
-                return values
-            }
-        }
-
-        package func collect() -> Bool {
-            guard hub.hasListeners else { return false }
-            return delivery.withLock { _ in
-                let values = take()
-                for value in values { hub.send(value) }
-                return !values.isEmpty
-            }
-        }
-
-        /// Hands the remaining values to the listeners, and ends their streams. The ring is about to go.
-        func close() {
-            _ = collect()
-            position.withLock { $0 = nil }
-            delivery.withLock { _ in hub.finish() }
-        }
     }
 }

@@ -68,6 +68,18 @@ extension Renderer {
         crender_cycle_ends()
     }
 
+    /// Indicates whether the calling thread renders at this moment: in a render loop, a module, or a job that helps with them, of any
+    /// renderer. For code that both sides use, such as a helper that may allocate only on one of them.
+    ///
+    /// Threads: any.
+    public static var isOnRenderThread: Bool {
+        @_noLocks @_noAllocation get { isInCycle() }
+    }
+
+    // It reads a number of its thread, which the compiler does not see.
+    @_semantics("no_performance_analysis") @inline(never)
+    private static func isInCycle() -> Bool { crender_is_in_cycle() }
+
     // MARK: Driving
 
     /// Takes the renderer for one output, from its start to its end. Two would both take cycles, and play at double speed.

@@ -37,6 +37,26 @@ extension RenderContext {
         unsafe detach(UnsafePointer(block.pointers), from: first)
     }
 
+    /// Adds the top to memory of one's own; the stack stays as it is. Mono goes to every channel of the block, as in a mix.
+    ///
+    ///     loop.with(&context) { loop, context in context.addTop(to: &loop, from: position) }         // an overdub
+    ///
+    /// - Parameters:
+    ///   - block: The block. One that ends within the slice stays as it is, which is a fault.
+    ///   - first: The first frame of the block that is added to.
+    ///   - gain: The factor for the top.
+    @_noLocks @_noAllocation
+    public mutating func addTop(to block: inout AudioBlock, from first: Int = 0, gain: Float = 1) {
+        guard require(1, for: .external) else { return }
+        guard first >= 0, first <= block.frameCount, block.frameCount &- first >= frameCount else {
+            return fault(.badCycle, .external, wanted: frameCount, found: block.frameCount &- first)
+        }
+        guard let top = unsafe realEntry(0) else { return }
+        unsafe Kernel.addChannels(
+            top.pointee.channels, top.pointee.channelCount, offset, to: UnsafePointer(block.pointers),
+            block.channelCount, first, gain: gain, frameCount)
+    }
+
     /// Pushes channels that lie anywhere in memory. They must stay there until the slice has ended.
     @_noLocks @_noAllocation
     @unsafe @usableFromInline

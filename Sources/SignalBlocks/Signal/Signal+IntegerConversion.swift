@@ -94,9 +94,13 @@ extension Signal {
     /// - Parameters:
     ///   - scale: The integer that 1.0 would be; the largest one is 1 less.
     ///   - noise: The noise that is added before rounding: see ``Dither``.
+    @_noLocks @_noAllocation
     package static func integer(_ sample: Float, scale: Double, noise: Double = 0) -> Int32 {
         if sample.isNaN { return 0 }
-        let value = (Double(sample) * scale + noise).rounded(.toNearestOrEven)
-        return Int32(max(-scale, min(scale - 1, value)))
+        let value = Double(sample) * scale + noise
+        let lower = value > -scale ? value : -scale
+        let held = lower < scale - 1 ? lower : scale - 1
+        // 1.5 * 2^52: the processor rounds the sum, as above.
+        return Int32(truncatingIfNeeded: (held + 6_755_399_441_055_744).bitPattern)
     }
 }

@@ -1,6 +1,6 @@
 // A program of PipeWire's own kind (a pw_filter) that says that it delays what goes through it, "delay:in" to "delay:out".
 //
-//     delay NANOSECONDS     until its standard input ends
+//     delay NANOSECONDS [FRAMES]     until its standard input ends
 
 #include <pipewire/pipewire.h>
 #include <pipewire/filter.h>
@@ -28,16 +28,17 @@ static void *port(enum pw_direction direction, const char *name) {
 }
 
 /// Who is linked to the port learns how late it makes the sound.
-static void say(void *port, enum spa_direction direction, uint64_t delay) {
+static void say(void *port, enum spa_direction direction, uint64_t delay, uint32_t frames) {
     uint8_t memory[256];
     struct spa_pod_builder builder = SPA_POD_BUILDER_INIT(memory, sizeof memory);
-    struct spa_latency_info info = {.direction = direction, .min_ns = delay, .max_ns = delay};
+    struct spa_latency_info info = {
+        .direction = direction, .min_ns = delay, .max_ns = delay, .min_rate = frames, .max_rate = frames};
     const struct spa_pod *latency = spa_latency_build(&builder, SPA_PARAM_Latency, &info);
     pw_filter_update_params(filter, port, &latency, 1);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2) return 2;
+    if (argc < 2) return 2;
     pw_init(NULL, NULL);
     struct pw_thread_loop *loop = pw_thread_loop_new("delay", NULL);
     pw_thread_loop_start(loop);
@@ -53,8 +54,9 @@ int main(int argc, char **argv) {
 #endif
     int error = pw_filter_connect(filter, flags, NULL, 0);
     uint64_t delay = strtoull(argv[1], NULL, 10);
-    say(in, SPA_DIRECTION_INPUT, delay);
-    say(out, SPA_DIRECTION_OUTPUT, delay);
+    uint32_t frames = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    say(in, SPA_DIRECTION_INPUT, delay, frames);
+    say(out, SPA_DIRECTION_OUTPUT, delay, frames);
     pw_thread_loop_unlock(loop);
     if (error < 0) return 3;
     char byte;

@@ -257,6 +257,32 @@ import Testing
         #expect(result.value.1 == expected)
         #expect(result.faults == 0)
     }
+
+    @Test(
+        "The top is added to memory of one's own, by the rule for channels, at a place and with a gain",
+        arguments: 1...3, 1...3)
+    func addTop(channels: Int, into own: Int) throws {
+        let result = try renderSlice { context in
+            var block = AudioBlock((0..<own).map { 20.of(Float(100 * ($0 + 1))) })
+            context.push((0..<channels).map { Float(1 << $0) })
+            context.addTop(to: &block, from: 5, gain: 0.5)
+            context.subBlock(offset: 2, length: 3) { context in context.addTop(to: &block, from: 17) }
+            // Too short from there, and before the first frame.
+            context.addTop(to: &block, from: 13)
+            context.addTop(to: &block, from: -1)
+            return (context.contents(), (0..<own).map { block.array($0) })
+        }
+        let pushed = (0..<channels).map { Float(1 << $0) }
+        for channel in 0..<own {
+            let sum: Float =
+                channels == 1 ? pushed[0] : own == 1 ? pushed.reduce(0, +) : channel < channels ? pushed[channel] : 0
+            let before = Float(100 * (channel + 1))
+            #expect(
+                result.value.1[channel] == 5.of(before) + 8.of(before + sum / 2) + 4.of(before) + 3.of(before + sum))
+        }
+        #expect(result.value.0 == pushed.map { 8.of($0) })
+        #expect(result.faults == 2)
+    }
 }
 
 extension RenderContext {

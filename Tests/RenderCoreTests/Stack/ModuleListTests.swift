@@ -250,4 +250,52 @@ import Testing
         #expect(faults.allSatisfy { $0.module == "Halve" && $0.isInsideModule })
         #expect(Set(faults.map(\.kind)) == [.underflow, .unbalanced])
     }
+
+    @Test("A closure module prepares by a closure, and a mixer does not run it while it says that it is silent")
+    func closuresOfAModule() throws {
+        let rates = Record<Double>()
+        let runs = Atomic<Int>(0)
+        let isOn = Atomic<Bool>(true)
+        let module = ClosureModule(
+            .generates, prepare: { rates.add($0.sampleRate) },
+            isActive: { context in context.frameCount > 0 && isOn.load(ordering: .relaxed) }
+        ) { context in
+            if !context.isDryRun { runs.wrappingAdd(1, ordering: .relaxed) }
+            context.push(channels: 1)
+            var top = context.top
+            top.change { _, _, _ in 0.5 }
+        }
+        let mixer = Mixer([MixerSource(module)])
+        let renderer = try Renderer(sampleRate: 44_100, channels: 1) { context in
+            context.run(mixer)
+            context.output()
+        }
+        #expect(rates.all == [44_100])
+        // The mixer gives both sides of it, and a mono output their sum.
+        #expect(renderer.values(8) == 8.of(1))
+        #expect(runs.load(ordering: .relaxed) == 1)
+        isOn.store(false, ordering: .relaxed)
+        #expect(renderer.values(8) == 8.of(0))
+        #expect(runs.load(ordering: .relaxed) == 1)
+        isOn.store(true, ordering: .relaxed)
+        #expect(renderer.values(8) == 8.of(1))
+        renderer.configure(sampleRate: 48_000)
+        #expect(rates.all == [44_100, 48_000])
+    }
+
+    @Test("A closure module resets by a closure")
+    func resetOfAModule() throws {
+        let resets = Atomic<Int>(0)
+        let module = ClosureModule(.edits, reset: { _ in resets.wrappingAdd(1, ordering: .relaxed) }) { _ in }
+        let renderer = try Renderer(channels: 1) { context in
+            context.push()
+            if context.sampleTime == 8 { context.reset(module) }
+            context.run(module)
+            context.output()
+        }
+        _ = renderer.values(8)
+        let before = resets.load(ordering: .relaxed)
+        _ = renderer.values(8)
+        #expect(resets.load(ordering: .relaxed) == before + 1)
+    }
 }

@@ -270,6 +270,37 @@ import Testing
         #expect(parallel.realtimeWorkerCount <= parallel.workerCount)
         _ = renderer.renderOffline(frames: 1000)
     }
+
+    @Test(
+        "A thread knows whether it renders: in the loop and on workers, not where modules are prepared or cycles are taken"
+    )
+    func isOnRenderThread() throws {
+        let (rendered, prepared) = (Record<Bool>(), Record<Bool>())
+        let branches = try (0..<8).map { _ in
+            let module = ClosureModule(.generates, prepare: { _ in prepared.add(Renderer.isOnRenderThread) }) {
+                context in
+                if !context.isDryRun {
+                    rendered.add(Renderer.isOnRenderThread)
+                    usleep(200)
+                }
+                context.push(channels: 1)
+            }
+            return try Renderer(channels: 1) { context in
+                context.run(module)
+                context.output()
+                context.pop()
+            }
+        }
+        let parallel = Parallel(branches, workers: 2, priority: 0, worthwhile: 0)
+        let renderer = try Renderer(channels: 1) { context in
+            context.run(parallel)
+            context.pop(8)
+        }
+        _ = renderer.renderOffline(frames: 640, cycle: 64)
+        #expect(rendered.all == Array(repeating: true, count: 80))
+        #expect(Set(prepared.all) == [false])
+        #expect(!Renderer.isOnRenderThread)
+    }
 }
 
 /// Multiplies, without a limit to its factor.
