@@ -1,5 +1,5 @@
-// A performance: plays two file loops, each through its own effect and fader, and records the mix while the knobs turn.
-// Then it plays the recording.
+// A performance: plays two file loops, each through its own effect, fader and balance, into a reverb and a main volume, and records
+// the mix while the knobs turn. Then it plays the recording.
 
 import ExampleSupport
 import Glibc
@@ -8,9 +8,10 @@ import RenderStack
 let options = Options.read(
     about: """
         Plays two loops, records the mix, and plays the recording. Keys: a and z turn the drums' filter up and down,
-        s and x the piano's echo, d and c the drums' fader, f and v the piano's, g and b the tempo of both.
-        Ctrl-C ends the performance, and a second one the recording that is played back. A file gets both, one behind
-        the other.
+        s and x the piano's echo, d and c the drums' fader, f and v the piano's, g and b the tempo of both, h and n the
+        drums' balance to the left and right, j and m the piano's, k and , the reverb, l and . the main volume; r ends
+        the recording and begins another. Ctrl-C ends the performance, and a second one the recording that is played
+        back, which is the last. A file gets both, one behind the other.
         """,
     seconds: 8, files: "DRUMS PIANO",
     extras: [.number("tempo", 100, in: 25...400, "the tempo in percent of the loops' own; their pitch stays")],
@@ -24,6 +25,10 @@ do {
     let echo = Delay(time: 0.375, feedback: 0.5, mix: 0.2)
     let drumFader = Fader(decibels: -3)
     let pianoFader = Fader(decibels: -3)
+    let drumBalance = Balance()
+    let pianoBalance = Balance()
+    let reverb = Reverb(.mediumHall, mix: 0)
+    let volume = Fader(decibels: 0)
     let meter = LevelMeter()
     let recorder = try options.recorder(path: options.save ?? "live-performance-take.wav")
 
@@ -31,10 +36,14 @@ do {
         context.run(drums)  // pushes 1
         context.run(filter)  // edits the top
         context.run(drumFader)  // edits the top
+        context.run(drumBalance)  // edits the top
         context.run(piano)  // pushes 1
         context.run(echo)  // edits the top
         context.run(pianoFader)  // edits the top
+        context.run(pianoBalance)  // edits the top
         context.mix(2)  // both
+        context.run(reverb)  // edits the top
+        context.run(volume)  // edits the top
         context.run(meter)  // listens to the top
         context.output()  // onto the output
         context.run(recorder)  // listens to the top
@@ -74,6 +83,15 @@ do {
         case "v": pianoFader.position -= 0.05
         case "g": setTempo(drums.rate * 1.02)
         case "b": setTempo(drums.rate / 1.02)
+        case "h": drumBalance.position.value -= 0.1
+        case "n": drumBalance.position.value += 0.1
+        case "j": pianoBalance.position.value -= 0.1
+        case "m": pianoBalance.position.value += 0.1
+        case "k": reverb.mix.value += 0.05
+        case ",": reverb.mix.value -= 0.05
+        case "l": volume.position += 0.05
+        case ".": volume.position -= 0.05
+        case "r": if recorder.isRecording { recorder.stop() } else { recorder.begin() }
         default: break
         }
     }
@@ -81,14 +99,25 @@ do {
         func knob(_ name: String, _ share: Float, _ value: String) -> String {
             "\(name)  \(Screen.slider(share, mark: 0, width: 30))  \(value)"
         }
+        func side(_ name: String, _ balance: Balance) -> String {
+            let percent = Int((100 * balance.position.value).rounded())
+            return knob(
+                name, (1 + balance.position.value) / 2,
+                percent == 0 ? "C" : percent < 0 ? "L\(-percent)" : "R\(percent)")
+        }
         let cutoff = filter.cutoff.value
+        let take = recorder.isRecording ? "recording, \(Int(recorder.recordedTime)) s" : "not recording"
         return [
             "live-performance", "",
             knob("a z  drums' filter", RenderMath.log2(cutoff / 20) / 10, "\(Int(cutoff)) Hz"),
             knob("d c  drums        ", drumFader.position, Screen.decibels(drumFader.decibels)),
             knob("s x  piano's echo ", echo.mix.value, "\(Int(100 * echo.mix.value)) %"),
             knob("f v  piano        ", pianoFader.position, Screen.decibels(pianoFader.decibels)),
-            knob("g b  tempo        ", Float(0.5 + log2(drums.rate) / 4), "\(Int((100 * drums.rate).rounded())) %"), "",
+            knob("g b  tempo        ", Float(0.5 + log2(drums.rate) / 4), "\(Int((100 * drums.rate).rounded())) %"),
+            side("h n  drums' sides ", drumBalance), side("j m  piano's sides", pianoBalance),
+            knob("k ,  reverb       ", reverb.mix.value, "\(Int((100 * reverb.mix.value).rounded())) %"),
+            knob("l .  main volume  ", volume.position, Screen.decibels(volume.decibels)),
+            "r    \(take), in \(recorder.path)", "",
         ] + meter.levels.map { Screen.meter($0.peak, width: 40) }
     }
     // Plays the recording after the performance.
