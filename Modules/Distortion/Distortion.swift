@@ -7,9 +7,9 @@ public import RenderCore
 ///     …
 ///     context.run(fuzz)
 ///
-/// One after the other: an echo, a ring modulation, the ``drive`` into a curve (``shape``), a lower rate
+/// One after the other: an echo, the ``drive``, a ring modulation, a polynomial, a curve (``shape``), a lower rate
 /// (``holdRate``), fewer ``bits``, a low-pass filter (``tone``), the ``level``, the ``mix``. At first all of them are
-/// off but the curve.
+/// off but the drive and the curve.
 ///
 /// A curve makes frequencies above half of the sample rate, which come back where they do not belong. The module does
 /// two things against that. It takes the curve's second antiderivative: the mean along the lines between three samples,
@@ -39,7 +39,7 @@ public final class Distortion: Effect {
         case fold
     }
 
-    /// The gain before the curve, in decibels: -24…60. A change glides for 20 ms.
+    /// The gain before the polynomial and the curve, in decibels: -24…60. A change glides for 20 ms.
     public let drive: Parameter
     /// An offset before the curve, -1…1, which makes even harmonics: 0 makes odd ones alone. The module takes away
     /// again the constant that the offset adds to silence.
@@ -53,13 +53,27 @@ public final class Distortion: Effect {
     public let mix: Parameter
     /// The frequency of the sine by which the sound is multiplied, in hertz: 0…20,000.
     public let ringFrequency: Parameter
-    /// The share of the sound that is multiplied by it: 0 (off) to 1.
+    /// The frequency of a second sine, in hertz: 0…20,000. It is heard where ``ringBalance`` is above 0.
+    public let secondRingFrequency: Parameter
+    /// The balance of both sines, by whose sum the sound is multiplied: from the first alone (0) to the second alone (1).
+    public let ringBalance: Parameter
+    /// The share of the sound that is multiplied by them: 0 (off) to 1.
     public let ringAmount: Parameter
+    /// The factor of the sample x in the polynomial: 0…1.
+    public let linearTerm: Parameter
+    /// The factor of x² in the polynomial, -20…20: it makes even harmonics, and a constant.
+    public let squaredTerm: Parameter
+    /// The factor of x³ in the polynomial, -20…20: it makes odd harmonics.
+    public let cubicTerm: Parameter
+    /// The share of the sound that the polynomial is: 0 (off) to 1. At 4 times the rate it folds nothing back.
+    public let polynomialMix: Parameter
     /// The number of times a second at which a sample is taken, to be held until the next, in hertz: 100…the sample
     /// rate, where it is off.
     public let holdRate: Parameter
     /// The bits that a sample has: 1…24, where it is off. Between two whole numbers the steps are between theirs.
     public let bits: Parameter
+    /// The share of the sound that has the lower rate and fewer bits: 0 to 1 (all of it).
+    public let decimationMix: Parameter
     /// The time between two echoes, in seconds: 0.0005…0.5. A change goes by in 50 ms, with another pitch on the way.
     public let echoTime: Parameter
     /// The share of an echo that goes into the next: 0…0.95.
@@ -97,11 +111,18 @@ public final class Distortion: Effect {
         self.level = Parameter(level, in: -60...24, unit: .decibels, glide: .smooth(.milliseconds(20)))
         self.mix = Parameter(mix, in: 0...1, glide: .smooth(.milliseconds(20)))
         ringFrequency = Parameter(100, in: 0...20_000, unit: .hertz, glide: .smooth(.milliseconds(20)))
+        secondRingFrequency = Parameter(100, in: 0...20_000, unit: .hertz, glide: .smooth(.milliseconds(20)))
+        ringBalance = Parameter(0, in: 0...1, glide: .smooth(.milliseconds(20)))
         ringAmount = Parameter(0, in: 0...1, glide: .smooth(.milliseconds(20)))
+        linearTerm = Parameter(1, in: 0...1, glide: .smooth(.milliseconds(20)))
+        squaredTerm = Parameter(0, in: -20...20, glide: .smooth(.milliseconds(20)))
+        cubicTerm = Parameter(0, in: -20...20, glide: .smooth(.milliseconds(20)))
+        polynomialMix = Parameter(0, in: 0...1, glide: .smooth(.milliseconds(20)))
         holdRate = Parameter(
             1_000_000, in: 100...1_000_000, limit: .fractionOfRate(1), unit: .hertz,
             glide: .smoothExponential(.milliseconds(10)))
         bits = Parameter(24, in: 1...24, glide: .smooth(.milliseconds(20)))
+        decimationMix = Parameter(1, in: 0...1, glide: .smooth(.milliseconds(20)))
         echoTime = Parameter(0.1, in: 0.0005...0.5, unit: .seconds, glide: .smooth(.milliseconds(50)))
         echoFeedback = Parameter(0, in: 0...0.95, glide: .smooth(.milliseconds(20)))
         echoLevel = Parameter(0, in: 0...1, glide: .smooth(.milliseconds(20)))
@@ -142,6 +163,9 @@ public final class Distortion: Effect {
             mix.named("mix"), ringFrequency.named("ringFrequency"), ringAmount.named("ringAmount"),
             holdRate.named("holdRate"), bits.named("bits"), echoTime.named("echoTime"),
             echoFeedback.named("echoFeedback"), echoLevel.named("echoLevel"),
+            secondRingFrequency.named("secondRingFrequency"), ringBalance.named("ringBalance"),
+            linearTerm.named("linearTerm"), squaredTerm.named("squaredTerm"), cubicTerm.named("cubicTerm"),
+            polynomialMix.named("polynomialMix"), decimationMix.named("decimationMix"),
         ]
     }
 
@@ -158,8 +182,11 @@ public final class Distortion: Effect {
         let settings = DistortionCore.Settings(
             shape: Int(curve.current(context) + 0.5), drive: drive.glide(context), bias: bias.glide(context),
             tone: tone.glide(context), level: level.glide(context), mix: mix.glide(context),
-            ringFrequency: ringFrequency.glide(context), ringAmount: ringAmount.glide(context),
-            holdRate: holdRate.glide(context), bits: bits.glide(context), echoTime: echoTime.glide(context),
+            ringFrequency: ringFrequency.glide(context), secondRingFrequency: secondRingFrequency.glide(context),
+            ringBalance: ringBalance.glide(context), ringAmount: ringAmount.glide(context),
+            linear: linearTerm.glide(context), squared: squaredTerm.glide(context), cubic: cubicTerm.glide(context),
+            polynomialMix: polynomialMix.glide(context), holdRate: holdRate.glide(context), bits: bits.glide(context),
+            decimationMix: decimationMix.glide(context), echoTime: echoTime.glide(context),
             echoFeedback: echoFeedback.glide(context), echoLevel: echoLevel.glide(context))
         core.with(&context) { core, context in core.process(&context, settings, rest) }
     }
@@ -176,15 +203,18 @@ extension DistortionCore {
     struct Settings: Sendable, BitwiseCopyable {
         var shape: Int
         var drive, bias, tone, level, mix: Glide
-        var ringFrequency, ringAmount, holdRate, bits: Glide
+        var ringFrequency, secondRingFrequency, ringBalance, ringAmount: Glide
+        var linear, squared, cubic, polynomialMix: Glide
+        var holdRate, bits, decimationMix: Glide
         var echoTime, echoFeedback, echoLevel: Glide
 
         /// Indicates whether nothing moves in this slice.
         var isAtRest: Bool {
             @_noLocks @_noAllocation get {
                 drive.isFlat && bias.isFlat && tone.isFlat && level.isFlat && mix.isFlat && ringFrequency.isFlat
-                    && ringAmount.isFlat && holdRate.isFlat && bits.isFlat && echoTime.isFlat && echoFeedback.isFlat
-                    && echoLevel.isFlat
+                    && secondRingFrequency.isFlat && ringBalance.isFlat && ringAmount.isFlat && linear.isFlat
+                    && squared.isFlat && cubic.isFlat && polynomialMix.isFlat && holdRate.isFlat && bits.isFlat
+                    && decimationMix.isFlat && echoTime.isFlat && echoFeedback.isFlat && echoLevel.isFlat
             }
         }
     }

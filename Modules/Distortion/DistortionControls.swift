@@ -3,14 +3,33 @@ import RenderCore
 /// The parts of the distortion that are on in a block.
 struct DistortionStages: Sendable, BitwiseCopyable {
     var rings = false
+    /// Indicates whether the polynomial is on.
+    var bends = false
     var holds = false
     var crushes = false
+    /// Indicates whether a part of the sound keeps its rate and its bits.
+    var sparesSome = false
     var hasBias = false
     var toneMoves = false
     var ringMoves = false
 
     @_noLocks @_noAllocation
     init() {}
+}
+
+/// The phases of both rings, or how far they move.
+struct RingTurns: Sendable, BitwiseCopyable {
+    var first: UInt64
+    var second: UInt64
+
+    @_noLocks @_noAllocation
+    init(first: UInt64 = 0, second: UInt64 = 0) { (self.first, self.second) = (first, second) }
+
+    @_noLocks @_noAllocation
+    mutating func move(by steps: RingTurns, times: UInt64 = 1) {
+        first &+= steps.first &* times
+        second &+= steps.second &* times
+    }
 }
 
 /// The settings at each frame of a block, the same for all channels.
@@ -22,7 +41,10 @@ struct DistortionControls: ~Copyable, Sendable {
     var filled = SIMD8<Float>(repeating: .nan)
     var toneAtRest: Float = .nan
     var bitStep: RenderMemory<Double>
-    var ringStep, holdStep: RenderMemory<UInt64>
+    var ringSteps: RenderMemory<RingTurns>
+    var holdStep: RenderMemory<UInt64>
+    /// Those that are written only where their stage is on.
+    var ringBalance, linear, squared, cubic, decimationMix: RenderMemory<Float>
 
     init(times: Int, sampleRate: Double) {
         self.times = times
@@ -35,8 +57,13 @@ struct DistortionControls: ~Copyable, Sendable {
         ringAmount = RenderMemory(repeating: 0, count: room)
         tone = RenderMemory(repeating: 1, count: room)
         bitStep = RenderMemory(repeating: 0, count: room)
-        ringStep = RenderMemory(repeating: 0, count: room)
+        ringSteps = RenderMemory(repeating: RingTurns(), count: room)
         holdStep = RenderMemory(repeating: 0, count: room)
+        ringBalance = RenderMemory(repeating: 0, count: room)
+        linear = RenderMemory(repeating: 1, count: room)
+        squared = RenderMemory(repeating: 0, count: room)
+        cubic = RenderMemory(repeating: 0, count: room)
+        decimationMix = RenderMemory(repeating: 1, count: room)
     }
 
     /// Takes the settings of a block's frames.
@@ -53,10 +80,16 @@ struct DistortionControls: ~Copyable, Sendable {
         stages.holds = !(settings.holdRate.isFlat && settings.holdRate.end >= Float(sampleRate))
         stages.crushes = !(settings.bits.isFlat && settings.bits.end >= 24)
         stages.toneMoves = settings.tone.framesLeft > first
-        stages.ringMoves = !settings.ringFrequency.isFlat
+        stages.bends = !(settings.polynomialMix.isFlat && settings.polynomialMix.end == 0)
+        stages.sparesSome =
+            (stages.holds || stages.crushes) && !(settings.decimationMix.isFlat && settings.decimationMix.end == 1)
+        stages.ringMoves = !(settings.ringFrequency.isFlat && settings.secondRingFrequency.isFlat)
         if stages.rings || stages.ringMoves {
-            for i in 0..<count { ringStep[i] = ringStep(settings.ringFrequency[first &+ i]) }
+            for i in 0..<count { ringSteps[i] = ringSteps(settings, first &+ i) }
         }
+        if stages.rings { for i in 0..<count { ringBalance[i] = settings.ringBalance[first &+ i] } }
+        if stages.bends { bend(settings, first, count) }
+        if stages.sparesSome { for i in 0..<count { decimationMix[i] = settings.decimationMix[first &+ i] } }
         if stages.holds {
             let most = 0x1p64 / (sampleRate * Double(times))
             for i in 0..<count {
@@ -116,8 +149,27 @@ struct DistortionControls: ~Copyable, Sendable {
         }
     }
 
+    /// Mixes the polynomial with the sound as it is: the sum of both is a polynomial too.
     @_noLocks @_noAllocation
-    func ringStep(_ frequency: Float) -> UInt64 {
+    private mutating func bend(_ settings: DistortionCore.Settings, _ first: Int, _ count: Int) {
+        for i in 0..<count {
+            let frame = first &+ i
+            let mix = settings.polynomialMix[frame]
+            linear[i] = 1 - mix + mix * settings.linear[frame]
+            squared[i] = mix * settings.squared[frame]
+            cubic[i] = mix * settings.cubic[frame]
+        }
+    }
+
+    /// Returns how far the rings move from a frame of the higher rate to the next.
+    @_noLocks @_noAllocation
+    func ringSteps(_ settings: DistortionCore.Settings, _ frame: Int) -> RingTurns {
+        RingTurns(
+            first: ringStep(settings.ringFrequency[frame]), second: ringStep(settings.secondRingFrequency[frame]))
+    }
+
+    @_noLocks @_noAllocation
+    private func ringStep(_ frequency: Float) -> UInt64 {
         let turns = Double(frequency) / (sampleRate * Double(times))
         return UInt64((turns - Double(Int(turns))) * 0x1p64)
     }

@@ -17,7 +17,9 @@ struct DistortionCore: ~Copyable, Sendable {
     /// The sound as it was, for the mix.
     var dry: RenderMemory<Float>
     private var work: RenderMemory<Float>
-    var ringPhase: UInt64 = 0
+    /// The sound before the lower rate and fewer bits, where a part of it stays.
+    private var spared: RenderMemory<Float>
+    var ringPhases = RingTurns()
     private var holdPhase: UInt64 = .max
     private var isClear = true
     /// That of the sound that is shaped.
@@ -26,7 +28,7 @@ struct DistortionCore: ~Copyable, Sendable {
     /// the next slice clips in the same way.
     private var rest = ParametersAtRest.none
     /// How far the ring modulation moves in a frame then, though it is not heard.
-    private var ringStep: UInt64 = 0
+    private var ringSteps = RingTurns()
 
     init(channels: Int, times: Int, sampleRate: Double) {
         channelCount = channels
@@ -43,6 +45,7 @@ struct DistortionCore: ~Copyable, Sendable {
         held = RenderMemory(repeating: 0, count: channels)
         dry = RenderMemory(repeating: 0, count: channels * (latency + HalfBandResampler.room))
         work = RenderMemory(repeating: 0, count: HalfBandResampler.room)
+        spared = RenderMemory(repeating: 0, count: HalfBandResampler.room * times)
     }
 
     /// Returns the delay of everything together, in frames.
@@ -56,7 +59,7 @@ struct DistortionCore: ~Copyable, Sendable {
         echo.reset()
         fadeIn = FadeIn()
         for i in 0..<dry.count { dry[i] = 0 }
-        ringPhase = 0
+        ringPhases = RingTurns()
     }
 
     /// Forgets the distorted sound.
@@ -112,13 +115,13 @@ struct DistortionCore: ~Copyable, Sendable {
                     dry.copy(from: start &+ count, to: start, count: latency)
                 }
                 let times = UInt64(truncatingIfNeeded: resampler.times)
-                for i in 0..<count { ringPhase &+= controls.ringStep(settings.ringFrequency[first &+ i]) &* times }
+                for i in 0..<count { ringPhases.move(by: controls.ringSteps(settings, first &+ i), times: times) }
             }
             first &+= count
         }
         if clips && settings.isAtRest {
             self.rest = rest
-            ringStep = controls.ringStep(settings.ringFrequency.end)
+            ringSteps = controls.ringSteps(settings, frames)
         }
     }
 
@@ -134,7 +137,7 @@ struct DistortionCore: ~Copyable, Sendable {
             clip(&context, channel, 0, frames)
             channel &+= 1
         }
-        ringPhase &+= ringStep &* UInt64(truncatingIfNeeded: frames)
+        ringPhases.move(by: ringSteps, times: UInt64(truncatingIfNeeded: frames))
         return true
     }
 
@@ -163,8 +166,8 @@ struct DistortionCore: ~Copyable, Sendable {
     /// Indicates whether a hard clip between two gains at rest is all there is to be done, at the rate itself.
     @_noLocks @_noAllocation
     private func clipsAlone(_ stages: DistortionStages) -> Bool {
-        if resampler.times != 1 || stages.hasBias || stages.rings || stages.holds || stages.crushes { return false }
-        if stages.toneMoves || controls.tone[0] < 1 { return false }
+        if resampler.times != 1 || stages.hasBias || stages.rings || stages.bends { return false }
+        if stages.holds || stages.crushes || stages.toneMoves || controls.tone[0] < 1 { return false }
         // The drive, the level and the mix: what has been filled in is not a number while it moves.
         return !controls.filled[0].isNaN && !controls.filled[2].isNaN && controls.filled[3] == 1
     }
@@ -188,9 +191,12 @@ struct DistortionCore: ~Copyable, Sendable {
         if !fadeIn.isOver { for i in 0..<count { resampler.low[i] *= fadeIn.gain(i) } }
         resampler.raise(channel, frames: count)
         if stages.rings { ring(count) }
+        if stages.bends { bend(count) }
         shape(channel, settings.shape, stages.hasBias, count)
+        if stages.sparesSome { for i in 0..<count &* resampler.times { spared[i] = resampler.high[i] } }
         if stages.holds { hold(channel, count) }
         if stages.crushes { crush(count) }
+        if stages.sparesSome { spare(count) }
         resampler.lower(channel, frames: count)
         levelling.process(&resampler.low, channel, count, isOn: settings.shape != 0)
         if stages.toneMoves {
@@ -214,17 +220,50 @@ struct DistortionCore: ~Copyable, Sendable {
         dry.copy(from: start &+ count, to: start, count: latency)
     }
 
-    /// Multiplies by a sine.
+    /// Multiplies by two sines.
     @_noLocks @_noAllocation
     private mutating func ring(_ count: Int) {
         let times = resampler.times
-        var phase = ringPhase
+        var phases = ringPhases
         for i in 0..<count {
-            let (amount, step) = (controls.ringAmount[i], controls.ringStep[i])
+            let (amount, balance, steps) = (controls.ringAmount[i], controls.ringBalance[i], controls.ringSteps[i])
             for j in i &* times..<i &* times &+ times {
-                resampler.high[j] *=
-                    1 - amount + amount * RenderMath.sin(phase: UInt32(truncatingIfNeeded: phase &>> 32))
-                phase &+= step
+                var sine = RenderMath.sin(phase: UInt32(truncatingIfNeeded: phases.first &>> 32))
+                if balance > 0 {
+                    let other = RenderMath.sin(phase: UInt32(truncatingIfNeeded: phases.second &>> 32))
+                    sine = (1 - balance) * sine + balance * other
+                }
+                resampler.high[j] *= 1 - amount + amount * sine
+                phases.move(by: steps)
+            }
+        }
+    }
+
+    /// Sends the frames of the higher rate through the polynomial.
+    @_noLocks @_noAllocation
+    private mutating func bend(_ count: Int) {
+        let times = resampler.times
+        // Twenty times the cube of this is a number.
+        let limit: Float = 1e6
+        for i in 0..<count {
+            let (linear, squared, cubic) = (controls.linear[i], controls.squared[i], controls.cubic[i])
+            for j in i &* times..<i &* times &+ times {
+                let sample = resampler.high[j]
+                let x = sample > limit ? limit : (sample < -limit ? -limit : sample)
+                // A sample that is not finite makes one that is not a number; another adds 0 here.
+                resampler.high[j] = x * (linear + x * (squared + x * cubic)) + (sample - sample)
+            }
+        }
+    }
+
+    /// Mixes the sound of a lower rate and fewer bits with what it was before.
+    @_noLocks @_noAllocation
+    private mutating func spare(_ count: Int) {
+        let times = resampler.times
+        for i in 0..<count {
+            let mix = controls.decimationMix[i]
+            for j in i &* times..<i &* times &+ times {
+                resampler.high[j] = (1 - mix) * spared[j] + mix * resampler.high[j]
             }
         }
     }
@@ -270,9 +309,10 @@ struct DistortionCore: ~Copyable, Sendable {
     private mutating func advance(_ settings: Settings, _ first: Int, _ count: Int, _ stages: DistortionStages) {
         let times = UInt64(truncatingIfNeeded: resampler.times)
         if stages.ringMoves {
-            for i in 0..<count { ringPhase &+= controls.ringStep[i] &* times }
+            for i in 0..<count { ringPhases.move(by: controls.ringSteps[i], times: times) }
         } else {
-            ringPhase &+= controls.ringStep(settings.ringFrequency.end) &* times &* UInt64(truncatingIfNeeded: count)
+            ringPhases.move(
+                by: controls.ringSteps(settings, first), times: times &* UInt64(truncatingIfNeeded: count))
         }
         if !stages.holds {
             holdPhase = .max

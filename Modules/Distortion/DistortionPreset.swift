@@ -75,6 +75,14 @@ extension Distortion {
     /// Sets all parameters as a preset has them. Inside of a transaction they change together.
     public func load(_ preset: Preset) {
         let character = preset.character
+        // No preset has a second sine, a polynomial or a part that keeps its rate and bits.
+        secondRingFrequency.value = 100
+        ringBalance.value = 0
+        linearTerm.value = 1
+        squaredTerm.value = 0
+        cubicTerm.value = 0
+        polynomialMix.value = 0
+        decimationMix.value = 1
         shape = character.shape
         drive.value = character.drive
         bias.value = character.bias

@@ -31,7 +31,11 @@ public final class Limiter: Module {
     /// The time in seconds in which 63 % of a reduction is gone when its peak has passed: 0.001…10. After seven times
     /// as long it is gone altogether.
     public let release: Parameter
-    /// The time in seconds in which the sound is turned down before a peak. For true peaks it is at least 64 frames.
+    /// The time in seconds in which the sound is turned down, right before a peak: 0…0.02, and at most the look-ahead. For true
+    /// peaks it is at least 64 frames. A short attack leaves more of the sound before a peak as it is; behind the peak the
+    /// reduction stays for the rest of the look-ahead. The ceiling holds with each attack, also while it moves.
+    public let attack: Parameter
+    /// The time in seconds by which the limiter knows the sound before it is heard. For true peaks it is at least 64 frames.
     public let lookAhead: Double
     /// Indicates whether peaks between the samples count.
     public let isTruePeak: Bool
@@ -47,14 +51,16 @@ public final class Limiter: Module {
     ///   - ceiling: The highest peak, in dB of full scale: -60…20.
     ///   - gain: The gain before it, in decibels: -60…60.
     ///   - release: The time in which 63 % of a reduction is gone, in seconds: 0.001…10.
-    ///   - lookAhead: The time in which the sound is turned down before a peak, in seconds: 0…0.02. The longer, the
-    ///     softer. For true peaks it is at least 64 frames.
+    ///   - lookAhead: The time by which the limiter knows the sound before it is heard, in seconds: 0…0.02. For true peaks it
+    ///     is at least 64 frames.
+    ///   - attack: The time in which the sound is turned down before a peak, in seconds; by default the look-ahead. The
+    ///     longer, the softer.
     ///   - isTruePeak: `false` to limit the samples alone, which is faster and comes out 137 frames earlier.
     ///   - tracks: The number of buffers to mix, 0…1023; 0 to limit the top.
     /// - Precondition: The look-ahead and the number of tracks are in their ranges.
     public init(
-        ceiling: Float = -1, gain: Float = 0, release: Float = 0.05, lookAhead: Double = 0.005, isTruePeak: Bool = true,
-        tracks: Int = 0
+        ceiling: Float = -1, gain: Float = 0, release: Float = 0.05, lookAhead: Double = 0.005, attack: Float? = nil,
+        isTruePeak: Bool = true, tracks: Int = 0
     ) {
         demand(
             lookAhead >= 0 && lookAhead <= 0.02, "Limiter: a look-ahead of \(lookAhead) s; it must be 0…0.02")
@@ -62,6 +68,8 @@ public final class Limiter: Module {
         self.ceiling = Parameter(ceiling, in: -60...20, unit: .decibels, glide: .smooth(.milliseconds(50)))
         self.gain = Parameter(gain, in: -60...60, unit: .decibels, glide: .smooth(.milliseconds(50)))
         self.release = Parameter(release, in: 0.001...10, unit: .seconds, glide: .smooth(.milliseconds(20)))
+        self.attack = Parameter(
+            attack ?? Float(lookAhead), in: 0...0.02, unit: .seconds, glide: .smooth(.milliseconds(20)))
         self.lookAhead = lookAhead
         self.isTruePeak = isTruePeak
         trackCount = tracks
@@ -78,7 +86,7 @@ public final class Limiter: Module {
 
     /// The parameters by name.
     public var parameters: [ParameterReference] {
-        [ceiling.named("ceiling"), gain.named("gain"), release.named("release")]
+        [ceiling.named("ceiling"), gain.named("gain"), release.named("release"), attack.named("attack")]
     }
 
     /// Returns the look-ahead, and the frames in which a true peak is found.
@@ -105,7 +113,7 @@ public final class Limiter: Module {
     public func process(_ context: inout RenderContext) {
         let settings = LimiterState.Settings(
             gain: gain.glide(context), ceiling: ceiling.glide(context), release: release.glide(context),
-            sampleRate: context.sampleRate)
+            attack: attack.glide(context), lookAhead: lookAhead, sampleRate: context.sampleRate)
         for buffer in 0..<max(1, trackCount) { amplify(&context, at: buffer, settings.gain) }
         if trackCount > 0 { mix(&context, trackCount) }
         var gain: Float = 1
@@ -134,6 +142,9 @@ extension LimiterState {
         var gain: Glide
         var ceiling: Glide
         var release: Glide
+        var attack: Glide
+        /// In seconds.
+        var lookAhead: Double
         var sampleRate: Double
     }
 }

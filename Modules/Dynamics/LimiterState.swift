@@ -26,11 +26,9 @@ struct LimiterState: ~Copyable, Sendable {
     private var peaks: RenderMemory<Float>
     private var gains: RenderMemory<Float>
     private var floor: SlidingMinimum
-    private var first: BoxSmoother
-    private var second: BoxSmoother
-    private let smoothing: Int
-    /// The factor that makes a gain of a sum of the second smoother.
-    private let scale: Double
+    private var smoother: TrapezoidSmoother
+    private let lookAhead: Int
+    private var smoothing: Int { @_noLocks @_noAllocation get { lookAhead &+ 1 } }
     private var level = 1.0
     /// Frames in a row in which nothing was turned down: after as many as are smoothed all gains are 1.
     private var restingFrames: Int
@@ -38,8 +36,11 @@ struct LimiterState: ~Copyable, Sendable {
     /// Returns the frames in which the gain goes down. A gain that changes faster would make new peaks between the
     /// samples.
     static func framesAhead(_ seconds: Double, sampleRate: Double, isTruePeak: Bool) -> Int {
-        max(isTruePeak ? 64 : 1, Int((sampleRate.asSampleRate * seconds).rounded()))
+        max(shortest(isTruePeak), Int((sampleRate.asSampleRate * seconds).rounded()))
     }
+
+    @_noLocks @_noAllocation
+    private static func shortest(_ isTruePeak: Bool) -> Int { isTruePeak ? 64 : 1 }
 
     /// Returns by how many frames the sound comes out late.
     static func delay(lookAhead: Int, isTruePeak: Bool) -> Int {
@@ -64,18 +65,15 @@ struct LimiterState: ~Copyable, Sendable {
         unseen = UnseenPeaks(channels: isTruePeak ? channels : 0, maximumFrameCount: isTruePeak ? frames : 0)
         peaks = RenderMemory(repeating: 0, count: frames)
         gains = RenderMemory(repeating: 1, count: frames)
-        // Two boxes, together as long as the look-ahead: the gain has no corners.
-        let (one, two) = ((lookAhead + 1) / 2, lookAhead - (lookAhead + 1) / 2 + 1)
         // A peak between two samples belongs to both.
         floor = SlidingMinimum(count: isTruePeak ? lookAhead + 2 * Self.hold + 1 : lookAhead, rest: 1)
-        first = BoxSmoother(count: one, rest: Self.whole)
-        second = BoxSmoother(count: two, rest: Self.whole * Int64(one))
-        smoothing = one + two
-        restingFrames = one + two
-        scale = 1 / (Double(Self.whole) * Double(one) * Double(two))
+        // Two boxes, together as long as the attack: the gain has no corners.
+        smoother = TrapezoidSmoother(window: lookAhead, rest: Self.whole)
+        self.lookAhead = lookAhead
+        restingFrames = lookAhead + 1
     }
 
-    /// A gain of 1 as the smoothers have it.
+    /// A gain of 1 as the smoother has it.
     private static var whole: Int64 { @_noLocks @_noAllocation get { 1 << 36 } }
 
     /// Goes back to silence.
@@ -85,8 +83,7 @@ struct LimiterState: ~Copyable, Sendable {
         unseen.reset()
         for buffer in 0..<bufferCount { used[buffer] = 0 }
         floor.reset()
-        first.reset()
-        second.reset()
+        smoother.reset()
         level = 1
         restingFrames = smoothing
         lowestGain = 1
@@ -149,16 +146,17 @@ struct LimiterState: ~Copyable, Sendable {
         want(settings.ceiling, frames, isLoud: isLoud)
         let (release, sampleRate) = (settings.release, settings.sampleRate)
         var rise = rise(release.end, sampleRate)
+        var shape = shape(settings.attack.end, settings)
         var lowest: Float = 1
         for i in 0..<frames {
+            if !settings.attack.isFlat { shape = self.shape(settings.attack[i], settings) }
             if !release.isFlat { rise = self.rise(release[i], sampleRate) }
             // To a little more than 1, so that it arrives.
             let risen = level * (1 - rise) + 1.001 * rise
             let held = Double(floor.add(peaks[i]))
             level = risen < held ? risen : held
             restingFrames = level < 1 ? 0 : min(restingFrames &+ 1, smoothing)
-            let sum = second.add(first.add(Int64(level * 0x1p36)))
-            let gain = Float(Double(sum) * scale)
+            let gain = Float(Double(smoother.add(Int64(level * 0x1p36), shape)) * (0x1p-36 * shape.scale))
             gains[i] = gain
             lowest = gain < lowest ? gain : lowest
         }
@@ -217,6 +215,15 @@ struct LimiterState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private func amplitude(_ decibels: Float) -> Float {
         RenderMath.amplitude(decibels: isTruePeak ? decibels - LimiterState.margin : decibels)
+    }
+
+    /// Returns the way in which the gain goes down: within the attack, right before the peak.
+    @_noLocks @_noAllocation
+    private func shape(_ attack: Float, _ settings: Settings) -> TrapezoidSmoother.Shape {
+        // The look-ahead itself may lie between two numbers of a Float.
+        if attack >= Float(settings.lookAhead) { return TrapezoidSmoother.Shape(lookAhead, of: lookAhead) }
+        let frames = max(Self.shortest(isTruePeak), Int(Double(attack) * settings.sampleRate + 0.5))
+        return TrapezoidSmoother.Shape(min(frames, lookAhead), of: lookAhead)
     }
 
     /// Returns which part of the way back is gone in a frame.

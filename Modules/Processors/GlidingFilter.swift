@@ -6,7 +6,9 @@ public import RenderCore
 ///     let settings = FilterSettings(.lowPass, frequency: cutoff.glide(context), width: .q(q.glide(context)))
 ///     filter.with(&context) { filter, context in filter.process(&context, settings) }
 ///
-/// While a setting moves, each frame gets its own coefficients; at rest they are made when they change.
+/// While a setting moves, each frame gets its own coefficients; at rest they are made when they change. If a stage gets another
+/// shape while it plays, it goes there within 20 ms (a cross-fade, where the shapes have the same poles). A change that comes
+/// in the meantime waits for the end of that.
 ///
 /// Threads: any.
 public struct GlidingFilter: ~Copyable, Sendable {
@@ -15,11 +17,16 @@ public struct GlidingFilter: ~Copyable, Sendable {
     private var filter: StateVariableFilter
     /// One for each frame of a part of the slice.
     private var coefficients: RenderMemory<FilterCoefficients>
+    /// One for each stage.
+    private var shapes: RenderMemory<ShapeGlide>
 
     /// The settings that coefficients at rest were made from.
     private struct Settled: Sendable, BitwiseCopyable {
         /// The parameters of the last slice.
         var rest = ParametersAtRest.none
+        /// Indicates whether they leave the sound as it is.
+        var isOff = false
+        var shape = FilterShape.bell
         var rate: Double
         var settings: FilterSettings.Values
         var coefficients: FilterCoefficients
@@ -38,17 +45,18 @@ public struct GlidingFilter: ~Copyable, Sendable {
             repeating: Settled(rate: 0, settings: values, coefficients: nothing), count: stages)
         filter = StateVariableFilter(stages: stages)
         coefficients = RenderMemory(repeating: nothing, count: 16)
+        shapes = RenderMemory(repeating: ShapeGlide(), count: stages)
     }
 
     /// Filters the top as in the slice before, where nothing has changed. `false`: it has, and nothing was done.
     @_noLocks @_noAllocation @inline(__always)
     fileprivate mutating func goOn(_ context: inout RenderContext, stage: Int = 0, _ rest: ParametersAtRest) -> Bool {
         guard settled.indices.contains(stage), rest.isEqual(to: settled[stage].rest) else { return false }
+        if settled[stage].isOff { return true }
         return filter.goOn(&context, stage: stage)
     }
 
-    /// Filters the top. If the mix is 0 the samples stay as they are, bit for bit, and the filter forgets the sound
-    /// before.
+    /// Filters the top. If the mix is 0 the samples stay as they are, bit for bit, and this stage forgets the sound before.
     ///
     /// - Parameters:
     ///   - context: The context.
@@ -70,13 +78,21 @@ public struct GlidingFilter: ~Copyable, Sendable {
         guard settled.indices.contains(stage) else { return }
         let end = settings.mix.lastFrame(of: context.frameCount)
         if end > 0 { run(&context, stage, settings, frames: end) }
-        settled[stage].rest = rest
-        if end < context.frameCount { reset() }
+        if end < context.frameCount {
+            filter.reset(stage: stage)
+            shapes[stage].forget()
+        }
+        // On its way to another shape a stage does not go on with the coefficients of the slice before.
+        settled[stage].rest = shapes[stage].framesLeft > 0 ? .none : rest
+        settled[stage].isOff = settings.mix.isFlat && settings.mix.end == 0
     }
 
     /// Forgets the sound before.
     @_noLocks @_noAllocation
-    public mutating func reset() { filter.reset() }
+    public mutating func reset() {
+        filter.reset()
+        for stage in shapes.indices { shapes[stage].forget() }
+    }
 
     @_noLocks @_noAllocation
     private mutating func run(
@@ -84,45 +100,92 @@ public struct GlidingFilter: ~Copyable, Sendable {
     ) {
         let rate = context.sampleRate
         var top = context.top
-        if settings.isFlat {
-            let coefficients = settle(stage, settings, rate)
-            if settings.mix.isFlat {
-                let mixed = coefficients.mixed(Double(settings.mix.end))
-                return filter.process(&top, stage: stage, with: mixed)
-            }
-        }
-        // Parameters that move come to rest on their frame, not with the next slice: from there on the frames are
-        // computed otherwise.
-        let moving = min(frames, settings.framesLeft)
+        if settings.isFlat { settle(stage, settings, rate) }
+        // What moves comes to rest on its frame, not with the next slice: from there on the frames are computed otherwise.
         var done = 0
-        while done < moving {
-            let count = min(moving &- done, self.coefficients.count)
+        while done < frames {
+            shapes[stage].take(settings.shape, rate)
+            let change = shapes[stage].framesLeft
+            let moving = min(frames, max(settings.framesLeft, done &+ change)) &- done
+            if moving <= 0 { break }
+            let count = min(min(moving, self.coefficients.count), change > 0 ? change : moving)
             for i in 0..<count {
-                let frame = done &+ i
-                let made =
-                    settings.isFlat
-                    ? settled[stage].coefficients : settings.coefficients(settings.values(at: frame), rate)
-                coefficients[i] = made.mixed(Double(settings.mix[frame]))
+                let made = coefficients(stage, settings, frame: done &+ i, rate, change: i)
+                coefficients[i] = made.mixed(Double(settings.mix[done &+ i]))
             }
             filter.process(&top, from: done, count: count, stage: stage, with: coefficients)
+            shapes[stage].advance(by: count)
             done &+= count
         }
-        if moving < frames {
-            let coefficients = settle(stage, settings, rate).mixed(Double(settings.mix.end))
-            filter.process(&top, from: moving, count: frames &- moving, stage: stage, with: coefficients)
+        if done < frames {
+            settle(stage, settings, rate)
+            let coefficients = settled[stage].coefficients.mixed(Double(settings.mix.end))
+            filter.process(&top, from: done, count: frames &- done, stage: stage, with: coefficients)
         }
     }
 
-    /// Returns the coefficients of settings at rest.
+    /// Returns the coefficients of a frame in which something moves.
+    ///
+    /// - Parameter change: Frames since ``ShapeGlide/advance(by:)``.
     @_noLocks @_noAllocation
-    private mutating func settle(_ stage: Int, _ settings: FilterSettings, _ rate: Double) -> FilterCoefficients {
-        let values = settings.valuesAtRest
-        if settled[stage].settings != values || settled[stage].rate != rate {
-            settled[stage] = Settled(
-                rate: rate, settings: values, coefficients: settings.coefficients(values, rate))
+    private func coefficients(
+        _ stage: Int, _ settings: FilterSettings, frame: Int, _ rate: Double, change: Int
+    ) -> FilterCoefficients {
+        let values = settings.values(at: frame)
+        let change = shapes[stage].framesLeft > 0 ? shapes[stage].part(change) : 1
+        if change == 1 {
+            return settings.isFlat ? settled[stage].coefficients : settings.coefficients(values, rate)
         }
-        return settled[stage].coefficients
+        // The shape that was asked for last may wait: it is another than the one that the filter goes to.
+        var (old, new) = (settings, settings)
+        (old.shape, new.shape) = (shapes[stage].before, shapes[stage].now)
+        return old.coefficients(values, rate).blended(with: new.coefficients(values, rate), change)
     }
+
+    /// Makes the coefficients of settings at rest, if they are others than those that are there.
+    @_noLocks @_noAllocation
+    private mutating func settle(_ stage: Int, _ settings: FilterSettings, _ rate: Double) {
+        let values = settings.valuesAtRest
+        if settled[stage].settings != values || settled[stage].rate != rate || settled[stage].shape != settings.shape {
+            settled[stage] = Settled(
+                shape: settings.shape, rate: rate, settings: values, coefficients: settings.coefficients(values, rate))
+        }
+    }
+}
+
+/// The way of a filter from one shape to another.
+struct ShapeGlide: Sendable, BitwiseCopyable {
+    private(set) var before = FilterShape.bell
+    private(set) var now = FilterShape.bell
+    private(set) var framesLeft = 0
+    private var length = 0
+    /// Indicates whether there was a sound with the shape.
+    private var isKnown = false
+
+    /// Takes the shape of the next frame: the first one at once, and another one, if none is on its way, by a glide of 20 ms.
+    @_noLocks @_noAllocation
+    mutating func take(_ shape: FilterShape, _ sampleRate: Double) {
+        if framesLeft > 0 || (isKnown && shape == now) { return }
+        if isKnown {
+            length = Int(0.02 * sampleRate)
+            framesLeft = length
+        }
+        (before, now, isKnown) = (now, shape, true)
+    }
+
+    /// Returns the part of the way that is behind a frame, along a smooth step.
+    @_noLocks @_noAllocation
+    func part(_ frame: Int) -> Double {
+        let t = Double(length &- framesLeft &+ frame) / Double(length)
+        return t * t * t * (10 + t * (6 * t - 15))
+    }
+
+    @_noLocks @_noAllocation
+    mutating func advance(by frames: Int) { framesLeft = max(0, framesLeft &- frames) }
+
+    /// Forgets the shape: the next one is taken at once.
+    @_noLocks @_noAllocation
+    mutating func forget() { self = ShapeGlide() }
 }
 
 extension Parameter {
@@ -258,6 +321,9 @@ public struct FilterSettings: Sendable, BitwiseCopyable {
             frequency.isFlat && glideOfWidth.isFlat && decibels.isFlat
         }
     }
+
+    /// Indicates whether nothing moves.
+    var isAtRest: Bool { @_noLocks @_noAllocation get { isFlat && mix.isFlat } }
 
     /// Frames until nothing moves any more.
     var framesLeft: Int {

@@ -1,17 +1,22 @@
 public import RenderCore
 
-/// Shapes the sound with any number of bells and shelves. Edits the top.
+/// Shapes the sound with any number of filters in a row: bells, shelves, low-pass, high-pass and others. Edits the top.
 ///
-///     let eq = ParametricEQ([.lowShelf(80, decibels: -3), .bell(2_000, q: 1.4, decibels: 4)])
-///     eq.bands[1].gain.value = 6
+///     let eq = ParametricEQ([.highPass(40), .lowShelf(80, decibels: -3), .bell(2_000, q: 1.4, decibels: 4)])
+///     eq.bands[2].gain.value = 6
+///     eq.bands[1].shape = .bell                   // while it plays: it goes there within 20 ms
+///     eq.bands[0].bypass.isOn = true              // so does the band's bypass
+///     eq.gain.value = -3                          // of all together
 ///
-/// Second-order filters in a row, the cookbook's. Latency: none. Up to 64 channels. With a ``mix`` between 0 and 1 it
-/// takes one more buffer of the stack for a moment.
+/// Second-order filters, the cookbook's. Latency: none. Up to 64 channels. With a ``mix`` between 0 and 1 it takes one more
+/// buffer of the stack for a moment.
 ///
 /// Threads: control.
 public final class ParametricEQ: Effect {
     /// The bands, in the order in which they work.
     public let bands: OwnedArray<Band>
+    /// The gain behind the bands: -96…24 dB. At 0 nothing changes, bit for bit.
+    public let gain: Parameter
     /// The mix, from the unchanged sound (0, bit for bit and for free) to the shaped one (1).
     public let mix: Parameter
 
@@ -21,12 +26,14 @@ public final class ParametricEQ: Effect {
     ///
     /// - Parameters:
     ///   - bands: 1…256 of them.
+    ///   - gain: The gain behind them, in decibels.
     ///   - mix: 0…1.
     /// - Precondition: There are 1…256 bands.
-    public init(_ bands: [Setting], mix: Float = 1) {
+    public init(_ bands: [Setting], gain: Float = 0, mix: Float = 1) {
         let count = bands.count
         ParametricEQ.check(count)
         self.bands = OwnedArray(count: count) { Band(bands[$0]) }
+        self.gain = Parameter(gain, in: -96...24, unit: .decibels, glide: .smooth(.milliseconds(20)))
         self.mix = Parameter(mix, in: 0...1)
         filter = RenderState(GlidingFilter(stages: count))
     }
@@ -48,11 +55,8 @@ public final class ParametricEQ: Effect {
 
     /// The parameters by name: those of the first band begin with `band 1`.
     public var parameters: [ParameterReference] {
-        bands.indices.reduce(into: [mix.named("mix")]) { all, index in
-            let band = [
-                bands[index].center.named("center"), bands[index].q.named("q"), bands[index].gain.named("gain"),
-            ]
-            all += band.inside("band \(index + 1)")
+        bands.indices.reduce(into: [mix.named("mix"), gain.named("gain")]) { all, index in
+            all += bands[index].parameters.inside("band \(index + 1)")
         }
     }
 
@@ -61,23 +65,25 @@ public final class ParametricEQ: Effect {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        let mix = mix.glide(context)
+        let (mix, gain) = (mix.glide(context), gain.glide(context))
         let isPartial = !(mix.isFlat && (mix.end == 0 || mix.end == 1))
         let frames = mix.lastFrame(of: context.frameCount)
         if isPartial { context.duplicate() }
         var band = 0
         while band < bands.count {
+            // The note comes before the glides: a parameter that is set in between is another note for the next slice.
+            let rest = bands[band].rest(context)
             var isDone = false
-            if frames > 0 { isDone = filter.goOn(&context, stage: band, bands[band].rest(context)) }
+            if frames > 0 { isDone = filter.goOn(&context, stage: band, rest) }
             if !isDone {
                 let settings = bands[band].settings(context)
-                // They are asked for behind the glides: a parameter that rests then has the value of its glide.
-                let rest = bands[band].rest(context)
-                if frames > 0 { filter.with(&context) { $0.process(&$1, stage: band, settings, rest) } }
+                let next = settings.isAtRest ? rest : .none
+                if frames > 0 { filter.with(&context) { $0.process(&$1, stage: band, settings, next) } }
             }
             band &+= 1
         }
         if frames < context.frameCount { filter.reset(&context) }
+        if frames > 0 { apply(gain, &context) }
         if isPartial {
             context.withTop2 { wet, dry in
                 for channel in 0..<dry.channelCount {
@@ -95,6 +101,18 @@ public final class ParametricEQ: Effect {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) { filter.reset(&context) }
+
+    /// Multiplies the top by a gain in decibels.
+    @_noLocks @_noAllocation
+    private func apply(_ gain: Glide, _ context: inout RenderContext) {
+        if gain.isFlat {
+            if gain.end != 0 { context.gain(RenderMath.amplitude(decibels: gain.end)) }
+        } else {
+            var top = context.top
+            // ln 10 / 20
+            top.change { sample, frame, _ in sample * Float(RenderMath.exp(0.11512925464970229 * gain.fine(frame))) }
+        }
+    }
 }
 
 extension ParametricEQ {
@@ -102,13 +120,13 @@ extension ParametricEQ {
     ///
     /// Threads: control.
     public struct Setting: Sendable, Hashable {
-        /// The shape: a bell or a shelf.
+        /// The kind of filter.
         public var shape: FilterShape
-        /// The centre, or the frequency at which half of a shelf's gain is reached, in hertz.
+        /// The centre, the cut-off, or the frequency at which half of a shelf's gain is reached, in hertz.
         public var center: Float
-        /// The quality: the higher, the narrower is the band.
+        /// The quality: the higher, the narrower is the band. Of a low-pass and a high-pass: the level at the cut-off as a factor.
         public var q: Float
-        /// The gain in decibels.
+        /// The gain of a bell or a shelf, in decibels; nothing to the others.
         public var decibels: Float
 
         /// Returns a setting that lifts or lowers frequencies around a centre.
@@ -125,38 +143,84 @@ extension ParametricEQ {
         public static func highShelf(_ cutoff: Float, q: Float = 0.70710678, decibels: Float = 0) -> Setting {
             Setting(shape: .highShelf, center: cutoff, q: q, decibels: decibels)
         }
+
+        /// Returns a setting that takes away frequencies above a cut-off; with a q above 0.7071 it has a resonance there.
+        public static func lowPass(_ cutoff: Float, q: Float = 0.70710678) -> Setting {
+            Setting(shape: .lowPass, center: cutoff, q: q, decibels: 0)
+        }
+
+        /// Returns a setting that takes away frequencies below a cut-off; with a q above 0.7071 it has a resonance there.
+        public static func highPass(_ cutoff: Float, q: Float = 0.70710678) -> Setting {
+            Setting(shape: .highPass, center: cutoff, q: q, decibels: 0)
+        }
+
+        /// Returns a setting that leaves frequencies around a centre, and takes away the others.
+        public static func bandpass(_ center: Float, q: Float = 1) -> Setting {
+            Setting(shape: .bandpass, center: center, q: q, decibels: 0)
+        }
+
+        /// Returns a setting that takes frequencies around a centre away.
+        public static func notch(_ center: Float, q: Float = 1) -> Setting {
+            Setting(shape: .notch, center: center, q: q, decibels: 0)
+        }
+
+        /// Returns a setting that leaves all levels and turns the phase, by half a turn at the frequency.
+        public static func allPass(_ frequency: Float, q: Float = 0.70710678) -> Setting {
+            Setting(shape: .allPass, center: frequency, q: q, decibels: 0)
+        }
     }
 
     /// One band.
     ///
     /// Threads: control.
     public struct Band: ~Copyable, Sendable {
-        /// The shape: a bell or a shelf.
-        public let shape: FilterShape
-        /// The centre of a bell, or the frequency at which half of a shelf's gain is reached, in hertz: 20…0.49 of the
-        /// sample rate.
+        /// The centre, the cut-off, or the frequency at which half of a shelf's gain is reached, in hertz: 20…0.49 of the sample
+        /// rate.
         public let center: Parameter
-        /// The quality, 0.1…20: a bell's bandwidth between half of its gain is `2 asinh(1 / 2Q) / ln 2` octaves.
+        /// The quality, 0.1…20: a bell's bandwidth between half of its gain is `2 asinh(1 / 2Q) / ln 2` octaves, and so is that of
+        /// a band-pass and a notch between -3 dB. Of a low-pass and a high-pass it is the level at the cut-off, as a factor.
         public let q: Parameter
-        /// The gain of the band: -20…20 dB (a shelf: -40…40). At 0 nothing changes, bit for bit.
+        /// The gain of a bell or a shelf: -20…20 dB if the band begins as a bell, else -40…40. At 0 nothing changes, bit for bit.
+        /// Other shapes have none.
         public let gain: Parameter
+        /// Takes the band out of the row within 20 ms: then the sound passes bit for bit and for free, and the band forgets what it
+        /// heard.
+        public let bypass = Switch(glide: .linear(.milliseconds(20)))
+
+        private let kind: Parameter
+        private let changes = ChangeCount()
 
         init(_ setting: Setting) {
-            shape = setting.shape
+            kind = Parameter(Float(setting.shape.rawValue), in: 0...Float(FilterShape.allCases.count - 1), glide: .none)
             center = .frequency(setting.center, from: 20)
             q = Parameter(setting.q, in: 0.1...20, glide: .exponential(.milliseconds(20)))
             gain = Parameter(
                 setting.decibels, in: setting.shape == .bell ? -20...20 : -40...40, unit: .decibels,
                 glide: .linear(.milliseconds(20)))
+            changes.count(parameters)
+        }
+
+        /// The kind of filter. A change while it plays goes there within 20 ms; one that comes in the meantime waits for the
+        /// end of that.
+        public var shape: FilterShape {
+            get { FilterShape(rawValue: Int(kind.value + 0.5)) ?? .bell }
+            nonmutating set { kind.value = Float(newValue.rawValue) }
+        }
+
+        var parameters: [ParameterReference] {
+            [
+                center.named("center"), q.named("q"), gain.named("gain"), kind.named("shape"), bypass.named("bypass"),
+            ]
         }
 
         @_noLocks @_noAllocation
-        func rest(_ context: borrowing RenderContext) -> ParametersAtRest { ParametersAtRest(context, center, q, gain) }
+        func rest(_ context: borrowing RenderContext) -> ParametersAtRest { ParametersAtRest(context, changes) }
 
         @_noLocks @_noAllocation
         func settings(_ context: borrowing RenderContext) -> FilterSettings {
             FilterSettings(
-                shape, frequency: center.glide(context), width: .q(q.glide(context)), decibels: gain.glide(context))
+                FilterShape(rawValue: Int(kind.current(context) + 0.5)) ?? .bell, frequency: center.glide(context),
+                width: .q(q.glide(context)), decibels: gain.glide(context), mix: bypass.glide(context).complement)
         }
     }
 }

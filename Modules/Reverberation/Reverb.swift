@@ -51,6 +51,11 @@ public final class Reverb: Effect {
     /// The mix, from the unchanged sound (0, bit for bit and for free; the reverberation is forgotten) to reverberation
     /// alone (1). When it leaves 0, the sound fades into the room in 10 ms.
     public let mix: Parameter
+    /// The gain of the reverberation before the mix: -20…20 dB. At 0 it stays as it is, bit for bit.
+    public let gain: Parameter
+    /// The number from which the early reflections are drawn, 0…1,000: the same reflections from the same whole number. A change
+    /// fades as that of the size.
+    public let reflectionSeed: Parameter
     /// Holds the reverberation as it is: nothing goes in, nothing is lost, and the modulation stops.
     public let freeze = Switch(glide: .linear(.milliseconds(50)))
     /// The number of lines.
@@ -99,11 +104,13 @@ public final class Reverb: Effect {
         modulationRate = Parameter(
             preset.modulationRate, in: Preset.modulationRates, unit: .hertz, glide: .linear(.milliseconds(100)))
         self.mix = Parameter(mix, in: 0...1)
+        gain = Parameter(0, in: -20...20, unit: .decibels, glide: .linear(.milliseconds(50)))
+        reflectionSeed = Parameter(0, in: 0...1_000, glide: .none)
         self.quality = quality
         core = RenderState(ReverbCore(lines: quality.rawValue, channels: 1, sampleRate: 1))
     }
 
-    /// Sets all parameters as a preset has them, but for mix and freeze. Inside of a transaction they change together.
+    /// Sets all parameters as a preset has them, but for mix, gain, seed and freeze. Inside of a transaction they change together.
     public func load(_ preset: Preset) {
         let preset = preset.clamped
         for (field, parameter) in zip(Preset.fields, parameters) { parameter.value = preset[keyPath: field.path] }
@@ -137,7 +144,7 @@ public final class Reverb: Effect {
             lowCrossover.named("lowCrossover"), highCrossover.named("highCrossover"), size.named("size"),
             preDelay.named("preDelay"), early.named("early"), diffusion.named("diffusion"), width.named("width"),
             modulation.named("modulation"), modulationRate.named("modulationRate"), mix.named("mix"),
-            freeze.named("freeze"),
+            freeze.named("freeze"), gain.named("gain"), reflectionSeed.named("reflectionSeed"),
         ]
     }
 
@@ -151,7 +158,8 @@ public final class Reverb: Effect {
             lowCrossover: lowCrossover.glide(context), highCrossover: highCrossover.glide(context),
             size: size.current(context), preDelay: preDelay.current(context), early: early.glide(context),
             diffusion: diffusion.glide(context), width: width.glide(context), modulation: modulation.glide(context),
-            modulationRate: modulationRate.glide(context), freeze: freeze.glide(context), mix: mix.glide(context))
+            modulationRate: modulationRate.glide(context), freeze: freeze.glide(context), mix: mix.glide(context),
+            gain: gain.glide(context), seed: Int32(reflectionSeed.current(context) + 0.5))
         let frames = settings.mix.lastFrame(of: context.frameCount)
         if context.channelCount() == 1 {
             var widens = false
@@ -192,5 +200,7 @@ extension ReverbCore {
         let modulationRate: Glide
         let freeze: Glide
         let mix: Glide
+        let gain: Glide
+        let seed: Int32
     }
 }

@@ -20,8 +20,8 @@ struct ReverbCore: ~Copyable, Sendable {
     /// The all-pass filters of each channel before the network, and behind them those of the early reflections.
     private var diffuser: Diffuser
     /// The places of each channel's early reflections against the mean path, and before them those of the sound that goes into the
-    /// network.
-    private let places: RenderMemory<Float>
+    /// network: while it fades, those to which it leads.
+    private var places: RenderMemory<Float>
     /// These places as taps, at present and at the end of a fade.
     private var taps: DelayTaps
     private var nextTaps: DelayTaps
@@ -34,11 +34,14 @@ struct ReverbCore: ~Copyable, Sendable {
     private var channels = 0
     /// That of the sound that goes in.
     private var fadeIn = FadeIn()
-    /// Size in metres and pre-delay in seconds: those of the present, and those to which a fade leads.
+    /// Size in metres, pre-delay in seconds and the seed of the early reflections: those of the present, and those to which a fade
+    /// leads.
     private var size: Float = 0
     private var preDelay: Float = 0
+    private var seed: Int32 = 0
     private var nextSize: Float = 0
     private var nextPreDelay: Float = 0
+    private var nextSeed: Int32 = 0
     private var isFading = false
     private var fadeBlock = 0
     private let fadeBlocks: Int
@@ -50,6 +53,7 @@ struct ReverbCore: ~Copyable, Sendable {
     private var early = Ramp(0)
     private var diffusion = Ramp(0)
     private var width = Ramp(0)
+    private var gain = Ramp(1)
     private var fade = Ramp(0)
 
     init(lines: Int, channels: Int, sampleRate: Double) {
@@ -161,6 +165,7 @@ struct ReverbCore: ~Copyable, Sendable {
         early.lead(to: settings.early[frame], isJump: isNew)
         diffusion.lead(to: settings.diffusion[frame] * 0.775, isJump: isNew)
         width.lead(to: settings.width[frame], isJump: isNew)
+        gain.lead(to: RenderMath.amplitude(decibels: settings.gain[frame]), isJump: isNew)
     }
 
     /// The part of a fade that is over when some more blocks are; 0 if there is none.
@@ -177,7 +182,7 @@ struct ReverbCore: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func move(_ settings: Settings, _ isNew: Bool) {
         if isNew {
-            (size, preDelay) = (settings.size, settings.preDelay)
+            (size, preDelay, nextSeed) = (settings.size, settings.preDelay, settings.seed)
             (isFading, fadeBlock) = (false, 0)
             network.jump(toMean: size / ReverbCore.speed * sampleRate)
             arrive()
@@ -189,8 +194,9 @@ struct ReverbCore: ~Copyable, Sendable {
             network.endFade()
             arrive()
         }
-        if !isFading && (settings.size != size || settings.preDelay != preDelay) {
-            (nextSize, nextPreDelay) = (settings.size, settings.preDelay)
+        if !isFading && (settings.size != size || settings.preDelay != preDelay || settings.seed != seed) {
+            (nextSize, nextPreDelay, nextSeed) = (settings.size, settings.preDelay, settings.seed)
+            nextTaps.scatter(seed: nextSeed, reflections: ReverbCore.tapCount, places: &places)
             (isFading, fadeBlock) = (true, 0)
             if nextSize != size { network.fade(toMean: nextSize / ReverbCore.speed * sampleRate) }
             nextTaps.place(
@@ -202,6 +208,8 @@ struct ReverbCore: ~Copyable, Sendable {
     /// Puts the taps where they are without a fade.
     @_noLocks @_noAllocation
     private mutating func arrive() {
+        seed = nextSeed
+        taps.scatter(seed: seed, reflections: ReverbCore.tapCount, places: &places)
         taps.place(
             by: places, channels: channels, reflections: ReverbCore.tapCount, preDelay: preDelay * sampleRate,
             mean: size / ReverbCore.speed * sampleRate)
@@ -275,6 +283,7 @@ struct ReverbCore: ~Copyable, Sendable {
         var top = context.top
         for channel in 0..<channels {
             var samples = top[channel]
+            wet.scale(channel, by: gain, frame: first, count: count)
             wet.blend(channel, into: &samples, at: start, share: mix, count: count)
         }
     }

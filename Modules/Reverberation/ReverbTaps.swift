@@ -6,18 +6,32 @@ extension DelayTaps {
     /// - Parameter places: Receives the places of the taps against the mean path.
     init(channels: Int, reflections: Int, places: inout RenderMemory<Float>) {
         self.init(count: channels * (reflections + 1))
-        var chance: UInt32 = 12_345
-        for first in stride(from: 0, to: count, by: reflections + 1) {
+        scatter(seed: 0, reflections: reflections, places: &places)
+    }
+
+    /// Draws the places of the early reflections, and their gains.
+    ///
+    /// - Parameters:
+    ///   - seed: The number from which they are drawn, 0 or more: the same from the same.
+    ///   - places: Receives the places of the taps against the mean path.
+    @_noLocks @_noAllocation
+    mutating func scatter(seed: Int32, reflections: Int, places: inout RenderMemory<Float>) {
+        var chance = 12_345 &+ UInt32(truncatingIfNeeded: seed) &* 2_654_435_761
+        var first = 0
+        while first < count {
             var energy: Float = 0
             for tap in 0..<reflections {
                 chance = chance &* 1_664_525 &+ 1_013_904_223
-                let place = 0.3 + 0.2 * (Float(tap) + Float(chance >> 8) * 0x1p-24)
+                let part = Float(Int32(truncatingIfNeeded: chance &>> 8)) * 0x1p-24
+                let place = 0.3 + 0.2 * (Float(Int32(truncatingIfNeeded: tap)) + part)
                 let gain = (chance & 0x80 == 0 ? 1 : -1) / (0.5 + place)
-                places[first + 1 + tap] = place
-                gains[first + 1 + tap] = gain
+                places[first &+ 1 &+ tap] = place
+                gains[first &+ 1 &+ tap] = gain
                 energy += gain * gain
             }
-            for tap in 0..<reflections { gains[first + 1 + tap] /= energy.squareRoot() }
+            let size = Float(RenderMath.pow(Double(energy), 0.5))
+            for tap in 0..<reflections { gains[first &+ 1 &+ tap] /= size }
+            first &+= reflections &+ 1
         }
     }
 

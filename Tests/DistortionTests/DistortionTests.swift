@@ -10,9 +10,16 @@ import Testing
         let distortion = Distortion(.tanh, drive: 6, tone: 5_000, level: -6, mix: 0.7, times: times)
         distortion.bias.value = 0.1
         distortion.ringFrequency.value = 500
+        distortion.secondRingFrequency.value = 730
+        distortion.ringBalance.value = 0.3
         distortion.ringAmount.value = 0.4
+        distortion.linearTerm.value = 0.8
+        distortion.squaredTerm.value = 0.5
+        distortion.cubicTerm.value = 0.7
+        distortion.polynomialMix.value = 0.6
         distortion.holdRate.value = 20_000
         distortion.bits.value = 9
+        distortion.decimationMix.value = 0.8
         distortion.echoTime.value = 0.01
         distortion.echoFeedback.value = 0.3
         distortion.echoLevel.value = 0.5
@@ -24,7 +31,9 @@ import Testing
         let contract = ModuleContract { Distortion(shape, drive: 9, tone: 9_000, mix: 0.8, times: 4) }
             .leavingOut(parameters: "shape", because: "it is meant to step")
             .leavingOut(
-                parameters: "ringFrequency", "echoTime", "echoFeedback", because: "the ring and the echo are off"
+                parameters: "ringFrequency", "secondRingFrequency", "ringBalance", "linearTerm", "squaredTerm",
+                "cubicTerm", "polynomialMix", "decimationMix", "echoTime", "echoFeedback",
+                because: "the ring, the polynomial, the lower rate and the echo are off, and the polynomial is x"
             )
             .leavingOut(parameters: "holdRate", "bits", because: "they are off, and begin with a step")
             .transparent { $0.mix.value = 0 }
@@ -151,7 +160,11 @@ import Testing
                 (5_000, { distortion.holdRate.value = 900_000 }), (5_500, { distortion.bits.value = 24 }),
                 (6_001, { distortion.shape = .fold }), (6_500, { distortion.ringAmount.value = 0 }),
                 (7_000, { distortion.echoLevel.value = 1 }), (7_001, { distortion.echoTime.value = 0.003 }),
+                (7_203, { distortion.polynomialMix.value = 0 }), (7_303, { distortion.ringBalance.value = 1 }),
+                (7_405, { distortion.decimationMix.value = 0 }), (8_501, { distortion.decimationMix.value = 1 }),
                 (8_000, { distortion.holdRate.value = 3_000 }), (8_100, { distortion.bits.value = 3 }),
+                (8_303, { distortion.polynomialMix.value = 1 }), (8_403, { distortion.cubicTerm.value = -3 }),
+                (8_703, { distortion.secondRingFrequency.value = 4_000 }),
                 (9_000, { distortion.shape = .none }), (9_100, { distortion.bias.value = -1 }),
                 (10_000, { distortion.ringFrequency.value = 20_000 }), (10_001, { distortion.ringAmount.value = 1 }),
             ]

@@ -168,6 +168,9 @@ enum Knobs {
             set(module.bands[band].center, &dice)
             set(module.bands[band].q, &dice)
             set(module.bands[band].gain, &dice)
+            set(module.gain, &dice)
+            module.bands[band].shape = FilterShape.allCases[dice.below(FilterShape.allCases.count)]
+            module.bands[band].bypass.isOn = dice.below(2) == 0
         case let module as Delay:
             set(module.time, &dice)
             set(module.feedback, &dice)

@@ -11,12 +11,13 @@ import Testing
         var frequency: Double
         /// `q`, or the bandwidth in octaves.
         var width: Double
+        var isQ = false
         var gain = 0.0
         var rate: Double
         var response: [Float]
 
         var json: String {
-            "{\"shape\":\"\(shape)\",\"f\":\(frequency),\"width\":\(width),\"gain\":\(gain),\"rate\":\(rate)}"
+            "{\"shape\":\"\(shape)\",\"f\":\(frequency),\"width\":\(width),\"isQ\":\(isQ),\"gain\":\(gain),\"rate\":\(rate)}"
         }
     }
 
@@ -26,7 +27,7 @@ import Testing
         def cookbook(s):
             w0 = 2 * np.pi * s["f"] / s["rate"]
             A = 10 ** (s["gain"] / 40)
-            if s["shape"] in ("bandPass", "notch"):
+            if s["shape"] in ("bandPass", "notch") and not s["isQ"]:
                 # The edges at -3 dB: so many octaves apart, and symmetrical about the centre after the bilinear transform.
                 r, g = 2 ** s["width"], np.tan(w0 / 2)
                 t = optimize.brentq(lambda t: np.log(np.tan(t) * np.tan(r * t)) - 2 * np.log(g), 1e-12, np.pi / 2 / r * (1 - 1e-15),
@@ -170,6 +171,28 @@ import Testing
                 Case(
                     shape: "allPass", frequency: Double(frequency), width: Double(q), rate: rate,
                     response: try answer(AllPass(frequency: frequency, q: q), frequency, q: Double(q), rate)))
+        }
+        try check(cases)
+    }
+
+    @Test("A band of the ParametricEQ of any shape is scipy's, by its Q", arguments: places)
+    func shapes(rate: Double, frequency: Float) throws {
+        var cases: [Case] = []
+        for q: Float in [0.5, 5] {
+            let settings: [(String, ParametricEQ.Setting)] = [
+                ("lowPass", .lowPass(frequency, q: q)), ("highPass", .highPass(frequency, q: q)),
+                ("bandPass", .bandpass(frequency, q: q)), ("notch", .notch(frequency, q: q)),
+                ("allPass", .allPass(frequency, q: q)), ("bell", .bell(frequency, q: q, decibels: 9)),
+                ("lowShelf", .lowShelf(frequency, q: q, decibels: 9)),
+                ("highShelf", .highShelf(frequency, q: q, decibels: 9)),
+            ]
+            for (shape, setting) in settings {
+                let response = try answer(ParametricEQ([setting]), frequency, q: 2 * Double(q), rate)
+                cases.append(
+                    Case(
+                        shape: shape, frequency: Double(frequency), width: Double(q), isQ: true, gain: 9, rate: rate,
+                        response: response))
+            }
         }
         try check(cases)
     }

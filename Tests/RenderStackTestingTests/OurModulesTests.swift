@@ -37,6 +37,18 @@ import Testing
         Candidate(
             ModuleContract { ParametricEQ([.bell(1_000, decibels: 6), .highShelf(3_000, decibels: -4)]) }
                 .transparent { $0.mix.value = 0 }),
+        Candidate(
+            ModuleContract {
+                ParametricEQ([.highPass(300), .notch(2_000), .allPass(900), .lowPass(6_000, q: 2)], gain: 3)
+            }
+            .leavingOut(
+                parameters: "band 1.gain", "band 2.gain", "band 3.gain", "band 4.gain",
+                because: "these shapes have no gain"
+            )
+            .transparent { eq in
+                for band in eq.bands.indices { eq.bands[band].bypass.isOn = true }
+                eq.gain.value = 0
+            }, "ParametricEQ, other shapes"),
     ]
 
     @Test(arguments: processors) func processor(_ candidate: Candidate) { #expect(candidate.violations() == []) }

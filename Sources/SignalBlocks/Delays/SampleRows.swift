@@ -49,6 +49,17 @@ public struct SampleRows: ~Copyable, Sendable {
         for i in 0..<count { unsafe samples[i] *= gain }
     }
 
+    /// Multiplies the first samples of a row by a number on its way.
+    ///
+    /// - Parameter frame: The number of the first frame in its block.
+    @_noLocks @_noAllocation
+    package mutating func scale(_ row: Int, by gain: Ramp, frame: Int, count: Int) {
+        precondition(count >= 0 && count <= SampleRows.length)
+        if gain.start == 1 && gain.slope == 0 { return }
+        let samples = unsafe address(row)
+        for i in 0..<count { unsafe samples[i] *= gain.value(at: frame &+ i) }
+    }
+
     /// Adds the first samples of another row to those of a row.
     @_noLocks @_noAllocation
     public mutating func add(_ other: borrowing SampleRows, row: Int, to target: Int, count: Int) {

@@ -1,7 +1,7 @@
 /// The kinds of second-order filters.
 ///
 /// Threads: any.
-public enum FilterShape: Sendable, Hashable, BitwiseCopyable {
+public enum FilterShape: Int, Sendable, Hashable, BitwiseCopyable, CaseIterable {
     /// Lets frequencies below the filter's pass, and falls by 12 dB an octave above it.
     case lowPass
     /// Lets frequencies above the filter's pass, and falls by 12 dB an octave below it.
@@ -92,13 +92,16 @@ public struct FilterCoefficients: Sendable, BitwiseCopyable {
             g *= FilterCoefficients.root(0.5 * decibels)
             (m0, m1, m2) = (a * a, k * (1 - a) * a, 1 - a * a)
         }
+        self.init(g: g, k: k, direct: m0, band: 0.5 * m1, low: 0.5 * m2)
+    }
+
+    @_noLocks @_noAllocation
+    private init(g: Double, k: Double, direct: Double, band: Double, low: Double) {
         drive = 2 * g / (1 + g * (g + k))
         damping = drive * (g + k)
         rise = g * drive
         turn = g * (2 - damping)
-        direct = m0
-        band = 0.5 * m1
-        low = 0.5 * m2
+        (self.direct, self.band, self.low) = (direct, band, low)
     }
 
     /// Returns the filter mixed with the unfiltered sound: a part of 0 is that sound, 1 the filtered one only. It costs
@@ -110,6 +113,17 @@ public struct FilterCoefficients: Sendable, BitwiseCopyable {
         mixed.band = band * part
         mixed.low = low * part
         return mixed
+    }
+
+    /// Returns a filter on the way to another: a part of 0 is this one, 1 the other. Its g and k lie between theirs, so that it is
+    /// stable; where both have the same, it is their cross-fade.
+    @_noLocks @_noAllocation
+    package func blended(with other: FilterCoefficients, _ part: Double) -> FilterCoefficients {
+        let (g, otherG) = (rise / drive, other.rise / other.drive)
+        let (k, otherK) = (damping / drive - g, other.damping / other.drive - otherG)
+        return FilterCoefficients(
+            g: g + (otherG - g) * part, k: k + (otherK - k) * part, direct: direct + (other.direct - direct) * part,
+            band: band + (other.band - band) * part, low: low + (other.low - low) * part)
     }
 
     /// Returns the quality of a band that is that many octaves wide between its points at -3 dB (of a bell: at half of

@@ -65,10 +65,18 @@ public import CKernels
     public mutating func reset() {
         if isClear { return }
         isClear = true
+        for stage in 0..<stageCount { reset(stage: stage) }
+    }
+
+    /// Forgets the sound of one filter in the row.
+    @_noLocks @_noAllocation
+    package mutating func reset(stage: Int) {
+        guard stage >= 0 && stage < stageCount, unsafe progress(stage).pointee.channels != 0 else { return }
         // The numbers for blocks too: they are made anew.
-        for i in 0..<memory.count { unsafe memory.memory.base[i] = 0 }
-        for i in 0..<lanes.count { unsafe lanes.memory.base[i] = 0 }
-        for i in 0..<stageCount { unsafe progress(i).pointee = FilterProgress() }
+        let (stride, room) = (StateVariableFilter.stride, lanes.count / stageCount)
+        for i in 0..<stride { unsafe memory.memory.base[stage &* stride &+ i] = 0 }
+        for i in 0..<room { unsafe lanes.memory.base[stage &* room &+ i] = 0 }
+        unsafe progress(stage).pointee = FilterProgress()
     }
 
     /// Filters frames of a buffer, all with the same coefficients.
