@@ -30,11 +30,13 @@ internal import Synchronization
     public let capacity: Int
 
     /// The bytes of the longest message: a quarter of the capacity.
+    ///
+    /// Threads: any.
     public var longestMessage: Int { @_noLocks @_noAllocation get { capacity / 4 } }
 
     /// A message that has arrived.
     ///
-    /// Threads: any.
+    /// Threads: control.
     public struct Message: Sendable, Hashable, CustomStringConvertible {
         /// The bytes that were sent.
         public let bytes: [UInt8]
