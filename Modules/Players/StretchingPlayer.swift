@@ -47,8 +47,8 @@ extension StretchingPlayer {
         set { stretch(rate: nil, pitch: newValue, keepsFormants: nil) }
     }
 
-    /// Indicates whether formants stay where they are while the pitch changes, so that a voice keeps its character. By
-    /// default they do not.
+    /// Indicates whether formants stay where they are while the pitch changes: one voice keeps its vowels, and of all else the
+    /// averaged spectrum stays (<doc:ChangingTempoAndPitch>). By default they do not.
     public var keepsFormants: Bool {
         get { stretching.keepsFormants }
         set { stretch(rate: nil, pitch: nil, keepsFormants: newValue) }

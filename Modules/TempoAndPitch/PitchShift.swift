@@ -16,8 +16,8 @@ public import RenderCore
 public final class PitchShift: Effect {
     /// The pitch in hundredths of a semitone: -1,200…1,200. Glides in 20 ms.
     public let pitch: Parameter
-    /// Indicates whether formants stay where they are while the pitch changes: a voice keeps its character. With
-    /// ``Mode/fast`` they always move.
+    /// Indicates whether formants stay where they are while the pitch changes: one voice keeps its vowels, and of all else the
+    /// averaged spectrum stays (<doc:ChangingTempoAndPitch>). With ``Mode/fast`` they always move.
     public let keepsFormants: Switch
     /// The way in which it changes the pitch.
     public let mode: Mode

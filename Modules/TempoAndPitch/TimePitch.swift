@@ -28,7 +28,8 @@ public final class TimePitch: Generator {
     public let rate = Parameter(1, in: 0.25...4, glide: .exponential(.milliseconds(20)))
     /// The pitch in hundredths of a semitone: -2,400…2,400. Glides in 20 ms.
     public let pitch = Parameter(0, in: -2_400...2_400, unit: .cents, glide: .linear(.milliseconds(20)))
-    /// Indicates whether formants stay where they are while the pitch changes: a voice keeps its character. Off at first.
+    /// Indicates whether formants stay where they are while the pitch changes: one voice keeps its vowels, and of all else the
+    /// averaged spectrum stays (<doc:ChangingTempoAndPitch>). Off at first. A change is heard from the next block on.
     public let keepsFormants = Switch()
     /// Channels that are pushed, unless the stack has fewer.
     public let channelCount: Int

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Samples that are played once.
-private struct Tape: ~Copyable, Sendable {
+struct Tape: ~Copyable, Sendable {
     var memory: RenderMemory<Float>
 
     init(_ samples: [Float]) {
@@ -14,7 +14,7 @@ private struct Tape: ~Copyable, Sendable {
     }
 }
 
-private final class TapePlayer: Generator {
+final class TapePlayer: Generator {
     private let tape: RenderState<Tape>
 
     init(_ samples: [Float]) { tape = RenderState(Tape(samples)) }

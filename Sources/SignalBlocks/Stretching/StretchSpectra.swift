@@ -56,7 +56,8 @@ struct StretchSpectra: ~Copyable, Sendable {
     ///   - channels: The channels.
     ///   - size: The frames of a block.
     ///   - width: The bins over which the envelope of kept formants is averaged, on either side: 170 Hz.
-    init(channels: Int, size: Int, width: Int) {
+    ///   - hertzPerBin: The distance of two bins.
+    init(channels: Int, size: Int, width: Int, hertzPerBin: Double) {
         channelCount = channels
         self.size = size
         hop = size / 4
@@ -94,7 +95,7 @@ struct StretchSpectra: ~Copyable, Sendable {
         tones = AlignedMemory(count: channels)
         links = AlignedMemory(count: 2 * bins)
         heads = AlignedMemory(count: 1_026)
-        envelope = FormantEnvelope(bins: bins, stride: stride, width: width)
+        envelope = FormantEnvelope(bins: bins, stride: stride, width: width, hertzPerBin: hertzPerBin)
         attacks = StretchAttacks(size: size, bins: bins)
         reset()
     }
@@ -252,7 +253,7 @@ struct StretchSpectra: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private func costOfTurning(_ number: Int) -> Int {
-        if number > lastTurn { return number == lastTurn &+ 1 ? 4 : number < lastTurn &+ 5 ? 64 : 82 }
+        if number > lastTurn { return FormantEnvelope.cost(ofPart: number &- lastTurn &- 1) }
         if number == lastTurn { return 26 }
         if number < 4 { return 24 }
         if number < 6 { return attackRow >= 0 ? 12 : 0 }

@@ -7,7 +7,8 @@ extension TimeStretch {
         let rateFactor: Double
         let cents: Glide
         let fixedCents: Double
-        /// Indicates whether the formants stay where they are while the pitch changes: a voice then keeps its character.
+        /// Indicates whether formants stay where they are while the pitch changes: one voice then keeps its vowels, and of all
+        /// else the averaged spectrum stays.
         public var keepsFormants: Bool
 
         /// Creates settings that are the same for all frames.

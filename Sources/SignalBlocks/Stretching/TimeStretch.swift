@@ -84,7 +84,8 @@ public struct TimeStretch: ~Copyable, Sendable {
         line = StretchLine(channels: channels, length: blockFrames + hop + 18 * TimeStretch.chunk)
         sum = AudioBlock(channels: channels, frames: blockFrames)
         spectra = StretchSpectra(
-            channels: channels, size: blockFrames, width: max(20, Int(20 * block / 0.12)))
+            channels: channels, size: blockFrames, width: max(20, Int(20 * block / 0.12)),
+            hertzPerBin: sampleRate / Double(blockFrames))
         reset()
     }
 
