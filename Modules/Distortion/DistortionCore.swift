@@ -247,6 +247,8 @@ struct DistortionCore: ~Copyable, Sendable {
         let limit: Float = 1e6
         for i in 0..<count {
             let (linear, squared, cubic) = (controls.linear[i], controls.squared[i], controls.cubic[i])
+            // The polynomial is x: in a block of its own the stage would be off.
+            if linear == 1 && squared == 0 && cubic == 0 { continue }
             for j in i &* times..<i &* times &+ times {
                 let sample = resampler.high[j]
                 let x = sample > limit ? limit : (sample < -limit ? -limit : sample)
@@ -262,7 +264,8 @@ struct DistortionCore: ~Copyable, Sendable {
         let times = resampler.times
         for i in 0..<count {
             let mix = controls.decimationMix[i]
-            for j in i &* times..<i &* times &+ times {
+            // A sample that is as before stays so, as it does where both stages are off.
+            for j in i &* times..<i &* times &+ times where spared[j] != resampler.high[j] {
                 resampler.high[j] = (1 - mix) * spared[j] + mix * resampler.high[j]
             }
         }
