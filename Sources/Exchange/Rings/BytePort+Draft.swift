@@ -3,7 +3,7 @@ extension BytePort {
     ///
     /// Threads: any.
     @safe public struct Draft: ~Copyable {
-        let claim: ByteRing.Claim
+        private let place: UnsafeMutablePointer<UInt8>
         private let room: Int
         /// The bytes so far.
         public private(set) var count = 0
@@ -11,15 +11,15 @@ extension BytePort {
         public private(set) var isCut = false
 
         @_noLocks @_noAllocation
-        init(_ claim: ByteRing.Claim, room: Int) {
-            (self.claim, self.room) = (claim, room)
+        @usableFromInline init(_ claim: ByteRing.Claim, room: Int) {
+            unsafe (place, self.room) = (claim.place, room)
         }
 
         /// Appends a byte.
         @_noLocks @_noAllocation
         public mutating func append(byte: UInt8) {
             guard makeRoom(1) else { return }
-            unsafe claim.place[count] = byte
+            unsafe place[count] = byte
             count &+= 1
         }
 
@@ -27,7 +27,7 @@ extension BytePort {
         @_noLocks @_noAllocation
         public mutating func append(_ bytes: Span<UInt8>) {
             guard makeRoom(bytes.count) else { return }
-            for index in 0..<bytes.count { unsafe claim.place[count &+ index] = bytes[index] }
+            for index in 0..<bytes.count { unsafe place[count &+ index] = bytes[index] }
             count &+= bytes.count
         }
 
@@ -42,7 +42,7 @@ extension BytePort {
                 while unsafe length > 0 && text.utf8Start[length] & 0xC0 == 0x80 { length &-= 1 }
                 isCut = true
             }
-            for index in 0..<length { unsafe claim.place[count &+ index] = text.utf8Start[index] }
+            for index in 0..<length { unsafe place[count &+ index] = text.utf8Start[index] }
             count &+= length
         }
 
@@ -106,7 +106,7 @@ extension BytePort {
             var rest = number
             var index = digits &- 1
             while index >= 0 {
-                unsafe claim.place[count &+ index] = 0x30 &+ UInt8(truncatingIfNeeded: rest % 10)
+                unsafe place[count &+ index] = 0x30 &+ UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
                 index &-= 1
             }

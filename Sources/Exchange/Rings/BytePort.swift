@@ -82,9 +82,10 @@ internal import Synchronization
     @inlinable @_transparent
     public func send(upTo bytes: Int = 256, _ body: (inout Draft) -> Void) -> Bool {
         if isInDryRun { return true }
-        guard var draft = begin(bytes) else { return false }
+        guard let claim = begin(bytes) else { return false }
+        var draft = Draft(claim, room: room(bytes))
         body(&draft)
-        end(draft)
+        end(claim, draft)
         return true
     }
 
@@ -101,9 +102,10 @@ internal import Synchronization
             ring.countLoss()
             return false
         }
-        guard var draft = begin(bytes.count) else { return false }
+        guard let claim = begin(bytes.count) else { return false }
+        var draft = Draft(claim, room: bytes.count)
         draft.append(bytes)
-        end(draft)
+        end(claim, draft)
         return true
     }
 
@@ -129,15 +131,15 @@ internal import Synchronization
         }
     }
 
+    /// Returns the bytes that a message gets whose sender asks for so many.
     @_noLocks @_noAllocation
-    @usableFromInline func begin(_ bytes: Int) -> Draft? {
-        let room = min(max(0, bytes), longestMessage)
-        guard let claim = ring.claim(room) else { return nil }
-        return Draft(claim, room: room)
-    }
+    @usableFromInline func room(_ bytes: Int) -> Int { min(max(0, bytes), longestMessage) }
 
     @_noLocks @_noAllocation
-    @usableFromInline func end(_ draft: borrowing Draft) {
-        ring.finish(draft.claim, bytes: draft.count, isCut: draft.isCut)
+    @usableFromInline func begin(_ bytes: Int) -> ByteRing.Claim? { ring.claim(room(bytes)) }
+
+    @_noLocks @_noAllocation
+    @usableFromInline func end(_ claim: ByteRing.Claim, _ draft: borrowing Draft) {
+        ring.finish(claim, bytes: draft.count, isCut: draft.isCut)
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A sender claims cells in a row, writes into them, gives back those that it did not need if it can, and marks the first. The reader
 /// takes what is marked, and passes the cells on.
-@safe struct ByteRing: @unchecked Sendable {
+@safe @usableFromInline struct ByteRing: @unchecked Sendable {
     // Unchecked because cells belong to the sender that has claimed them, then to the one reader.
     /// The bytes of a cell.
     static let cell = 64
@@ -24,7 +24,7 @@ internal import Synchronization
     }
 
     /// Cells of one sender.
-    @safe struct Claim: BitwiseCopyable {
+    @safe @usableFromInline struct Claim: BitwiseCopyable {
         fileprivate let first: UInt
         fileprivate let count: UInt
         let place: UnsafeMutablePointer<UInt8>
@@ -83,6 +83,8 @@ internal import Synchronization
     /// Hands a message to the reader.
     @_noLocks @_noAllocation
     func finish(_ claim: Claim, bytes count: Int, isCut: Bool) {
+        // A message that was exchanged for that of another port may say more than there is room for.
+        let count = Swift.min(count, Int(bitPattern: claim.count) &* Self.cell)
         let used = UInt(bitPattern: Swift.max(1, (count &+ Self.cell &- 1) / Self.cell))
         var cells = claim.count
         if used < cells {

@@ -217,4 +217,24 @@ import Testing
         for await message in events { texts.append("\(message)") }
         #expect(texts == ["one", "two"])
     }
+
+    @Test("Messages of two ports that a closure exchanges arrive at the other one, cut to their room")
+    func exchanged() {
+        let small = BytePort(capacity: 256)
+        let large = BytePort(capacity: 4_096)
+        for _ in 0..<100 {
+            small.send(upTo: 8) { first in
+                large.send(upTo: 1_000) { second in
+                    swap(&first, &second)
+                    for _ in 0..<900 { first.append(byte: 65) }
+                    second.append("b")
+                }
+            }
+            var sizes: [Int] = []
+            small.drain { sizes.append($0.bytes.count) }
+            large.drain { sizes.append($0.bytes.count) }
+            #expect(sizes == [64, 1])
+        }
+        #expect(small.lostCount == 0 && large.lostCount == 0)
+    }
 }
