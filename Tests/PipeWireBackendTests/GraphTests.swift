@@ -174,8 +174,9 @@ extension PipeWireTests {
             }
             let before = output.frameCounts?.played ?? 0
             #expect(await becomesTrue { (output.frameCounts?.played ?? 0) > before + 60_000 })
-            #expect(least.load(ordering: .relaxed) > -1_000_000_000)
-            #expect(most.load(ordering: .relaxed) < 61_000_000_000)
+            // A busy machine may be late by itself.
+            #expect(least.load(ordering: .relaxed) > -5_000_000_000)
+            #expect(most.load(ordering: .relaxed) < 66_000_000_000)
             for case .latencyChanged(let playback, _) in events.all { #expect((0...2_880_000).contains(playback)) }
             delay.wait()
         }
