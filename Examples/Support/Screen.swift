@@ -83,6 +83,12 @@ extension Screen {
     /// Shown as light on dark, or the other way round.
     public static func highlighted(_ text: String) -> String { "\u{1B}[7m\(text)\u{1B}[27m" }
 
+    /// A place between left (-1) and right (1) in words: "L30", "C", "R5".
+    public static func side(_ position: Float) -> String {
+        let percent = Int((abs(position) * 100).rounded())
+        return percent == 0 ? "C" : "\(position < 0 ? "L" : "R")\(percent)"
+    }
+
     /// A level in words: "-3.5 dB".
     public static func decibels(_ value: Float) -> String {
         value.isFinite ? "\((value * 10).rounded() / 10) dB" : "-inf dB"

@@ -55,23 +55,18 @@ final class Track: Sendable {
         let pan = Screen.slider((strip.pan + 1) / 2, mark: 0.5, width: 9)
         let level = Screen.meter(desk.isHeard(index) ? meter.combined.peak : -.infinity, width: 16)
         let flags = (strip.isMuted ? Screen.highlighted("M") : "m") + (strip.isSolo ? Screen.highlighted("S") : "s")
-        return "\(head)\(fader) \(padded(volume(strip), 9))\(pan) \(padded(side(strip), 5))\(level) \(flags)"
+        return "\(head)\(fader) \(padded(volume(strip), 9))\(pan) \(padded(Screen.side(strip.pan), 5))\(level) \(flags)"
     }
 
     /// Returns a line for users who do not look at a screen.
     func description(_ index: Int, of desk: Desk) -> String {
         let strip = desk.strips[index]
         let state = desk.isHeard(index) ? "" : ", silent"
-        return "\(index + 1) \(name): \(volume(strip)), \(side(strip))\(state)"
+        return "\(index + 1) \(name): \(volume(strip)), \(Screen.side(strip.pan))\(state)"
     }
 
     private func volume(_ strip: Desk.Strip) -> String {
         Screen.decibels(RenderMath.decibels(faderPosition: strip.position))
-    }
-
-    private func side(_ strip: Desk.Strip) -> String {
-        let percent = Int((abs(strip.pan) * 100).rounded())
-        return percent == 0 ? "C" : "\(strip.pan < 0 ? "L" : "R")\(percent)"
     }
 
     private func padded(_ text: String, _ width: Int) -> String {

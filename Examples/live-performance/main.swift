@@ -100,10 +100,8 @@ do {
             "\(name)  \(Screen.slider(share, mark: 0, width: 30))  \(value)"
         }
         func side(_ name: String, _ balance: Balance) -> String {
-            let percent = Int((100 * balance.position.value).rounded())
-            return knob(
-                name, (1 + balance.position.value) / 2,
-                percent == 0 ? "C" : percent < 0 ? "L\(-percent)" : "R\(percent)")
+            let position = balance.position.value
+            return knob(name, (1 + position) / 2, Screen.side(position))
         }
         let cutoff = filter.cutoff.value
         let take = recorder.isRecording ? "recording, \(Int(recorder.recordedTime)) s" : "not recording"

@@ -30,18 +30,18 @@ struct SampleWriter: Sendable {
         case .int32, .int24:
             let scale = format == .int32 ? 0x1p31 : 0x1p23
             for i in 0..<count {
-                let value = unsafe integer(source[i], scale, 0, &clipped)
+                let value = unsafe Signal.integer(source[i], scale: scale, clipped: &clipped)
                 unsafe (memory + i &* step).storeBytes(of: value, as: Int32.self)
             }
         case .int24Packed:
             for i in 0..<count {
-                let value = unsafe integer(source[i], 0x1p23, 0, &clipped)
+                let value = unsafe Signal.integer(source[i], scale: 0x1p23, clipped: &clipped)
                 unsafe (memory + i &* step).storeBytes(of: Int24(value), as: Int24.self)
             }
         case .int16:
             for i in 0..<count {
                 let noise = isDithered ? Dither.noise(number &+ Int64(i) &* numberStep) : 0
-                let value = unsafe integer(source[i], 0x1p15, noise, &clipped)
+                let value = unsafe Signal.integer(source[i], scale: 0x1p15, noise: noise, clipped: &clipped)
                 unsafe (memory + i &* step).storeBytes(of: Int16(truncatingIfNeeded: value), as: Int16.self)
             }
         }
@@ -70,10 +70,5 @@ struct SampleWriter: Sendable {
                 unsafe output[i] = Float((memory + i &* step).loadUnaligned(as: Int16.self)) * 0x1p-15
             }
         }
-    }
-
-    private func integer(_ sample: Float, _ scale: Double, _ noise: Double, _ clipped: inout Int) -> Int32 {
-        if !(abs(sample) <= 1) { clipped &+= 1 }
-        return Signal.integer(sample, scale: scale, noise: noise)
     }
 }

@@ -26,10 +26,9 @@ struct Quantizer: Sendable {
         var clipped = 0
         var output = integers.mutableSpan
         for i in 0..<min(source.count, output.count / channels) {
-            let sample = source[i]
-            if !(abs(sample) <= 1) { clipped += 1 }
             let noise = isDithered ? Dither.noise((frame &+ Int64(i)) &* Int64(channels) &+ Int64(channel)) : 0
-            output[i * channels + channel] = Signal.integer(sample, scale: scale, noise: noise) << shift
+            let value = Signal.integer(source[i], scale: scale, noise: noise, clipped: &clipped)
+            output[i * channels + channel] = value << shift
         }
         return clipped
     }

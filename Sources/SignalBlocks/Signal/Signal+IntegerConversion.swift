@@ -94,8 +94,10 @@ extension Signal {
     /// - Parameters:
     ///   - scale: The integer that 1.0 would be; the largest one is 1 less.
     ///   - noise: The noise that is added before rounding: see ``Dither``.
+    ///   - clipped: Counts samples outside of -1...1, and those that are not a number.
     @_noLocks @_noAllocation
-    package static func integer(_ sample: Float, scale: Double, noise: Double = 0) -> Int32 {
+    package static func integer(_ sample: Float, scale: Double, noise: Double = 0, clipped: inout Int) -> Int32 {
+        if !(abs(sample) <= 1) { clipped &+= 1 }
         if sample.isNaN { return 0 }
         let value = Double(sample) * scale + noise
         let lower = value > -scale ? value : -scale

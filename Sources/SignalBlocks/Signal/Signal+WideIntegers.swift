@@ -21,8 +21,7 @@ extension Signal {
         let count = min(source.count, output.count / channelCount)
         var clipped = 0
         for i in 0..<count {
-            output[i &* channelCount &+ channel] = integer(source[i], scale: 0x1p31)
-            if !(abs(source[i]) <= 1) { clipped &+= 1 }
+            output[i &* channelCount &+ channel] = integer(source[i], scale: 0x1p31, clipped: &clipped)
         }
         return clipped
     }
@@ -44,8 +43,7 @@ extension Signal {
         let count = min(source.count, output.count / channelCount)
         var clipped = 0
         for i in 0..<count {
-            output[i &* channelCount &+ channel] = Int24(integer(source[i], scale: 0x1p23))
-            if !(abs(source[i]) <= 1) { clipped &+= 1 }
+            output[i &* channelCount &+ channel] = Int24(integer(source[i], scale: 0x1p23, clipped: &clipped))
         }
         return clipped
     }
