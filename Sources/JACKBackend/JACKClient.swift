@@ -1,5 +1,6 @@
 internal import CJACK
 internal import Dispatch
+internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
 internal import Synchronization
@@ -242,9 +243,11 @@ internal import Synchronization
 
 extension JACKCycle {
     /// Runs a closure with the object that a callback's argument stands for. Without a count: the client's owner holds
-    /// it until it is closed.
+    /// it until it is closed. JACK ends its threads when a client is closed, in the middle of a callback even.
     @unsafe static func run(_ this: UnsafeMutableRawPointer?, _ body: (JACKCycle) -> Void) {
         guard let this = unsafe this else { return }
-        unsafe Unmanaged<JACKCycle>.fromOpaque(this)._withUnsafeGuaranteedRef { body($0) }
+        withoutCancellation {
+            unsafe Unmanaged<JACKCycle>.fromOpaque(this)._withUnsafeGuaranteedRef { body($0) }
+        }
     }
 }

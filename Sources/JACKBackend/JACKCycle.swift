@@ -1,5 +1,4 @@
 internal import CJACK
-internal import Glibc
 internal import Outputs
 internal import RenderCore
 internal import Synchronization
@@ -84,10 +83,6 @@ final class JACKMemory: @unchecked Sendable {
 
     /// Renders a cycle, into JACK's own buffers. On JACK's process thread.
     func process(_ frames: UInt32) {
-        // A library that ends this thread must not do so in the middle of it.
-        var cancelState: Int32 = 0
-        unsafe pthread_setcancelstate(Int32(PTHREAD_CANCEL_DISABLE), &cancelState)
-        defer { pthread_setcancelstate(cancelState, nil) }
         guard frames > 0, findBuffers(frames) else { return }
         let isFreewheeling = isFreewheeling.load(ordering: .relaxed)
         memory.cycle.begin(

@@ -1,5 +1,4 @@
 internal import CPipeWire
-internal import Glibc
 internal import Outputs
 internal import RenderCore
 internal import Supply
@@ -96,10 +95,6 @@ internal import Synchronization
 
     /// Renders a cycle, into PipeWire's own memory.
     func play(_ stream: OpaquePointer) {
-        // A library that ends this thread must not do so in the middle of it.
-        var cancelState: Int32 = 0
-        unsafe pthread_setcancelstate(Int32(PTHREAD_CANCEL_DISABLE), &cancelState)
-        defer { pthread_setcancelstate(cancelState, nil) }
         let count = unsafe Int(cpw_stream_take(stream, outputs))
         guard count >= 0 else { return }
         guard count > 0, take() else {

@@ -71,7 +71,9 @@ internal import Synchronization
 
     /// Without a count: the nodes hold it until they are closed.
     private static func cycle(_ this: UnsafeMutableRawPointer, _ body: (PipeWireCycle) -> Void) {
-        unsafe Unmanaged<Target>.fromOpaque(this)._withUnsafeGuaranteedRef { body($0.cycle) }
+        withoutCancellation {
+            unsafe Unmanaged<Target>.fromOpaque(this)._withUnsafeGuaranteedRef { body($0.cycle) }
+        }
     }
 
     private static func notes(_ this: UnsafeMutableRawPointer) -> Notes {

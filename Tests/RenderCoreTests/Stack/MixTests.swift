@@ -262,15 +262,19 @@ import Testing
         "The top is added to memory of one's own, by the rule for channels, at a place and with a gain",
         arguments: 1...3, 1...3)
     func addTop(channels: Int, into own: Int) throws {
+        let loop = Loop { AudioBlock((0..<own).map { 20.of(Float(100 * ($0 + 1))) }) }
         let result = try renderSlice { context in
-            var block = AudioBlock((0..<own).map { 20.of(Float(100 * ($0 + 1))) })
             context.push((0..<channels).map { Float(1 << $0) })
-            context.addTop(to: &block, from: 5, gain: 0.5)
-            context.subBlock(offset: 2, length: 3) { context in context.addTop(to: &block, from: 17) }
-            // Too short from there, and before the first frame.
-            context.addTop(to: &block, from: 13)
-            context.addTop(to: &block, from: -1)
-            return (context.contents(), (0..<own).map { block.array($0) })
+            var after: [[Float]] = []
+            loop.memory.with(&context) { block, context in
+                context.addTop(to: &block, from: 5, gain: 0.5)
+                context.subBlock(offset: 2, length: 3) { context in context.addTop(to: &block, from: 17) }
+                // Too short from there, and before the first frame.
+                context.addTop(to: &block, from: 13)
+                context.addTop(to: &block, from: -1)
+                after = (0..<own).map { block.array($0) }
+            }
+            return (context.contents(), after)
         }
         let pushed = (0..<channels).map { Float(1 << $0) }
         for channel in 0..<own {
@@ -289,4 +293,10 @@ extension RenderContext {
     fileprivate mutating func withTop2Or(_ body: (inout AudioBuffer, inout AudioBuffer) -> Void) {
         withTop2 { body(&$0, &$1) }
     }
+}
+
+/// Memory of a render loop's own, made before it is rendered.
+private final class Loop: Sendable {
+    let memory: RenderState<AudioBlock>
+    init(_ make: @escaping @Sendable () -> AudioBlock) { memory = RenderState(make()) }
 }
