@@ -21,7 +21,7 @@ extension Options {
         _ renderer: Renderer, _ meter: LevelMeter, midiInputs: [MIDIInput] = [], midiOutputs: [MIDIOutput] = [],
         keys: (@Sendable (Character) -> Void)? = nil, keysAreElsewhere: Bool = false,
         status: (@Sendable () -> String)? = nil, screen: (@Sendable () -> [String])? = nil,
-        begun: (@Sendable (any RenderOutput) -> Void)? = nil, listening: (@Sendable () -> Void)? = nil,
+        begun: (@Sendable (any RenderOutput) -> Void)? = nil, listening: (@Sendable () async -> Void)? = nil,
         encore: (@Sendable () async throws -> Encore)? = nil
     ) async throws {
         let reading = keys.flatMap { keys in
@@ -70,7 +70,7 @@ extension Options {
         let status: (@Sendable () -> String)?
         let screen: (@Sendable () -> [String])?
         let begun: (@Sendable (any RenderOutput) -> Void)?
-        let listening: (@Sendable () -> Void)?
+        let listening: (@Sendable () async -> Void)?
         let encore: (@Sendable () async throws -> Encore)?
     }
 
@@ -129,7 +129,7 @@ extension Options {
                     try Task.checkCancellation()
                     let rest = Double(wanted - output.frameCount) / output.sampleRate
                     try await output.run(for: .seconds(min(0.02, rest)))
-                    listen()
+                    await listen()
                 }
             } else {
                 try await output.run(for: .seconds(seconds ?? 0)) { progress in Terminal.show(progress, of: path) }
@@ -157,7 +157,7 @@ extension Options {
         let beside = session.listening.map { listen in
             Task {
                 while !Task.isCancelled {
-                    listen()
+                    await listen()
                     try? await Task.sleep(for: .milliseconds(20))
                 }
             }

@@ -13,9 +13,13 @@ final class Game: Sendable {
         var script: ArraySlice<Flight.Step> = []
         var rendering: SpatialRendering
         var track = Track()
+        /// The launches that are heard, and the times at which they end, in frames.
+        var launches: [(sound: ScheduledSound, end: Int64)] = []
     }
 
     let environment: Environment
+    /// The sounds that have no place in the house.
+    let plainSounds: PlainSounds
     private let reverb: Reverb
     private let mostBalls: Int
     private let state: Mutex<State>
@@ -28,7 +32,11 @@ final class Game: Sendable {
     ///   - rendering: The way in which balls get their directions.
     ///   - mostBalls: The largest number of balls; the oldest one leaves.
     ///   - script: The keys that are pressed by themselves.
-    init(hrtf: HRTF?, rendering: SpatialRendering, mostBalls: Int, script: [Flight.Step]) {
+    ///   - plainSounds: The sounds that have no place.
+    init(
+        hrtf: HRTF?, rendering: SpatialRendering, mostBalls: Int, script: [Flight.Step], plainSounds: PlainSounds
+    ) {
+        self.plainSounds = plainSounds
         reverb = Reverb(World.rooms[0].reverb, mix: 1)
         environment = Environment(hrtf: hrtf, reverb: reverb)
         self.mostBalls = mostBalls
@@ -37,7 +45,7 @@ final class Game: Sendable {
     }
 
     /// Lets the time pass until a frame of the sample clock.
-    func advance(to frame: Int64, renderer: Renderer) {
+    func advance(to frame: Int64, renderer: Renderer) async {
         state.withLock { state in
             let from = Double(state.time) / renderer.sampleRate
             let to = Double(frame) / renderer.sampleRate
@@ -46,7 +54,7 @@ final class Game: Sendable {
             renderer.transaction {  // all of a moment is heard together
                 while let next = state.script.first, next.time <= to {
                     state.script.removeFirst()
-                    press(next.key, &state)
+                    press(next.key, renderer, &state)
                 }
                 let hits = state.world.step(seconds: min(to - from, 1))
                 for (ball, speed) in hits { state.sounds[ball.number]?.hit(speed: speed) }
@@ -54,24 +62,43 @@ final class Game: Sendable {
             }
             state.track.add(state.world, at: to)
         }
+        await launchBalls()
+    }
+
+    /// Launches the balls whose launch has been heard.
+    private func launchBalls() async {
+        let launches = state.withLock { state in
+            let ready = state.launches.prefix { $0.end <= state.time }
+            state.launches.removeFirst(ready.count)
+            return ready
+        }
+        for launch in launches where await launch.sound.wait(for: .rendered) == .finished {
+            state.withLock { state in
+                if state.world.balls.count >= mostBalls { state.world.removeOldest() }
+                let ball = state.world.launch()
+                let sound = BallSound(number: ball.number, rendering: state.rendering)
+                state.sounds[ball.number] = sound
+                place(&state)
+                environment.append(sound.source, fadesIn: false)
+            }
+        }
     }
 
     /// Does what a key says.
-    func press(_ key: Character) { state.withLock { press(key, &$0) } }
+    func press(_ key: Character, _ renderer: Renderer) { state.withLock { press(key, renderer, &$0) } }
 
-    private func press(_ key: Character, _ state: inout State) {
+    private func press(_ key: Character, _ renderer: Renderer, _ state: inout State) {
         switch key {
-        case "↑", "w": state.world.walk(0.5)
-        case "↓", "s": state.world.walk(-0.5)
-        case "←", "a": state.world.turn(-15)
-        case "→", "d": state.world.turn(15)
+        case "↑", "w": plainSounds.answer(isFree: state.world.walk(0.5))
+        case "↓", "s": plainSounds.answer(isFree: state.world.walk(-0.5))
+        case "←", "a": turn(-15, &state)
+        case "→", "d": turn(15, &state)
         case " ":
-            if state.world.balls.count >= mostBalls { state.world.removeOldest() }
-            let ball = state.world.launch()
-            let sound = BallSound(number: ball.number, rendering: state.rendering)
-            state.sounds[ball.number] = sound
-            place(&state)
-            environment.append(sound.source, fadesIn: false)
+            // Launches that overlap are heard one after the other.
+            let begin = max(state.time, state.launches.last?.end ?? 0)
+            let end = begin + Int64(PlainSounds.launchTime * renderer.sampleRate)
+            state.launches.append((plainSounds.beginLaunch(), end))
+        case "m": plainSounds.toggleMusic()
         case "r":
             let now = Self.renderings.firstIndex { $0.rendering == state.rendering } ?? 0
             state.rendering = Self.renderings[(now + 1) % Self.renderings.count].rendering
@@ -79,6 +106,11 @@ final class Game: Sendable {
         case "c": state.world.clear()
         default: break
         }
+    }
+
+    private func turn(_ degrees: Double, _ state: inout State) {
+        state.world.turn(degrees)
+        plainSounds.answer(isFree: true)
     }
 
     /// Puts the listener and all sources where the world has them. Those of balls that are gone leave.
@@ -104,6 +136,7 @@ final class Game: Sendable {
         if room != state.room {
             state.room = room
             reverb.load(World.rooms[room].reverb)
+            plainSounds.placeMusic(isInHall: room == 0)
         }
     }
 
@@ -117,7 +150,7 @@ final class Game: Sendable {
             let count = state.world.balls.count
             return [
                 "game    \(World.rooms[state.room].name)    \(count == 1 ? "1 ball" : "\(count) balls")    by \(rendering)",
-                "space launches a ball, arrows walk and turn, r renders otherwise, c clears", "",
+                "space launches a ball, arrows walk and turn, m is for music, r renders otherwise, c clears", "",
             ] + state.world.map + [""]
         }
     }

@@ -79,9 +79,13 @@ struct World: Sendable {
     }
 
     /// Walks, back if the distance is below 0. A wall stops the listener.
-    mutating func walk(_ metres: Double) {
+    ///
+    /// - Returns: `true` if no wall is in the way.
+    mutating func walk(_ metres: Double) -> Bool {
         let place = listener + forward * metres
-        if !Self.isWall(place) { listener = place }
+        let isFree = !Self.isWall(place)
+        if isFree { listener = place }
+        return isFree
     }
 
     /// Turns the listener by degrees to the right.
