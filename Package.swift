@@ -15,10 +15,9 @@ let program: [SwiftSetting] = [.strictMemorySafety()]
 
 /// Each has its folder in Examples.
 let examples = [
-    "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "game", "jack-synth", "karaoke",
-    "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture", "play-midi",
-    "plugins", "rooms",
-    "siren", "stream", "stretch", "symmetric-clipper", "three-players",
+    "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "game", "jack-synth", "jam",
+    "karaoke", "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture",
+    "play-midi", "plugins", "rooms", "siren", "stream", "stretch", "symmetric-clipper", "three-players",
 ]
 
 func example(_ name: String) -> Target {

@@ -10,7 +10,7 @@ final class Game: Sendable {
         var room = 0
         /// The time of the world in frames of the sample clock.
         var time: Int64 = 0
-        var script: ArraySlice<Flight.Step> = []
+        var script: KeyScript
         var rendering: SpatialRendering
         var track = Track()
         /// The launches that are heard, and the times at which they end, in frames.
@@ -34,13 +34,13 @@ final class Game: Sendable {
     ///   - script: The keys that are pressed by themselves.
     ///   - plainSounds: The sounds that have no place.
     init(
-        hrtf: HRTF?, rendering: SpatialRendering, mostBalls: Int, script: [Flight.Step], plainSounds: PlainSounds
+        hrtf: HRTF?, rendering: SpatialRendering, mostBalls: Int, script: KeyScript, plainSounds: PlainSounds
     ) {
         self.plainSounds = plainSounds
         reverb = Reverb(World.rooms[0].reverb, mix: 1)
         environment = Environment(hrtf: hrtf, reverb: reverb)
         self.mostBalls = mostBalls
-        state = Mutex(State(script: script[...], rendering: rendering))
+        state = Mutex(State(script: script, rendering: rendering))
         state.withLock { place(&$0) }
     }
 
@@ -52,10 +52,7 @@ final class Game: Sendable {
             guard to > from else { return }
             state.time = frame
             renderer.transaction {  // all of a moment is heard together
-                while let next = state.script.first, next.time <= to {
-                    state.script.removeFirst()
-                    press(next.key, renderer, &state)
-                }
+                for key in state.script.takeKeys(until: to) { press(key, renderer, &state) }
                 let hits = state.world.step(seconds: min(to - from, 1))
                 for (ball, speed) in hits { state.sounds[ball.number]?.hit(speed: speed) }
                 place(&state)

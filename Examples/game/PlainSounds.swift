@@ -3,7 +3,7 @@ import RenderStack
 /// The sounds that have no place in the house: music, the launch of a ball, the ticks of the keys, and a voice. Pushes one buffer.
 final class PlainSounds: Sendable {
     private let music = BufferPlayer(channels: 1, name: "music")
-    private let equaliser = ParametricEQ([.lowShelf(150), .highShelf(1_500)])
+    private let equaliser = ParametricEQ([.lowShelf(150), .highShelf(700)])
     private let fader: Fader
     private let launches = BufferPlayer(channels: 1, name: "launches")
     private let ticks = SamplePlayer(voices: 4, channels: 1, name: "keys")
@@ -97,7 +97,8 @@ private enum Notes {
         let pitches = chords[step / 8 % 4]
         let pitch = 220 * RenderMath.exp2(pitches[[0, 2, 1, 3, 2, 1, 3, 2][step % 8]] / 12)
         let age = time - 0.25 * Double(step)
-        let bright = decaying(pitch, age, 0.12) + 0.4 * decaying(2 * pitch, age, 0.08) + 0.2 * decaying(5 * pitch, age, 0.04)
+        let bright =
+            decaying(pitch, age, 0.12) + 0.4 * decaying(2 * pitch, age, 0.08) + 0.2 * decaying(5 * pitch, age, 0.04)
         return 0.25 * bright * min(1, age / 0.002) * min(1, (0.25 - age) / 0.01)
     }
 

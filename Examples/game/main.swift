@@ -29,7 +29,8 @@ do {
     let hrtf = try options.text("sofa").map { try HRTF(path: $0) } ?? .kemar()
     let isAlone = options.has("flight") || !options.output.isLive || !Terminal.isInteractive
     let game = Game(
-        hrtf: hrtf, rendering: rendering, mostBalls: Int(options["balls"]), script: isAlone ? Flight.steps : [],
+        hrtf: hrtf, rendering: rendering, mostBalls: Int(options["balls"]),
+        script: isAlone ? Flight.script : KeyScript(),
         plainSounds: PlainSounds(
             voice: options.has("voice") ? AudioInput(channels: 1, name: "voice") : nil, hasMusic: options.has("music")))
     let environment = game.environment

@@ -295,6 +295,30 @@ private func levels(
         }
     }
 
+    @Test("A filter behind the reverb changes what comes out of that, and nothing else") func filterBehindReverb()
+        throws
+    {
+        for (frequency, expected): (Float, Float) in [(100, 0), (10_000, -12)] {
+            func heard(_ reverb: (any Module)?) throws -> [Float] {
+                let environment = Environment(reverb: reverb)
+                let source = SpatialSource(
+                    Oscillator(frequency: frequency, level: 0.5), position: SpatialPoint(0, 0, -1))
+                source.send.value = 0.5
+                environment.append(source, fadesIn: false)
+                return Array(render(try renderer(environment), frames: 9_600)[0][4_800...])
+            }
+            let dry = try heard(nil)
+            func wet(_ reverb: any Module) throws -> Float {
+                RenderMath.decibels(amplitude: zip(try heard(reverb), dry).map { abs($0 - $1) }.max() ?? 0)
+            }
+            // A gain in the place of a reverb, whose level can be told.
+            let plain = try wet(Gain(1))
+            let filter = ParametricEQ([.highShelf(1_000, decibels: -12)])
+            let filtered = try wet(ModuleList(chaining: [Gain(1), filter]))
+            #expect(abs(filtered - plain - expected) < 0.15, "\(frequency) Hz: \(filtered - plain) dB")
+        }
+    }
+
     @Test("The pan of a source's strip does nothing, and its volume works") func strip() throws {
         for (layout, reverb) in [(SpatialLayout.stereo, nil), (.stereo, Gain(0)), (.quad, nil)]
             as [(SpatialLayout, Gain?)]

@@ -69,13 +69,16 @@ class Session:
             time.sleep(0.05)
         raise AssertionError(f"there is no port {port}: {found.stdout}{found.stderr}")
 
-    def begin(self, example, *arguments, port="out_1", is_watched=False):
-        """Starts an example, under the watchdog if that is wanted, and waits until it is there."""
+    def begin(self, example, *arguments, port="out_1", is_watched=False, keys=""):
+        """Starts an example, under the watchdog if that is wanted, types keys, and waits until it is there."""
         watch = [example.watchdog, "--fail-on", "may-block", "--"] if is_watched else []
         process = subprocess.Popen(
             [*watch, example.path, "--output", "jack", *map(str, arguments)], cwd=example.folder, env=self.environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        process.stdin.write(keys)
+        process.stdin.close()
+        process.stdin = None
         self.wait_for(f"{example.path.name}:{port}")
         return process
 
