@@ -2,7 +2,7 @@ internal import RenderCore
 
 /// A command of control code for a ``SamplePlayer``.
 struct SampleCommand: BitwiseCopyable, Sendable {
-    enum Action: BitwiseCopyable, Sendable { case start, stopVoice, stopSound, stopAll }
+    enum Action: BitwiseCopyable, Sendable { case start, change, stopVoice, stopSound, stopAll }
 
     let action: Action
     /// The number of the voice.
@@ -10,6 +10,7 @@ struct SampleCommand: BitwiseCopyable, Sendable {
     /// The number of the sound, and where it was in the list.
     var sound = 0
     var place = 0
+    /// In a change, a gain or a pan that is not a number stays as it is, and a pitch of 0.
     var gain: Float = 1
     var pan: Float = 0
     var pitch: Double = 1
@@ -26,12 +27,29 @@ struct SampleCommand: BitwiseCopyable, Sendable {
         }
     }
 
-    /// Returns whether a stop is for a voice.
+    /// Indicates whether it changes a voice.
+    var isChange: Bool { @_noLocks @_noAllocation get { if case .change = action { true } else { false } } }
+
+    /// Takes the values that a change has, if this starts the voice that it means.
+    @_noLocks @_noAllocation
+    mutating func takeBeforeStart(_ change: SampleCommand) {
+        if case .start = action, number == change.number { take(change) }
+    }
+
+    /// Takes the values that a change has.
+    @_noLocks @_noAllocation
+    mutating func take(_ change: SampleCommand) {
+        if change.gain == change.gain { gain = change.gain }
+        if change.pan == change.pan { pan = change.pan }
+        if change.pitch > 0 { (pitch, filter) = (change.pitch, change.filter) }
+    }
+
+    /// Returns whether a stop or a change is for a voice.
     @_noLocks @_noAllocation
     func means(_ voice: Int, sound: Int) -> Bool {
         switch action {
         case .start: false
-        case .stopVoice: voice == number
+        case .change, .stopVoice: voice == number
         case .stopSound: sound == self.sound
         case .stopAll: true
         }
@@ -124,15 +142,24 @@ struct PlayedSound: BitwiseCopyable, Sendable {
     var step: Int64 = 1 << 32
     /// `nil` for the interpolator, and where its frames are those of the sound.
     var filter: PitchFilter?
+    /// The gains of the sides of a stereo player, and the one for every other player; and the pan.
     var left: Float = 1
     var right: Float = 1
     var gain: Float = 1
+    var pan: Float = 0
+    /// The gains from which it glides, and the frames that are left of that.
+    var before: (left: Float, right: Float, gain: Float) = (1, 1, 1)
+    var glideLeft = 0
+    var glideLength = 1
     /// Frames that are left of its fade-out; -1 if it does not fade out.
     var fadeLeft = -1
     var fadeLength = 1
+    /// Indicates whether other starts have the same number.
+    var isRepeated = false
 
-    /// The time that a voice takes to fade out, in seconds.
+    /// The time that a voice takes to fade out, in seconds, and to glide to another gain.
     static var fadeSeconds: Double { @_noLocks @_noAllocation get { 0.005 } }
+    static var glideSeconds: Double { @_noLocks @_noAllocation get { 0.01 } }
 
     @_noLocks @_noAllocation
     init() {}
@@ -148,6 +175,29 @@ struct PlayedSound: BitwiseCopyable, Sendable {
         left = command.gain
         right = command.gain
         gain = command.gain
+        pan = command.pan
+        isRepeated = command.interval > 0
+    }
+
+    /// Begins to glide to other gains, and goes on at another pitch.
+    @_noLocks @_noAllocation
+    mutating func take(_ change: SampleCommand, glide frames: Int, isStereo: Bool) {
+        var new = SampleCommand(action: .start, gain: gain, pan: pan)
+        new.take(change)
+        let rest =
+            glideLeft > 0
+            ? Float(Int32(truncatingIfNeeded: glideLeft)) / Float(Int32(truncatingIfNeeded: glideLength)) : 0
+        before.left = left + (before.left - left) * rest
+        before.right = right + (before.right - right) * rest
+        before.gain = gain + (before.gain - gain) * rest
+        (gain, pan) = (new.gain, new.pan)
+        (left, right) = isStereo ? new.sides : (gain, gain)
+        glideLength = frames > 0 ? frames : 1
+        glideLeft = glideLength
+        if change.pitch > 0 {
+            step = Int64(change.pitch * 0x1p32)
+            filter = change.filter
+        }
     }
 
     /// Begins to fade out, unless the voice does already.
@@ -174,6 +224,7 @@ struct PlayedSound: BitwiseCopyable, Sendable {
             sound.table.interpolator.add(self, sound.sound.block, to: &context, at: offset, frames: count)
             position &+= step &* Int64(count)
             if fadeLeft >= 0 { fadeLeft &-= count }
+            if glideLeft > 0 { glideLeft = glideLeft > count ? glideLeft &- count : 0 }
         }
         return fadeLeft == 0 || position >= Int64(sound.sound.frameCount) &<< 32
     }

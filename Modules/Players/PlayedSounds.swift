@@ -10,6 +10,7 @@ final class LoadedSounds: Sendable {
 /// The voices of a ``SamplePlayer``, and what it repeats. It belongs to the render thread.
 struct PlayedSounds: ~Copyable, Sendable {
     private let sounds: LoadedSounds
+    private let states: VoiceStates
     private var voices: RenderMemory<PlayedSound>
     private var repeats = RenderMemory(repeating: RepeatedSample(), count: SamplePlayer.repeatCapacity)
     private let limit: Int
@@ -21,10 +22,12 @@ struct PlayedSounds: ~Copyable, Sendable {
 
     /// - Parameters:
     ///   - sounds: The sounds.
+    ///   - states: The states of voices, for other threads.
     ///   - limit: The number of voices that may sound, those that fade out not counted.
     ///   - channels: Channels of the buffer.
-    init(_ sounds: LoadedSounds, limit: Int, channels: Int) {
+    init(_ sounds: LoadedSounds, _ states: consuming VoiceStates, limit: Int, channels: Int) {
         self.sounds = sounds
+        self.states = states
         self.limit = limit
         isStereo = channels == 2
         // As many voices again, and 16 at least, are there to fade out: so many can be stolen or stopped within 5 ms.
@@ -41,11 +44,20 @@ struct PlayedSounds: ~Copyable, Sendable {
         }
     }
 
+    /// The number of voices that sound, those that fade out not counted.
+    var soundingCount: Int {
+        @_noLocks @_noAllocation get {
+            var count = 0
+            for index in voices.indices where voices[index].age != 0 && voices[index].fadeLeft < 0 { count &+= 1 }
+            return count
+        }
+    }
+
     /// Ends everything, at once.
     @_noLocks @_noAllocation
     mutating func reset(_ context: inout RenderContext) {
         for index in voices.indices { end(index, &context) }
-        for index in repeats.indices { repeats[index].number = 0 }
+        for index in repeats.indices { endRepeat(index) }
     }
 
     // MARK: Sound
@@ -85,6 +97,7 @@ struct PlayedSounds: ~Copyable, Sendable {
             }
             if isOver { voice.age = 0 }
             voices[index] = voice
+            if isOver { noteEnd(of: voice.number, isRepeated: voice.isRepeated) }
         }
     }
 
@@ -94,18 +107,29 @@ struct PlayedSounds: ~Copyable, Sendable {
     mutating func perform(_ command: SampleCommand, _ context: inout RenderContext, at frame: Int) {
         switch command.action {
         case .start:
-            start(command, &context)
+            // One that was stopped before its time does not begin.
+            if states.state(of: command.number) == VoiceStates.State.over { return }
             if command.interval > 0 { addRepeat(command, context, at: frame) }
+            start(command, &context)
+            noteEnd(of: command.number, isRepeated: true)
+        case .change:
+            let glide = Int(context.sampleRate * PlayedSound.glideSeconds)
+            for index in voices.indices where voices[index].age != 0 && voices[index].number == command.number {
+                voices[index].take(command, glide: glide, isStereo: isStereo)
+            }
+            for index in repeats.indices where repeats[index].number == command.number {
+                repeats[index].command.take(command)
+            }
         case .stopVoice, .stopSound, .stopAll:
             let fade = Int(context.sampleRate * PlayedSound.fadeSeconds)
             for index in voices.indices where voices[index].age != 0 {
                 if command.means(voices[index].number, sound: voices[index].id) { voices[index].leave(fade) }
             }
             for index in repeats.indices {
-                if command.means(repeats[index].number, sound: repeats[index].command.sound) {
-                    repeats[index].number = 0
-                }
+                if command.means(repeats[index].number, sound: repeats[index].command.sound) { endRepeat(index) }
             }
+            // One that has not begun is called off.
+            if command.number != 0 { noteEnd(of: command.number, isRepeated: true) }
         }
     }
 
@@ -123,6 +147,7 @@ struct PlayedSounds: ~Copyable, Sendable {
         }
         end(index, &context)
         voices[index] = voice
+        states.set(VoiceStates.State.sounding, of: voice.number)
     }
 
     @_noLocks @_noAllocation
@@ -160,6 +185,25 @@ struct PlayedSounds: ~Copyable, Sendable {
         let place = find(version: voices[index].version, at: voices[index].place, &context)
         sounds.list.with(place, &context) { sound, context in sound.end() }
         voices[index].age = 0
+        noteEnd(of: voices[index].number, isRepeated: voices[index].isRepeated)
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func endRepeat(_ index: Int) {
+        let number = repeats[index].number
+        if number == 0 { return }
+        repeats[index].number = 0
+        noteEnd(of: number, isRepeated: true)
+    }
+
+    /// Notes that a voice is over, unless it sounds or is repeated still.
+    @_noLocks @_noAllocation
+    private borrowing func noteEnd(of number: Int, isRepeated: Bool) {
+        if isRepeated {
+            for index in voices.indices where voices[index].age != 0 && voices[index].number == number { return }
+            for index in repeats.indices where repeats[index].number == number { return }
+        }
+        states.set(VoiceStates.State.over, of: number)
     }
 
     /// Returns the place of a sound in the list, if it is still loaded; else -1.

@@ -45,7 +45,9 @@ struct SampleInterpolator: ~Copyable, Sendable {
         var done = 0
         while done < frames {
             let count = frames &- done < 8 ? frames &- done : 8
-            let values = values(samples, position, voice, count) * voice.gain * voice.fade(done)
+            let values =
+                values(samples, position, voice, count) * voice.glide(voice.before.gain, voice.gain, done)
+                * voice.fade(done)
             SampleInterpolator.add(values, count, to: &output, at: offset &+ done)
             position &+= voice.step &* 8
             done &+= 8
@@ -77,11 +79,15 @@ struct SampleInterpolator: ~Copyable, Sendable {
             }
             do {
                 var output = top[0]
-                SampleInterpolator.add(left * voice.left * fade, count, to: &output, at: offset &+ done)
+                SampleInterpolator.add(
+                    left * voice.glide(voice.before.left, voice.left, done) * fade, count, to: &output,
+                    at: offset &+ done)
             }
             do {
                 var output = top[1]
-                SampleInterpolator.add(right * voice.right * fade, count, to: &output, at: offset &+ done)
+                SampleInterpolator.add(
+                    right * voice.glide(voice.before.right, voice.right, done) * fade, count, to: &output,
+                    at: offset &+ done)
             }
             position &+= voice.step &* 8
             done &+= 8
@@ -218,6 +224,21 @@ final class SampleTable: Sendable {
 }
 
 extension PlayedSound {
+    /// Returns eight gains on the way from one to another.
+    @_noLocks @_noAllocation
+    @inline(__always)
+    func glide(_ from: Float, _ to: Float, _ done: Int) -> SIMD8<Float> {
+        if glideLeft <= done { return SIMD8(repeating: to) }
+        var left = SIMD8<Float>(repeating: Float(glideLeft &- done)) - SIMD8<Float>(0, 1, 2, 3, 4, 5, 6, 7)
+        // Behind the end of the glide nothing is left.
+        var k = glideLeft &- done
+        while k < 8 {
+            left[k] = 0
+            k &+= 1
+        }
+        return SIMD8(repeating: to) + left * ((from - to) / Float(glideLength))
+    }
+
     /// Returns the factors of the fade-out for eight frames.
     @_noLocks @_noAllocation
     @inline(__always)

@@ -10,11 +10,23 @@ extension SamplePlayer {
         let number: Int
     }
 
-    /// One start of a sound, with its repeats, by which it can be stopped.
+    /// One start of a sound, with its repeats, by which it can be changed, stopped and awaited.
     ///
     /// Threads: any.
     public struct Voice: Sendable, Hashable {
         let number: Int
+    }
+
+    /// The stages of a voice.
+    ///
+    /// Threads: any.
+    public enum Stage: Sendable, Hashable, CaseIterable {
+        /// The voice waits for its time, or for the next cycle.
+        case waiting
+        /// The voice is heard, or is repeated.
+        case sounding
+        /// The voice has come to the end of its sound, was stopped or stolen, or its sound was not loaded.
+        case over
     }
 
     /// The state of control code. Under its lock.
@@ -26,6 +38,12 @@ extension SamplePlayer {
         var lastNumber = 0
         /// Changes of the list that the render thread may not have seen.
         var openChanges = 0
+        /// Those who wait until a voice is over, each with a number of its own.
+        var waiting: [Int: (voice: Int, tell: @Sendable () -> Void)] = [:]
+        var lastWaiting = 0
+        /// The refused commands of which a notice has told, and when.
+        var toldRefused = 0
+        var toldTime = Int64.min
     }
 
     // MARK: Sounds
@@ -151,13 +169,14 @@ extension SamplePlayer {
     ///   - interval: Seconds from one start to the next, until it is stopped; by default none. Each start is in the
     ///     frame that is nearest to its time, reckoned from the first, however many hours it goes on. 16 sounds can be
     ///     repeated at once; one more is heard once.
-    /// - Returns: The voice, which can be stopped; `nil` if 64 commands wait for their time and this one was not taken.
+    /// - Returns: The voice; `nil` if ``commandCapacity`` commands wait for their time and this one was not taken, which
+    ///   a notice on standard error says too.
     @discardableResult
     public func play(
         _ sample: Sample, at time: RenderTime = .immediately, gain: Float = 1, pan: Float = 0, pitch: Double = 1,
         every interval: Double? = nil
     ) -> Voice? {
-        let number = lastVoice.wrappingAdd(1, ordering: .relaxed).newValue
+        let number = states.take()
         let place = control.withLock { control in control.slots.lastIndex { $0.id == sample.number } }
         // A value that is not a number becomes the default.
         let pitch = pitch.isFinite ? max(1 / 64, min(pitch, 64)) : 1
@@ -166,7 +185,7 @@ extension SamplePlayer {
             gain: gain.isFinite ? max(0, min(gain, 16)) : 1, pan: pan.isFinite ? max(-1, min(pan, 1)) : 0,
             pitch: pitch, filter: quality == .fast || pitch == 1 ? nil : .filter(for: pitch),
             interval: interval.map { $0.isFinite ? max(0, min($0, 1e6)) : 0 } ?? 0)
-        return commands.send(command, at: time) ? Voice(number: number) : nil
+        return number != 0 && send(command, at: time) ? Voice(number: number) : nil
     }
 
     /// Plays a sample so many semitones higher.
@@ -185,7 +204,7 @@ extension SamplePlayer {
     ///   - frame: The frame, counted from the first of the slice.
     ///   - context: That of the render loop.
     ///   - gain: An amplitude factor, 0…16.
-    /// - Returns: The voice, which can be stopped; `nil` if 64 commands wait for their time and this one was not taken.
+    /// - Returns: The voice; `nil` if ``commandCapacity`` commands wait for their time and this one was not taken.
     ///
     /// Threads: render.
     @discardableResult
@@ -193,37 +212,134 @@ extension SamplePlayer {
         _ sample: Sample, inFrame frame: Int, _ context: borrowing RenderContext, gain: Float = 1
     ) -> Voice? {
         if context.isDryRun { return nil }
-        let number = lastVoice.wrappingAdd(1, ordering: .relaxed).newValue
+        let number = states.take()
         let command = SampleCommand(
             action: .start, number: number, sound: sample.number, gain: gain.isFinite ? max(0, min(gain, 16)) : 1)
         let time = context.sampleTime.addingSaturated(Int64(frame))
-        return commands.send(command, at: .sample(time)) ? Voice(number: number) : nil
+        if number != 0 && commands.send(command, at: .sample(time)) { return Voice(number: number) }
+        refuse(command)
+        return nil
     }
 
-    /// Stops a voice and its repeats: it fades out in 5 ms.
+    /// Changes a voice, and its repeats: gain and pan glide for 10 ms, and the pitch changes at once, without a step in the
+    /// wave. A voice that waits begins with the new values; one that is over stays so.
     ///
-    /// - Returns: `false` if 64 commands wait for their time and this one was not taken.
+    /// - Parameters:
+    ///   - voice: The voice.
+    ///   - gain: An amplitude factor, 0…16; by default it stays as it is.
+    ///   - pan: In a stereo player, -1 (left) to 1 (right); by default it stays as it is.
+    ///   - pitch: The speed, as a factor, 1/64…64; by default it stays as it is.
+    ///   - time: The time; by default as soon as possible.
+    /// - Returns: `false` if ``commandCapacity`` commands wait for their time and this one was not taken.
+    @discardableResult
+    public func change(
+        _ voice: Voice, gain: Float? = nil, pan: Float? = nil, pitch: Double? = nil, at time: RenderTime = .immediately
+    ) -> Bool {
+        // A value that is not a number changes nothing.
+        let pitch = pitch.flatMap { $0.isFinite ? max(1 / 64, min($0, 64)) : nil }
+        return send(
+            SampleCommand(
+                action: .change, number: voice.number,
+                gain: gain.flatMap { $0.isFinite ? max(0, min($0, 16)) : nil } ?? .nan,
+                pan: pan.flatMap { $0.isFinite ? max(-1, min($0, 1)) : nil } ?? .nan, pitch: pitch ?? 0,
+                filter: quality == .fast ? nil : pitch.map { .filter(for: $0) }), at: time)
+    }
+
+    /// Stops a voice and its repeats: it fades out in 5 ms. One that waits for its time does not begin.
+    ///
+    /// - Returns: `false` if ``commandCapacity`` commands wait for their time and this one was not taken.
     @discardableResult
     public func stop(_ voice: Voice, at time: RenderTime = .immediately) -> Bool {
-        commands.send(SampleCommand(action: .stopVoice, number: voice.number), at: time)
+        send(SampleCommand(action: .stopVoice, number: voice.number), at: time)
     }
 
     /// Stops all voices of a sound, and its repeats.
     @discardableResult
     public func stop(_ sample: Sample, at time: RenderTime = .immediately) -> Bool {
-        commands.send(SampleCommand(action: .stopSound, sound: sample.number), at: time)
+        send(SampleCommand(action: .stopSound, sound: sample.number), at: time)
     }
 
     /// Stops all voices and repeats. Samples that wait for their time still begin.
     @discardableResult
     public func stopAll(at time: RenderTime = .immediately) -> Bool {
-        commands.send(SampleCommand(action: .stopAll), at: time)
+        send(SampleCommand(action: .stopAll), at: time)
+    }
+
+    /// Returns the stage of a voice, after the last cycle.
+    ///
+    /// Threads: any.
+    public func stage(of voice: Voice) -> Stage {
+        switch states.state(of: voice.number) {
+        case VoiceStates.State.waiting: .waiting
+        case VoiceStates.State.sounding: .sounding
+        default: .over
+        }
+    }
+
+    /// Waits until a voice is over, which it notices within some milliseconds. A voice whose renderer does not run stays
+    /// where it is, and so does who waits for it; a cancelled task does not wait.
+    public func wait(for voice: Voice) async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let number = control.withLock { control in
+            control.lastWaiting += 1
+            control.waiting[control.lastWaiting] = (voice.number, { @Sendable in continuation.finish() })
+            return control.lastWaiting
+        }
+        Collector.shared.add(self)
+        for await _ in stream {}
+        control.withLock { _ = $0.waiting.removeValue(forKey: number) }
+    }
+
+    /// Sends a command. One that a transaction cannot send is refused as well.
+    private func send(_ command: SampleCommand, at time: RenderTime) -> Bool {
+        let isSent = commands.send(command, at: time) { [weak self] in self?.refuse(command) }
+        if isSent {
+            if command.action == .start {
+                OpenTransaction.ifCalledOff { [weak self] in
+                    self?.states.set(VoiceStates.State.over, of: command.number)
+                }
+            }
+        } else {
+            refuse(command)
+            Collector.shared.add(self)
+        }
+        return isSent
+    }
+
+    /// Counts a command that was not taken. On any thread.
+    private func refuse(_ command: SampleCommand) {
+        if command.action == .start { states.set(VoiceStates.State.over, of: command.number) }
+        refused.add(1)
     }
 }
 
 extension SamplePlayer: Collectable {
-    /// Lets go of sounds that were unloaded, when no voice uses them.
+    /// Lets go of sounds that were unloaded, when no voice uses them; tells those who wait, and of refused commands.
     package func collect() -> Bool {
+        let (told, news) = control.withLock { control in
+            let over = control.waiting.filter { states.state(of: $0.value.voice) == VoiceStates.State.over }
+            for key in over.keys { control.waiting[key] = nil }
+            return (over.values.map(\.tell), takeNewsOfRefused(&control))
+        }
+        for tell in told { tell() }
+        if news > 0 {
+            StandardError.say(
+                "\(name): \(news) starts, stops or changes were not taken: \(SamplePlayer.commandCapacity) may wait at once"
+            )
+        }
+        let isAwaited = control.withLock { !$0.waiting.isEmpty || $0.toldRefused != refused.value }
+        return collectSounds() || isAwaited
+    }
+
+    /// Returns the number of refused commands to tell of: once a second, and 0 in between.
+    private func takeNewsOfRefused(_ control: inout Control) -> Int {
+        let (count, now) = (refused.value, HostClock.now)
+        guard count != control.toldRefused, now.subtractingSaturated(control.toldTime) > 1_000_000_000 else { return 0 }
+        defer { (control.toldRefused, control.toldTime) = (count, now) }
+        return count - control.toldRefused
+    }
+
+    private func collectSounds() -> Bool {
         control.withLock { control in
             let isWaiting = control.slots.contains(where: \.isLeaving)
             // This is not done while a transaction is open: it would be seen before its time.

@@ -12,6 +12,12 @@ internal import Synchronization
 ///     drums.play(hat, at: .sample(48_000), gain: 0.5, pan: 0.3, pitch: 1.06)
 ///     drums.play(tick, at: .now + .seconds(1), every: 0.5)                 // a metronome
 ///
+///     let engine = drums.play(hum)                                         // a voice, that changes while it plays
+///     if let engine {
+///         drums.change(engine, gain: 0.5, pitch: 1.2)
+///         await drums.wait(for: engine)                                    // until it is over
+///     }
+///
 /// Sounds are loaded ahead, hundreds of them, so that starting one costs nothing. A sound that begins takes a free
 /// voice; if there is none, the oldest voice is stolen: it fades out in 5 ms beside the new one, which begins on its
 /// frame.
@@ -54,16 +60,20 @@ public final class SamplePlayer: Generator {
 
     let control = Lock(Control(), .module)
     let sounds = LoadedSounds()
-    let commands = CommandQueue<SampleCommand>()
-    /// The number of the last voice that was asked for.
-    let lastVoice = Atomic<Int>(0)
+    let commands = CommandQueue<SampleCommand>(capacity: SamplePlayer.commandCapacity)
+    let states: VoiceStates
+    let refused = SharedCount()
     private let sounding = SharedCount()
+    private let heard = SharedCount()
     private let stolen = SharedCount()
     private let played: RenderState<PlayedSounds>
     let table = SampleTable()
 
     /// The number of sounds that can be repeated at once.
     public static let repeatCapacity = 16
+
+    /// The number of starts, stops and changes that may wait for their time, or begin in one cycle.
+    public static let commandCapacity = 256
 
     /// Creates a player without sounds.
     ///
@@ -81,7 +91,10 @@ public final class SamplePlayer: Generator {
         self.quality = quality
         self.name = name
         let sounds = sounds
-        played = RenderState(PlayedSounds(sounds, limit: voices, channels: channels))
+        let states = VoiceStates.Box(SamplePlayer.commandCapacity + 2 * max(voices, 16) + SamplePlayer.repeatCapacity)
+        self.states = VoiceStates(sharing: states.states)
+        played = RenderState(
+            PlayedSounds(sounds, VoiceStates(sharing: states.states), limit: voices, channels: channels))
     }
 
     // MARK: Render thread
@@ -102,6 +115,10 @@ public final class SamplePlayer: Generator {
             played.with(&context) { played, context in
                 played.render(&context, from: first, to: due.frame)
                 played.perform(due.command, &context, at: due.frame)
+            }
+            if due.command.isChange {
+                let change = due.command
+                commands.editWaiting(&context) { $0.takeBeforeStart(change) }
             }
             frame = due.frame
         }
@@ -133,12 +150,19 @@ public final class SamplePlayer: Generator {
     /// The number of voices that have been stolen.
     public var stolenCount: Int { stolen.value }
 
+    /// The number of voices that sound, those that fade out not counted: after the last cycle.
+    public var soundingCount: Int { heard.value }
+
+    /// The number of starts, stops and changes that were not taken, because ``commandCapacity`` of them waited.
+    public var refusedCount: Int { refused.value }
+
     /// Counts the voices and the repeats.
     @_noLocks @_noAllocation
     private func publish(_ context: inout RenderContext) {
-        var counts = (0, 0)
-        played.with(&context) { played, _ in counts = (played.count, played.stolen) }
+        var counts = (0, 0, 0)
+        played.with(&context) { played, _ in counts = (played.count, played.stolen, played.soundingCount) }
         sounding.set(counts.0)
         stolen.set(counts.1)
+        heard.set(counts.2)
     }
 }

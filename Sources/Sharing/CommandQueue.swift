@@ -14,8 +14,8 @@ public import Synchronization
 ///     }
 ///
 /// Any thread may send, the render thread too. The queue gives out a command in the slice that its time lies in, exact
-/// to the frame, or at once if the time has passed. Commands of one time come in the order in which they were sent, 64
-/// in a slice at most. A command that is sent inside ``/RenderCore/Renderer/transaction(whenApplied:_:)`` is sent when the
+/// to the frame, or at once if the time has passed. Commands of one time come in the order in which they were sent, as
+/// many in a slice as the queue has room for at most. A command that is sent inside ``/RenderCore/Renderer/transaction(whenApplied:_:)`` is sent when the
 /// transaction is applied.
 ///
 /// Threads: control.
@@ -30,7 +30,7 @@ public import Synchronization
     /// The number of commands that may be under way at once: sent, and not yet due.
     ///
     /// Threads: any.
-    @inlinable public static var capacity: Int { @_noLocks @_noAllocation get { 64 } }
+    public let capacity: Int
 
     @usableFromInline struct Item: BitwiseCopyable, Sendable {
         @usableFromInline var time: RenderTime
@@ -73,14 +73,17 @@ public import Synchronization
     /// The memory, which a transaction that will send holds on to.
     @safe @usableFromInline final class Memory: @unchecked Sendable {
         // Unchecked because what is kept is the render thread's, and the rest is a ring and an atomic.
-        @usableFromInline let ring = TurnRing<Item>(capacity: CommandQueue.capacity)
+        @usableFromInline let ring: TurnRing<Item>
+        @usableFromInline let capacity: Int
         /// Commands sent and not yet given out.
         @usableFromInline let underWay: UnsafeMutablePointer<Atomic<Int>>
         @usableFromInline let kept: UnsafeMutablePointer<Item?>
 
-        @inlinable init() {
-            unsafe kept = .allocate(capacity: CommandQueue.capacity)
-            unsafe kept.initialize(repeating: nil, count: CommandQueue.capacity)
+        @inlinable init(capacity: Int) {
+            self.capacity = 1 << (Int.bitWidth - (capacity - 1).leadingZeroBitCount)
+            ring = TurnRing<Item>(capacity: self.capacity)
+            unsafe kept = .allocate(capacity: self.capacity)
+            unsafe kept.initialize(repeating: nil, count: self.capacity)
             unsafe underWay = .allocate(capacity: 1)
             unsafe underWay.initialize(to: Atomic(0))
         }
@@ -96,7 +99,7 @@ public import Synchronization
         @inlinable func send(_ item: Item) -> Bool {
             var count = unsafe underWay.pointee.load(ordering: .relaxed)
             while true {
-                if count >= CommandQueue.capacity { return false }
+                if count >= capacity { return false }
                 let (exchanged, original) = unsafe underWay.pointee.weakCompareExchange(
                     expected: count, desired: count &+ 1, ordering: .acquiring)
                 // A place was free, so the ring has one: no more than `capacity` are ever counted.
@@ -107,8 +110,12 @@ public import Synchronization
     }
 
     /// Creates an empty queue.
-    @inlinable public init() {
-        memory = Memory()
+    ///
+    /// - Parameter capacity: The number of commands that may be under way at once, rounded up to a power of 2: 2…4096.
+    @inlinable public init(capacity: Int = 64) {
+        demand(capacity >= 2 && capacity <= 4096, "CommandQueue takes 2 to 4096 commands, not \(capacity)")
+        memory = Memory(capacity: capacity)
+        self.capacity = memory.capacity
         ring = memory.ring
         unsafe underWay = memory.underWay
         unsafe kept = memory.kept
@@ -117,13 +124,23 @@ public import Synchronization
 
     /// Sends a command.
     ///
-    /// - Returns: `false` if 64 commands are under way; then the command was not taken.
+    /// - Returns: `false` if as many commands are under way as the queue takes; then the command was not taken.
     ///
     /// Threads: any.
     @inlinable public func send(_ command: Command, at time: RenderTime = .immediately) -> Bool {
+        send(command, at: time) {}
+    }
+
+    /// Does the same, and tells what a transaction makes of it later.
+    ///
+    /// - Parameter refused: The closure that is called, on the render thread, if the transaction finds the queue full when
+    ///   it is applied.
+    @inlinable package func send(
+        _ command: Command, at time: RenderTime, ifRefused refused: @escaping @Sendable () -> Void
+    ) -> Bool {
         let item = Item(time: time, command: command)
         guard OpenTransaction.exists else { return memory.send(item) }
-        return OpenTransaction.stage { [memory] in _ = memory.send(item) }
+        return OpenTransaction.stage { [memory] in if !memory.send(item) { refused() } }
     }
 
     /// The number of commands that have been sent and are not yet due: while there are any, a module is not at rest.
@@ -139,10 +156,10 @@ public import Synchronization
     @inlinable public func next(_ context: inout RenderContext, from frame: Int = 0) -> Due? {
         // A dry run takes nothing: it has no state to keep it in.
         if count == 0 || context.isDryRun { return nil }
-        let (ring, underWay, kept) = unsafe (ring, underWay, kept)
+        let (ring, underWay, kept, capacity) = unsafe (ring, underWay, kept, capacity)
         var due: Due?
         waiting.with(&context) { waiting, context in
-            while waiting.count < Self.capacity, let item = ring.take(&waiting.turn) {
+            while waiting.count < capacity, let item = ring.take(&waiting.turn) {
                 unsafe kept[waiting.count] = item
                 waiting.count &+= 1
             }
@@ -163,7 +180,7 @@ public import Synchronization
                 waiting.slice = context.sampleTime
                 waiting.given = 0
             }
-            if first >= 0, waiting.given < Self.capacity, let item = unsafe kept[first] {
+            if first >= 0, waiting.given < capacity, let item = unsafe kept[first] {
                 waiting.given &+= 1
                 due = Due(frame: earliest < frame ? frame : earliest, command: item.command)
                 waiting.count &-= 1
@@ -175,6 +192,23 @@ public import Synchronization
             }
         }
         return due
+    }
+
+    /// Edits the commands that the render thread has taken and that are not due yet.
+    ///
+    /// Threads: render.
+    @inlinable package func editWaiting(_ context: inout RenderContext, _ body: (inout Command) -> Void) {
+        let kept = unsafe kept
+        waiting.with(&context) { waiting, _ in
+            var index = 0
+            while index < waiting.count {
+                if var item = unsafe kept[index] {
+                    body(&item.command)
+                    unsafe kept[index] = item
+                }
+                index &+= 1
+            }
+        }
     }
 }
 

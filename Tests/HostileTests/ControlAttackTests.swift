@@ -128,7 +128,7 @@ import Testing
             _ = asking.queue.send(turn, at: Self.times[turn % Self.times.count])
             if turn % 10 == 0 { _ = renderer.renderOffline(frames: 10) }
         }
-        #expect(asking.queue.count <= CommandQueue<Int>.capacity)
+        #expect(asking.queue.count <= asking.queue.capacity)
     }
 
     @Test("Executors that run a handler twice, later, or never")
