@@ -57,7 +57,7 @@ public final class Expander: DynamicsModule {
             detector: detector, key: key, isLinked: isLinked, lookAhead: lookAhead)
     }
 
-    /// Listens to the noise of a room for a while, and then sets the ``threshold`` above it.
+    /// Listens to the noise of a room for a while, and then sets the ``DynamicsParameters/threshold`` above it.
     ///
     ///     let calibration = expander.calibrate()                  // and for two seconds nobody plays
     ///     print(await calibration.wait())

@@ -55,7 +55,8 @@ public final class Gate: DynamicsModule {
             detector: detector, key: key, isLinked: isLinked, lookAhead: lookAhead)
     }
 
-    /// Listens to the noise of a room for a while, and then sets the ``threshold`` so far above it that the gate stays closed, and the ``hysteresis`` so that it closes.
+    /// Listens to the noise of a room for a while, and then sets the ``DynamicsParameters/threshold`` so far above it that the gate
+    /// stays closed, and the ``hysteresis`` so that it closes.
     ///
     ///     let calibration = gate.calibrate()                  // and for two seconds nobody plays
     ///     print(await calibration.wait())
