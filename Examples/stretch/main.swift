@@ -14,7 +14,7 @@ let options = Options.read(
         """,
     files: "IN OUT",
     extras: [
-        .number("rate", 1, in: 0.25...4, "the tempo, as a multiple of the file's"),
+        .number("rate", 1, in: TimeStretch.rates, "the tempo, as a multiple of the file's"),
         .number("pitch", 0, in: -24...24, "the pitch, in semitones"),
         .flag("formants", "keeps the formants where they are: a voice keeps its character"),
         .flag("speech", "short blocks, of 40 ms: better for speech, worse for chords"),
@@ -41,10 +41,10 @@ func rate(of info: AudioFileInfo) throws -> Double {
     if source == 0 { return options["rate"] }
     if options["rate"] != 1 { throw Refusal(description: "--rate and --bpm-to both set the tempo; give one of them") }
     let rate = target / source
-    if rate < 0.25 || rate > 4 {
+    if !TimeStretch.rates.contains(rate) {
         throw Refusal(
             description: String(
-                format: "from %.1f to %.1f beats per minute is a rate of %.2f; it must be 0.25 to 4",
+                format: "from %.1f to %.1f beats per minute is a rate of %.2f; it must be 1/32 to 32",
                 source, target, rate))
     }
     return rate

@@ -61,6 +61,9 @@ public struct DynamicsCore: ~Copyable, Sendable {
     /// In seconds.
     let lookAhead: Double
     let reduction = GainReduction()
+    private let desk = CalibrationDesk()
+    /// The desk's, for the render thread.
+    private let words: SharedWords
     private let processor: RenderState<DynamicsProcessor>
 
     /// - Precondition: `lookAhead` is 0…0.1.
@@ -73,6 +76,7 @@ public struct DynamicsCore: ~Copyable, Sendable {
         keyHighPass = .crossing(at: key.frequencies.highPass, from: 10)
         keyLowPass = .crossing(at: key.frequencies.lowPass, from: 10)
         (self.key, self.detector, self.isLinked, self.lookAhead) = (key, detector, isLinked, lookAhead)
+        words = SharedWords(sharing: desk.words)
         processor = RenderState(
             DynamicsProcessor(
                 channels: 1, frames: 0, sampleRate: 48_000, detector: detector, key: key, isLinked: isLinked,
@@ -91,6 +95,17 @@ public struct DynamicsCore: ~Copyable, Sendable {
                 lookAhead: lookAhead))
     }
 
+    /// Begins to listen to the noise of a room: see ``Gate/calibrate(for:margin:)``.
+    func calibrate(for duration: Duration, margin: Float, of module: String) -> NoiseCalibration {
+        let duration = nearest(
+            to: duration, in: .milliseconds(50) ... .seconds(60),
+            "\(module).calibrate: a duration of \(duration); it must be 0.05…60 s")
+        let margin = nearest(
+            to: margin, in: 0...40, insteadOfNaN: 6, "\(module).calibrate: a margin of \(margin) dB; it must be 0…40")
+        let blocks = UInt32((duration.inSeconds * 100).rounded(.up))
+        return desk.begin(blocks: blocks, margin: margin, controls)
+    }
+
     /// Changes the top, and shows the reductions to control code.
     @_noLocks @_noAllocation
     func process(_ context: inout RenderContext) {
@@ -106,10 +121,16 @@ public struct DynamicsCore: ~Copyable, Sendable {
         let (isFiltered, none) = (key.isFiltered, Glide(0))
         let highPass = isFiltered ? keyHighPass.glide(context) : none
         let lowPass = isFiltered ? keyLowPass.glide(context) : none
-        var (count, first) = (0, Float(0))
+        var (count, first, answer) = (0, Float(0), UInt64(0))
+        let request = context.isDryRun ? 0 : words[0]
         processor.with(&context) { processor, context in
-            processor.process(&context, highPass: highPass, lowPass: lowPass)
+            processor.survey.heed(request)
+            answer = processor.process(&context, highPass: highPass, lowPass: lowPass)
             (count, first) = (processor.laneCount, processor.reduction(0))
+        }
+        if request != 0 {
+            if answer != 0 { words[1] = answer }
+            words[2] = words[2] &+ 1
         }
         reduction.show(first, at: 0)
         var lane = 1

@@ -3,6 +3,7 @@ internal import RenderCore
 /// The work of a compressor, an expander or a gate on the buffers of the stack.
 struct DynamicsProcessor: ~Copyable, Sendable {
     var computer: GainComputer
+    var survey: NoiseSurvey
     private var filter: KeyFilter
     /// The look-ahead in frames, and the way of the sound and of the key if there is one.
     private let delay: Int
@@ -43,6 +44,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         computer = GainComputer(
             programs: 1, lanes: isLinked ? 1 : channels, channels: channels, frames: frames, sampleRate: sampleRate,
             detector: detector, hold: DynamicsProcessor.longestHold)
+        survey = NoiseSurvey(frames: frames, sampleRate: sampleRate, detector: detector)
         filter = KeyFilter(
             channels: key.isFiltered ? channels : 0, frames: key.isFiltered ? frames : 0, sampleRate: sampleRate)
         line = DelayRing(channels: delay > 0 ? channels : 0, frames: delay, atOnce: max(1, frames))
@@ -53,6 +55,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func reset() {
         computer.reset()
+        survey.reset()
         filter.reset()
         line.reset()
         keyLine.reset()
@@ -60,21 +63,24 @@ struct DynamicsProcessor: ~Copyable, Sendable {
         keyChannels = 0
     }
 
-    /// Changes the top, by the settings that the computer has taken.
+    /// Changes the top, by the settings that the computer has taken. Returns the answer of a survey that ended, or 0.
     @_noLocks @_noAllocation
-    mutating func process(_ context: inout RenderContext, highPass: Glide, lowPass: Glide) {
+    mutating func process(_ context: inout RenderContext, highPass: Glide, lowPass: Glide) -> UInt64 {
         let frames = context.frameCount
         let place = key.isBelow ? 1 : 0
-        guard frames <= computer.frameLimit else { return }
+        guard frames <= computer.frameLimit else { return 0 }
         adopt(min(limit, context.channelCount()), min(limit, context.channelCount(at: place)))
+        let listens = survey.isListening && channels > 0
         if isLinked {
             if keyChannels == 0 { computer.listenToSilence(frames: frames) }
             listenToAll(context, place, highPass, lowPass)
+            if listens { survey.listen(computer, frames: frames, isFirst: true) }
             computer.compute(frames: frames, lane: 0)
         }
         for channel in 0..<channels {
             if !isLinked {
                 listenForOne(context, place, channel, highPass, lowPass)
+                if listens { survey.listen(computer, frames: frames, isFirst: channel == 0) }
                 computer.compute(frames: frames, lane: channel)
             }
             var top = context.top
@@ -91,6 +97,7 @@ struct DynamicsProcessor: ~Copyable, Sendable {
             }
             keyLine.advance(by: frames)
         }
+        return listens ? survey.finish(frames: frames) : 0
     }
 
     /// The lanes that are in use.

@@ -151,6 +151,13 @@ struct GainComputer: ~Copyable, Sendable {
         for i in 0..<frames { levels[i] = 0 }
     }
 
+    /// Writes the levels of the slice, of which the higher of two lanes counts, before ``compute(program:frames:lane:)`` changes them.
+    @_noLocks @_noAllocation
+    func lift(_ others: inout RenderMemory<Float>, frames: Int, isFirst: Bool) {
+        guard frames <= frameLimit && frames <= others.count else { return }
+        for i in 0..<frames where isFirst || levels[i] > others[i] { others[i] = levels[i] }
+    }
+
     // MARK: The gain
 
     /// Returns whether the settings of a program are right still.

@@ -55,6 +55,23 @@ public final class Gate: DynamicsModule {
             detector: detector, key: key, isLinked: isLinked, lookAhead: lookAhead)
     }
 
+    /// Listens to the noise of a room for a while, and then sets the ``DynamicsParameters/threshold`` so far above it that the gate
+    /// stays closed, and the ``hysteresis`` so that it closes.
+    ///
+    ///     let calibration = gate.calibrate()                  // and for two seconds nobody plays
+    ///     print(await calibration.wait())
+    ///
+    /// The sound goes on meanwhile. A call while it listens ends the calibration before, which sets nothing then. See
+    /// ``NoiseCalibration`` for what is measured, and for what happens where no renderer runs the module.
+    ///
+    /// - Parameters:
+    ///   - duration: The time to listen, 0.05…60 s, in steps of 10 ms.
+    ///   - margin: The distance from the noise to the threshold, 0…40 dB.
+    @discardableResult
+    public func calibrate(for duration: Duration = .seconds(2), margin: Float = 6) -> NoiseCalibration {
+        core.calibrate(for: duration, margin: margin, of: "Gate")
+    }
+
     /// Takes the top, and with the key below it that too; leaves as many.
     public var stackEffect: StackEffect { core.stackEffect }
 

@@ -93,7 +93,8 @@ extension FilePlayer: StretchingPlayer {
     /// Returns a stream with the present tempo and pitch that can take the place of the one that is heard.
     private func streamThatGoesOn(_ file: StreamFile, from now: Playhead.State, _ control: Control) -> DiskStream {
         let old = Double(now.geometry.down) / Double(now.geometry.up) * control.sampleRate / file.sampleRate
-        let faster = max(1, control.stretch.rate / max(0.01, old))
+        // A slow sound needs as much of the file as one at its own tempo.
+        let faster = max(1, max(1, control.stretch.rate) / max(0.01, old))
         let runUp = Int64(control.sampleRate * control.stretch.runUp * faster)
         let stream = makeStream(file, from: now.geometry.place(before: now.frame, by: runUp), control)
         // The frames from the present one on, so that the render thread finds them.

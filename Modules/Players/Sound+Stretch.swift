@@ -8,12 +8,12 @@ extension Sound {
     /// many at a time, and stretched sound has to be made ahead.
     ///
     /// - Parameters:
-    ///   - rate: The tempo, ¼…4: 2 is twice as fast. A number outside becomes the nearest inside.
+    ///   - rate: The tempo, 1/32…32: 2 is twice as fast. A number outside becomes the nearest inside.
     ///   - pitch: The pitch in cents, -2,400…2,400, likewise.
     ///   - keepsFormants: Indicates whether formants stay where they are, so that a voice keeps its character.
     /// - Returns: The sound, 1 / `rate` times as long; this one if nothing changes, or below 1,000 frames a second.
     public func stretched(rate: Double = 1, pitch: Double = 0, keepsFormants: Bool = false) -> Sound {
-        let tempo = rate.isNaN ? 1 : max(0.25, min(rate, 4))
+        let tempo = rate.isNaN ? 1 : max(TimeStretch.rates.lowerBound, min(rate, TimeStretch.rates.upperBound))
         let cents = pitch.isNaN ? 0 : max(-2_400, min(pitch, 2_400))
         if tempo == 1 && cents == 0 || sampleRate < 1_000 || frameCount == 0 || channelCount > 64 { return self }
         var engine = TimeStretch(

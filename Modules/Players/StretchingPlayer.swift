@@ -14,14 +14,14 @@ public protocol StretchingPlayer: Generator {
     /// Sets several of ``rate``, ``pitch`` and ``keepsFormants`` as one change: half the work of one after the other.
     ///
     /// - Parameters:
-    ///   - rate: The tempo, ¼…4; as it is, if it is not given.
+    ///   - rate: The tempo, 1/32…32; as it is, if it is not given.
     ///   - pitch: The pitch in cents, -2,400…2,400.
     ///   - keepsFormants: Indicates whether formants stay.
     func stretch(rate: Double?, pitch: Double?, keepsFormants: Bool?)
 }
 
 extension StretchingPlayer {
-    /// The tempo: seconds of the file or the sound in a second of the player's, ¼…4. 1 is its own, and costs nothing. By
+    /// The tempo: seconds of the file or the sound in a second of the player's, 1/32…32. 1 is its own, and costs nothing. By
     /// default 1.
     ///
     /// The pitch stays. The sound is stretched ahead of what is heard, on its way from the disk or from memory, so that the

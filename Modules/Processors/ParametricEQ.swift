@@ -180,8 +180,8 @@ extension ParametricEQ {
         /// The quality, 0.1…20: a bell's bandwidth between half of its gain is `2 asinh(1 / 2Q) / ln 2` octaves, and so is that of
         /// a band-pass and a notch between -3 dB. Of a low-pass and a high-pass it is the level at the cut-off, as a factor.
         public let q: Parameter
-        /// The gain of a bell or a shelf: -20…20 dB if the band begins as a bell, else -40…40. At 0 nothing changes, bit for bit.
-        /// Other shapes have none.
+        /// The gain of a bell or a shelf, whichever the band is at the moment: -40…40 dB. At 0 nothing changes, bit for bit. Other
+        /// shapes have none, and keep the number for the next one.
         public let gain: Parameter
         /// Takes the band out of the row within 20 ms: then the sound passes bit for bit and for free, and the band forgets what it
         /// heard.
@@ -195,8 +195,7 @@ extension ParametricEQ {
             center = .frequency(setting.center, from: 20)
             q = Parameter(setting.q, in: 0.1...20, glide: .exponential(.milliseconds(20)))
             gain = Parameter(
-                setting.decibels, in: setting.shape == .bell ? -20...20 : -40...40, unit: .decibels,
-                glide: .linear(.milliseconds(20)))
+                setting.decibels, in: -40...40, unit: .decibels, glide: .linear(.milliseconds(20)))
             changes.count(parameters)
         }
 

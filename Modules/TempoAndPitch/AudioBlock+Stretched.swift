@@ -13,7 +13,7 @@ extension AudioBlock {
     /// there is a notice on standard error.
     ///
     /// - Parameters:
-    ///   - rate: The tempo, 0.25…4: 2 is twice as fast.
+    ///   - rate: The tempo, 1/32…32: 2 is twice as fast.
     ///   - cents: The pitch in hundredths of a semitone, -2,400…2,400.
     ///   - keepsFormants: Indicates whether formants stay where they are.
     ///   - sampleRate: Frames per second, 1,000…1,000,000.
@@ -25,8 +25,8 @@ extension AudioBlock {
         progress: ((Double) -> Void)? = nil
     ) -> AudioBlock {
         let rate = nearest(
-            to: min(max(rate, 0.25), 4), in: 0.25...4, insteadOfNaN: 1, "AudioBlock.stretched: the rate is not a number"
-        )
+            to: min(max(rate, TimeStretch.rates.lowerBound), TimeStretch.rates.upperBound), in: TimeStretch.rates,
+            insteadOfNaN: 1, "AudioBlock.stretched: the rate is not a number")
         let cents = nearest(
             to: cents, in: -.infinity ... .infinity, insteadOfNaN: 0, "AudioBlock.stretched: the pitch is not a number")
         let settings = TimeStretch.Settings(rate: rate, cents: cents, keepsFormants: keepsFormants)

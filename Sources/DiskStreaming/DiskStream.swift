@@ -42,10 +42,11 @@ internal import Synchronization
         let plain = StreamGeometry(
             lower: geometry.lower, upper: geometry.upper, start: geometry.start, passes: geometry.passes,
             fileRate: file.sampleRate, outputRate: sampleRate)
-        // For as long as the disk thread may be busy with changes of other players. What is read further ahead is stretched.
+        // For as long as the disk thread may be busy with changes of other players: of a fast sound that is more of the file. What is
+        // read further ahead is stretched.
         let source = DiskStream(
             file, plain, channels: file.channelCount, sampleRate: sampleRate,
-            seconds: Double(4 * StreamFiller.chunk) / sampleRate, stretch, of: nil)
+            seconds: max(1, stretch.rate / 4) * Double(4 * StreamFiller.chunk) / sampleRate, stretch, of: nil)
         self.init(file, geometry, channels: channels, sampleRate: sampleRate, seconds: seconds, stretch, of: source)
     }
 

@@ -29,8 +29,9 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
         // Nothing is left of a first pass that begins at the end: it begins again.
         self.start = inside == self.upper && passes > 1 ? self.lower : inside
         self.passes = self.upper == self.lower ? 1 : max(1, passes)
-        // Thousandths of a hertz: sample rates need not be whole numbers.
-        let (to, from) = (Int64((outputRate * 1000).rounded()), Int64((fileRate * tempo * 1000).rounded()))
+        // Thousandths of a hertz: sample rates need not be whole numbers. Whole ones if the product of the two would be too large.
+        let parts: Double = outputRate * fileRate * tempo < 9e12 ? 1_000 : 1
+        let (to, from) = (Int64((outputRate * parts).rounded()), Int64((fileRate * tempo * parts).rounded()))
         let common = StreamGeometry.commonDivisor(to, from)
         (up, down) = (to / common, from / common)
         let (rest, tooLong) = (self.upper - self.lower).multipliedReportingOverflow(by: self.passes - 1)
@@ -131,7 +132,7 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
     @_noLocks @_noAllocation
     static func scaled(_ number: Int64, by factor: Int64, over divisor: Int64, roundedUp: Bool) -> Int64 {
         if factor == divisor { return number }
-        // Whole parts first: the products stay below the square of a rate in thousandths.
+        // Whole parts first: the products stay below that of the two rates in thousandths, for which there is room.
         let (whole, rest) = (number / divisor, number % divisor)
         let part = rest &* factor
         let (product, isOver) = whole.multipliedReportingOverflow(by: factor)

@@ -2,8 +2,13 @@ internal import RenderCore
 
 /// The way in which a stream changes the tempo and the pitch of its file on the way from the disk.
 package struct StreamStretch: Sendable, Hashable {
-    /// Seconds of the file in a second of sound, ¼…4.
-    package var rate: Double { didSet { rate = rate.isNaN ? oldValue : max(0.25, min(rate, 4)) } }
+    /// Seconds of the file in a second of sound, 1/32…32.
+    package var rate: Double {
+        didSet {
+            let rates = TimeStretch.rates
+            rate = rate.isNaN ? oldValue : max(rates.lowerBound, min(rate, rates.upperBound))
+        }
+    }
     /// The pitch in cents, -2,400…2,400.
     package var cents: Double { didSet { cents = cents.isNaN ? oldValue : max(-2_400, min(cents, 2_400)) } }
     /// Indicates whether formants stay where they are while the pitch changes.

@@ -103,8 +103,12 @@ final class StreamStretcher: StreamWriter {
         let start = max(0, frame &- runUp)
         let next = min(Int64((Double(start) * ratio).rounded()), source.geometry.end)
         if next < taken { return }
-        work?.engine.reset()
-        (surplus, taken, written) = (frame &- start, next, frame)
-        source.reference.jump(to: next)
+        // A slow sound needs more of the file before it than it plays in the run-up.
+        let work = self.work ?? Work(stretch, ratio: ratio, channels: channels, sampleRate: outputRate)
+        self.work = work
+        let history = ratio < 1 ? min(Int64(work.engine.history(cents: stretch.cents)), next &- taken) : 0
+        work.engine.reset(history: Int(history))
+        (surplus, taken, written) = (frame &- start, next &- history, frame)
+        source.reference.jump(to: taken)
     }
 }

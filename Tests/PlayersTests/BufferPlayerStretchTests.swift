@@ -71,7 +71,10 @@ import Testing
 
     @Test(
         "A change while it plays makes no click, and goes on at the same place",
-        arguments: [(1.0, 0.0, 1.25, 0.0), (1.25, 0, 1, 0), (1, 0, 1, 1_200), (0.5, -500, 2, 700), (4, 0, 0.25, 0)],
+        arguments: [
+            (1.0, 0.0, 1.25, 0.0), (1.25, 0, 1, 0), (1, 0, 1, 1_200), (0.5, -500, 2, 700), (4, 0, 0.25, 0),
+            (0.5, 0, 8, 0),
+        ],
         [true, false])
     func change(change: (Double, Double, Double, Double), loops: Bool) throws {
         let (rate, cents, newRate, newCents) = change
@@ -203,7 +206,7 @@ import Testing
         for value in [Double.nan, .infinity, -.infinity, -1, 0, 1e300, .leastNonzeroMagnitude, 4, 0.25, 1.0000000001] {
             player.rate = value
             player.pitch = value
-            #expect(player.rate >= 0.25 && player.rate <= 4 && abs(player.pitch) <= 2_400)
+            #expect(TimeStretch.rates.contains(player.rate) && abs(player.pitch) <= 2_400)
             _ = render(renderer, frames: 200)
         }
         player.rate = .nan

@@ -187,6 +187,26 @@ struct Subject {
         #expect(try play([input], through: LowPass(cutoff: 1_234, resonance: 6))[0] == expected)
     }
 
+    @Test("A band has the same range of gains whichever shape it began with, and keeps its gain from shape to shape")
+    func gains() throws {
+        for shape in FilterShape.allCases {
+            var setting = ParametricEQ.Setting.bell(1_000, q: 0.7, decibels: -36)
+            setting.shape = shape
+            let eq = ParametricEQ([setting])
+            #expect(eq.bands[0].gain.range == -40...40 && eq.bands[0].gain.value == -36)
+            // Through a shape that has no gain, and back to those that have one.
+            for next in [FilterShape.bell, .notch, .highShelf] {
+                eq.bands[0].shape = next
+                #expect(eq.bands[0].gain.value == -36)
+            }
+            // A high shelf by now: a tone of a quarter of the rate, whose samples have one magnitude.
+            let tone = (0..<24_000).map { $0 & 2 == 0 ? Float(0.5) : -0.5 }
+            let output = try play([tone], through: eq)[0]
+            let change = RenderMath.decibels(amplitude: abs(output[20_000]) / 0.5)
+            #expect(change < -30 && change > -40, "\(shape): \(change) dB")
+        }
+    }
+
     @Test("The ranges are kept, at every sample rate") func ranges() throws {
         let (low, band) = (LowPass(cutoff: 1, resonance: 99), Bandpass(center: 1, octaves: 99))
         let eq = ParametricEQ(bands: 3)
@@ -196,7 +216,7 @@ struct Subject {
         #expect(low.cutoff.range(atSampleRate: 44_100).upperBound == highest)
         eq.bands[2].gain.value = 99
         eq.bands[2].q.value = 0
-        #expect(eq.bands.count == 3 && eq.bands[2].gain.value == 20 && eq.bands[2].q.value == 0.1)
+        #expect(eq.bands.count == 3 && eq.bands[2].gain.value == 40 && eq.bands[2].q.value == 0.1)
         // Beyond half of the rate: held below it, and still a filter.
         low.cutoff.value = 192_000
         let output = try play([noise(2_000)], through: low, sampleRate: 8_000)[0]

@@ -38,7 +38,7 @@ struct StretchSpectra: ~Copyable, Sendable {
     private var hasBefore = false
     /// Indicates whether no bin is turned.
     private var isInPhase = true
-    /// The work on a block: how far the middle is from that of the block before, the ratio of the pitches if formants stay,
+    /// The work on a block: how far the middle is from that of the block before (-1 for the first one), the ratio of the pitches if formants stay,
     /// the steps that are done, the steps of its three parts, and what all steps cost and those that are done.
     private var advance = 0
     private var step: Float = 1
@@ -161,7 +161,7 @@ struct StretchSpectra: ~Copyable, Sendable {
     ) {
         // The nearest frame; rounding is towards zero.
         let middle = place < 0 ? -Int(0.5 - place) : Int(place + 0.5)
-        advance = middle &- middleBefore
+        advance = hasBefore ? middle &- middleBefore : -1
         middleBefore = middle
         self.step = step
         for channel in 0..<channelCount {
@@ -306,7 +306,8 @@ struct StretchSpectra: ~Copyable, Sendable {
         let share = bins / steps / 8 &* 8
         let first = step &* share, end = step == steps &- 1 ? bins : first &+ share
         if number < 4 {
-            let excess = advance > 0 ? Float(hop) / Float(advance) - 1 : 0
+            // At the lowest rates and sample rates blocks may lie less than a frame apart.
+            let excess = advance >= 0 ? Float(hop) / Float(advance > 0 ? advance : 1) - 1 : 0
             unsafe kernel_stretch_turns(sums.base + first, turns.base + first, excess, stride, end &- first)
             return
         }
@@ -335,7 +336,7 @@ struct StretchSpectra: ~Copyable, Sendable {
     /// Computes the gains for what blocks lose where they overlap and their bins turn otherwise than along time.
     @_noLocks @_noAllocation
     private mutating func makeUp() {
-        let slowness = advance > 0 && advance < hop ? Float(hop) / Float(advance) : 1
+        let slowness = advance >= 0 && advance < hop ? Float(hop) / Float(advance > 0 ? advance : 1) : 1
         unsafe kernel_stretch_make_up(
             sums.base, powerBefore.base, turns.base, slowness, gains.base, stride, bins)
     }

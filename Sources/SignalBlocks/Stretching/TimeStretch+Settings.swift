@@ -1,4 +1,9 @@
 extension TimeStretch {
+    /// The rates that there are: input frames per output frame.
+    ///
+    /// Threads: control.
+    public static var rates: ClosedRange<Double> { 0.03125...32 }
+
     /// The changes that a sound gets: numbers, or glides from frame to frame.
     ///
     /// Threads: any.
@@ -14,7 +19,7 @@ extension TimeStretch {
         /// Creates settings that are the same for all frames.
         ///
         /// - Parameters:
-        ///   - rate: Input frames per output frame, ¼…4: 2 is twice as fast.
+        ///   - rate: Input frames per output frame, 1/32…32: 2 is twice as fast.
         ///   - cents: The pitch in hundredths of a semitone, -2,400…2,400.
         ///   - keepsFormants: Indicates whether formants stay.
         @_noLocks @_noAllocation
@@ -26,7 +31,7 @@ extension TimeStretch {
         /// Creates settings that glide.
         ///
         /// - Parameters:
-        ///   - rate: The rate, ¼…4.
+        ///   - rate: The rate, 1/32…32.
         ///   - factor: A number that the rate is multiplied with, such as the ratio of two sample rates.
         ///   - cents: The pitch in hundredths of a semitone.
         ///   - keepsFormants: Indicates whether formants stay.
@@ -44,7 +49,7 @@ extension TimeStretch {
         @_noLocks @_noAllocation
         func rate(_ frame: Int) -> Double {
             let rate = Double(rateGlide.isFlat ? rateGlide.end : rateGlide[frame]) * rateFactor
-            return rate >= 0.25 ? (rate <= 4 ? rate : 4) : (rate < 0.25 ? 0.25 : 1)
+            return rate >= 0.03125 ? (rate <= 32 ? rate : 32) : (rate < 0.03125 ? 0.03125 : 1)
         }
 
         /// Returns the input frames for a frame of the line: the ratio of the new pitch to the old one.

@@ -18,8 +18,10 @@
 /// (*n* - ``outputLatency``) × rate - *d* (right for live sound). A change of the rate or of the pitch counts for the next
 /// ``chunk`` of output frames, but is heard about half a block (60 ms) later. ``inputPosition`` is the place in the input.
 ///
-/// **Rate** ¼…4, **pitch** -2,400…2,400 cents; both may change at each frame. At a rate of 1 and a pitch of 0 the sound is
-/// the delayed input, as long as nothing else has been set since the reset.
+/// **Rate** 1/32…32, **pitch** -2,400…2,400 cents; both may change at each frame. At a rate of 1 and a pitch of 0 the sound is
+/// the delayed input, as long as nothing else has been set since the reset. Sines are pure at every rate
+/// (124 dB and more). Between 0.5 and 2 all else is kept too; below 0.25 attacks smear, and above 4 what lies between two blocks is
+/// skipped: a share of 4 / rate is heard. A chunk needs up to 2,048 input frames at a rate of 32.
 ///
 /// **How.** The pitch is a ``Resampler``'s, and the tempo is then made right: blocks of about 120 ms overlap four times,
 /// and the bins of each are turned so that it continues the block before. From the loudest bin to the softest, a bin turns
@@ -52,6 +54,8 @@ public struct TimeStretch: ~Copyable, Sendable {
     private var position = 0.0
     private var isStarted = false
     private var isAligned = true
+    /// The input frames before that of the first output frame, if the two are aligned.
+    private var history = 0.0
     /// Output frames that are yet to be thrown away, and frames of the chunk that have been given out.
     private var discard = 0
     private var given = TimeStretch.chunk
@@ -80,8 +84,8 @@ public struct TimeStretch: ~Copyable, Sendable {
         blockFrames = TimeStretch.blockFrames(for: sampleRate * block)
         hop = blockFrames / 4
         resampler = Resampler(channels: channels, steps: 0.25...4, room: 2 * blockFrames + 4_096)
-        // A chunk needs up to 16 frames of the line for each of its own.
-        line = StretchLine(channels: channels, length: blockFrames + hop + 18 * TimeStretch.chunk)
+        // A chunk needs up to 128 frames of the line for each of its own: at the highest rate and the lowest pitch.
+        line = StretchLine(channels: channels, length: blockFrames + hop + 130 * TimeStretch.chunk)
         sum = AudioBlock(channels: channels, frames: blockFrames)
         spectra = StretchSpectra(
             channels: channels, size: blockFrames, width: max(20, Int(20 * block / 0.12)),
@@ -170,6 +174,22 @@ public struct TimeStretch: ~Copyable, Sendable {
             discard = blockFrames &+ (spreads ? hop : 0)
             position = 0
         }
+        history = 0
+    }
+
+    /// Forgets everything, and takes what is pushed next for sound before the first output frame. So a slow sound that is entered in
+    /// its middle is at once what it would have been from further back.
+    ///
+    /// - Parameter history: The input frames before the one that is the first output frame: as many as ``history(cents:)`` says, or
+    ///   fewer at the beginning of a sound.
+    package mutating func reset(history frames: Int) {
+        reset()
+        history = Double(frames)
+    }
+
+    /// Returns the input frames before an output frame that its first blocks need.
+    package func history(cents: Double) -> Int {
+        Int(Double(blockFrames / 2 + hop + 4) * Settings(cents: cents).step(0)) + resampler.lookAhead
     }
 }
 
@@ -250,7 +270,7 @@ extension TimeStretch {
     @_noLocks @_noAllocation
     private func target(_ step: Double, _ rate: Double) -> Int {
         // Before the first sound the line is silent.
-        let place = isStarted || !isAligned ? position : -Double(blockFrames / 2) * rate
+        let place = isStarted || !isAligned ? position : history - Double(blockFrames / 2) * rate
         let at = find(place, step).at
         let last = Double(blockFrames / 2 &+ 2) + at
         return last > 0 ? Int(last) : 0
@@ -323,7 +343,7 @@ extension TimeStretch {
         if !fill(target(step, rate), step) { return false }
         if !isStarted {
             isStarted = true
-            if isAligned { position = -Double(blockFrames / 2) * rate }
+            if isAligned { position = history - Double(blockFrames / 2) * rate }
         }
         let found = find(position, step)
         cursor = found.cursor
