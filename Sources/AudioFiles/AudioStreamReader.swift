@@ -8,7 +8,7 @@ public import RenderCore
 ///         …the first `count` frames of `block`…
 ///     }
 ///
-/// It takes MP3, Ogg Vorbis, Ogg Opus, FLAC, WAV and the other formats whose samples come behind their header, and finds out
+/// It takes MP3, Ogg Vorbis, Ogg Opus and FLAC, and WAV, AIFF, CAF and AU with plain samples behind their header, and finds out
 /// from the bytes which it is. Of a stream in Ogg that is a chain of several sounds, as internet radio is, it reads one after
 /// the other, and ``info`` tells about the present one. It waits for the bytes: it is not for the render thread. What goes
 /// back in a file, or needs its length, needs an ``AudioFileReader``.

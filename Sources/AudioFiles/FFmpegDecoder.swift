@@ -85,7 +85,7 @@
                 close()
                 return false
             }
-            learn(opened)
+            unsafe learn(opened)
             return sampleRate > 0 && channelCount > 0
         }
 

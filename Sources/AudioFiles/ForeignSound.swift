@@ -30,7 +30,7 @@ internal import RenderCore
                 unsafe stream.deallocate()
                 return nil
             }
-            (unsafe self.stream, self.decoder, frameCount) = (stream, decoder, count)
+            unsafe (self.stream, self.decoder, frameCount) = (stream, decoder, count)
         #else
             return nil
         #endif

@@ -58,15 +58,20 @@ enum StreamKind {
         if word == "OggS" || word == "fLaC" { input.skip(tag) }
         switch word {
         case "OggS": self = .ogg
-        case "fLaC", "RIFF", "RIFX", "RF64", "riff", "FORM", "caff", ".snd", "dns.", "NIST", "Crea", "PVF1":
-            self = .library
+        case "fLaC", "caff", ".snd", "dns.", "riff": self = .library
+        case "RIFF", "RIFX", "RF64": self = .library
+        case "FORM" where String(decoding: head.dropFirst(8).prefix(3), as: UTF8.self) == "AIF": self = .library
         default:
             if head.count > 8 && head[4..<8].elementsEqual("ftyp".utf8) {
                 self = .foreign("M4A")
             } else if head.count > 1 && head[0] == 0xFF && head[1] & 0xF6 == 0xF0 {
                 self = .foreign("AAC")
             } else {
-                self = StreamKind.findFrames(input, behind: tag) ? .mpeg : .library
+                guard StreamKind.findFrames(input, behind: tag) else {
+                    throw input.failure
+                        ?? SoundFile.refusal(path: input.name, number: Int32(SF_ERR_UNRECOGNISED_FORMAT))
+                }
+                self = .mpeg
             }
         }
     }
@@ -105,6 +110,8 @@ enum StreamKind {
     private let input: StreamInput
     private let handle: OpaquePointer
     let info: AudioStreamInfo
+    /// Frames that came behind the last byte.
+    private var surplus = 0
 
     init(_ input: StreamInput) throws(AudioFileError) {
         var info = SF_INFO()
@@ -117,6 +124,13 @@ enum StreamKind {
         unsafe self.handle = handle
         self.input = input
         let format = AudioFileFormat(libraryCode: info.format)
+        guard LibraryStream.canStream(info.format) else {
+            throw AudioFileError(
+                path: input.name, reason: .unsuitableFormat, cannot: "read",
+                explanation:
+                    "it is \(format), whose end is known from a file alone; read it as a file, or send MP3, Ogg, FLAC "
+                    + "or WAV with plain samples")
+        }
         self.info = unsafe AudioStreamInfo(
             name: input.name, format: format, sampleRate: Double(info.samplerate), channelCount: Int(info.channels),
             tags: SoundFile.tags(of: handle))
@@ -127,7 +141,26 @@ enum StreamKind {
     deinit { unsafe sf_close(handle) }
 
     func read(_ frames: Int, into room: UnsafeMutablePointer<Float>) -> Int {
-        unsafe max(0, Int(sf_readf_float(handle, room, Int64(frames))))
+        let count = unsafe max(0, Int(sf_readf_float(handle, room, Int64(frames))))
+        if !input.isExhausted { return count }
+        // A decoder that goes on for minutes without a byte is lost.
+        surplus += count
+        return surplus < 1 << 24 ? count : 0
+    }
+
+    /// Returns whether the library knows the end of such a sound from the bytes alone: of blocks that are coded it makes
+    /// silence for as long as it is asked.
+    private static func canStream(_ code: Int32) -> Bool {
+        let containers = [
+            SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64, SF_FORMAT_W64, SF_FORMAT_AIFF, SF_FORMAT_CAF, SF_FORMAT_AU,
+            SF_FORMAT_FLAC, SF_FORMAT_OGG,
+        ]
+        let encodings = [
+            SF_FORMAT_PCM_S8, SF_FORMAT_PCM_U8, SF_FORMAT_PCM_16, SF_FORMAT_PCM_24, SF_FORMAT_PCM_32, SF_FORMAT_FLOAT,
+            SF_FORMAT_DOUBLE, SF_FORMAT_ULAW, SF_FORMAT_ALAW, SF_FORMAT_VORBIS, SF_FORMAT_OPUS,
+        ]
+        return containers.contains(Int(code) & SF_FORMAT_TYPEMASK)
+            && encodings.contains(Int(code) & SF_FORMAT_SUBMASK)
     }
 
     func goOn() -> Bool { false }
@@ -135,12 +168,15 @@ enum StreamKind {
     private static func callbacks() -> SF_VIRTUAL_IO {
         unsafe SF_VIRTUAL_IO(
             // Nobody knows it; the library reads to the end.
-            get_filelen: { _ in 1 << 52 },
+            get_filelen: { _ in LibraryStream.length },
             seek: { unsafe LibraryStream.at($2).seek(by: $0, from: $1) },
             read: { unsafe Int64(LibraryStream.at($2).read(into: .init(start: $0, count: Int(max(0, $1))))) },
             write: { _, _, _ in 0 },
-            tell: { unsafe LibraryStream.at($0).position })
+            // Behind the last byte, where it reads on, it is told that this is the end.
+            tell: { unsafe LibraryStream.at($0).isLost ? LibraryStream.length : LibraryStream.at($0).position })
     }
+
+    private static var length: Int64 { 1 << 52 }
 
     private static func at(_ address: UnsafeMutableRawPointer?) -> StreamInput {
         unsafe Unmanaged<StreamInput>.fromOpaque(address!).takeUnretainedValue()

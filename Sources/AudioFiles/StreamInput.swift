@@ -38,6 +38,9 @@ internal import RenderCore
 
     var name: String { source.name }
 
+    /// Indicates whether the sound has no byte left.
+    var isExhausted: Bool { (isAtEnd || pages?.isOver == true) && place >= windowStart + Int64(limit) }
+
     /// The byte of the sound that is read next.
     var position: Int64 { place - start }
 
@@ -52,7 +55,7 @@ internal import RenderCore
     ///
     /// - Returns: The number of bytes; 0 at the end.
     func read(into room: UnsafeMutableRawBufferPointer) -> Int {
-        if unsafe isLost() || room.isEmpty || isBehindSamples { return 0 }
+        if unsafe isInCircles() || room.isEmpty || isBehindSamples { return 0 }
         var done = 0
         while done < room.count && (done == 0 || isPatient), isThere(place + 1) {
             let first = Int(place - windowStart)
@@ -71,7 +74,7 @@ internal import RenderCore
     ///
     /// - Returns: The byte, or -1 if it cannot go there.
     func seek(by offset: Int64, from origin: Int32) -> Int64 {
-        if isLost() || origin == SEEK_END { return -1 }
+        if isInCircles() || origin == SEEK_END { return -1 }
         let (target, overflow) = (origin == SEEK_CUR ? place : start).addingReportingOverflow(offset)
         if overflow || target < windowStart || target < start || target > place + StreamInput.longestSkip { return -1 }
         isBehindSamples = target > windowStart + Int64(window.count) && isAtSamples
@@ -155,12 +158,15 @@ internal import RenderCore
         windowStart += Int64(passed)
     }
 
-    /// Indicates whether the decoder goes in circles.
-    private func isLost() -> Bool {
+    /// Counts a call of the decoder.
+    private func isInCircles() -> Bool {
         if place > farthest { (farthest, idleCalls) = (place, 0) }
         idleCalls += 1
-        return idleCalls > 100_000
+        return isLost
     }
+
+    /// Indicates whether the decoder goes in circles, or asks for bytes behind the last again and again.
+    var isLost: Bool { idleCalls > (isExhausted ? 1_000 : 100_000) }
 }
 
 /// The pages of a sound in Ogg (RFC 3533, 6), to find where the next sound of a chain begins.

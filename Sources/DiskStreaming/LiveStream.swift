@@ -43,10 +43,12 @@ package final class LiveLine: Sendable {
     /// Makes a ring for the frames of a start, and has it heard, unless another start came after.
     func makeRing(number: Int, seconds: Double, sampleRate: Double) -> LiveRing {
         let needed = Int((seconds * sampleRate).rounded(.up))
+        let frames = 2 * needed + 2 * state.withLock { max(4_096, $0.longestSlice) }
+        // A quarter of a gigabyte is enough for any.
         let ring = LiveRing(
-            number: number, frames: 2 * needed + 2 * state.withLock { max(4_096, $0.longestSlice) },
-            channels: channelCount,
-            sampleRate: sampleRate, needed: needed)
+            number: number, frames: min(frames, (1 << 26) / channelCount), channels: channelCount,
+            sampleRate: sampleRate,
+            needed: needed)
         show(ring)
         return ring
     }
