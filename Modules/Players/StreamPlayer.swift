@@ -15,7 +15,7 @@ internal import Synchronization
 ///     for await event in radio.events { print(event) }
 ///
 /// A thread of the player's own waits for the bytes, decodes them, and brings them to the renderer's rate; what formats it
-/// takes says ``AudioStreamReader``. The sound begins when ``ahead`` seconds have come, or all of it. If then no more comes in
+/// takes says ``/AudioFiles/AudioStreamReader``. The sound begins when ``ahead`` seconds have come, or all of it. If then no more comes in
 /// time, the player fades out, is silent until as much has come again, and goes on where it was; ``events`` says so. It
 /// takes no more of the stream than twice ``ahead``: a sender that is faster has to wait.
 ///

@@ -40,6 +40,7 @@ enum Calls {
     // MARK: Quick
 
     static let quickOnes: [(name: String, call: Call)] = [
+        streams,
         (
             "replaceLoop",
             { world, dice in
@@ -244,21 +245,6 @@ enum Calls {
                     player.schedule(
                         dice.pick(world.sounds)!, BufferPlayer.Options(rawValue: dice.below(9) - 1), at: dice.time()
                     ).when(ScheduledSound.Stage.allCases.randomElement(using: &dice)!) { _ in done() }
-                }
-            }
-        ),
-        (
-            "StreamPlayer",
-            { world, dice in
-                guard let player = world.module(StreamPlayer.self, &dice) else { return }
-                switch dice.below(5) {
-                case 0: player.stop()
-                case 1: _ = (player.isPlaying, player.isSounding, player.info, player.waiting, player.underrunCount)
-                case 2: player.play(AudioBytes((0..<dice.below(5_000)).map { UInt8(truncatingIfNeeded: $0 &* 7) }))
-                default:
-                    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: dice.pick(world.files)!)))
-                    if dice.hits(oneIn: 2) { bytes.removeLast(dice.below(bytes.count)) }
-                    player.play(AudioBytes(bytes))
                 }
             }
         ),
