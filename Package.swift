@@ -42,6 +42,11 @@ let package = Package(
         .trait(name: "JACK", description: "Play and record through the JACK sound server (needs libjack)."),
         .trait(name: "PipeWire", description: "Play and record through PipeWire (needs libpipewire)."),
         .trait(name: "LV2", description: "Play LV2 plug-ins (needs lilv)."),
+        // Off by default, and not in Everything: Debian's FFmpeg is under the GPL, and so is a program that is linked with it.
+        .trait(
+            name: "FFmpeg",
+            description: "Read AAC and ALAC, in M4A or bare (needs libavformat; Debian's build of it is under the GPL)."
+        ),
     ],
     targets: [
         .target(name: "CKernels"),
@@ -74,6 +79,9 @@ let package = Package(
             name: "CSndFile", path: "Sources/System/CSndFile", pkgConfig: "sndfile",
             providers: [.apt(["libsndfile1-dev"])]),
         .systemLibrary(
+            name: "CMPG123", path: "Sources/System/CMPG123", pkgConfig: "libmpg123",
+            providers: [.apt(["libmpg123-dev"])]),
+        .systemLibrary(
             name: "CSoxr", path: "Sources/System/CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
         .systemLibrary(
             name: "CEBUR128", path: "Sources/System/CEBUR128", pkgConfig: "libebur128",
@@ -85,15 +93,21 @@ let package = Package(
         // Without pkg-config, which SwiftPM would ask about these even where their traits are off, only to complain.
         .systemLibrary(name: "CJACK", path: "Sources/System/CJACK", providers: [.apt(["libjack-jackd2-dev"])]),
         .systemLibrary(name: "CALSA", path: "Sources/System/CALSA", providers: [.apt(["libasound2-dev"])]),
+        .systemLibrary(name: "CFFmpeg", path: "Sources/System/CFFmpeg", providers: [.apt(["libavformat-dev"])]),
 
         .target(name: "DiskFiles", swiftSettings: library),
         .target(
-            name: "AudioFiles", dependencies: ["DiskFiles", "RenderCore", "CSndFile", "CSoxr"],
+            name: "AudioFiles",
+            dependencies: [
+                "DiskFiles", "RenderCore", "CMPG123", "CSndFile", "CSoxr",
+                .target(name: "CFFmpeg", condition: .when(traits: ["FFmpeg"])),
+            ],
             swiftSettings: library),
         .target(name: "Loudness", dependencies: ["RenderCore", "CEBUR128"], swiftSettings: library),
         .target(name: "SOFAFiles", dependencies: ["SignalBlocks", "AudioFiles", "CMySOFA"], swiftSettings: library),
         .target(
-            name: "DiskStreaming", dependencies: ["CRender", "RenderCore", "AudioFiles", "Background", "Sharing"],
+            name: "DiskStreaming",
+            dependencies: ["CRender", "LinuxRealtime", "RenderCore", "AudioFiles", "Background", "Sharing"],
             swiftSettings: library),
         .target(
             name: "Players", dependencies: ["RenderCore", "AudioFiles", "DiskStreaming", "Sharing", "Voices"],

@@ -1,9 +1,12 @@
+import Dispatch
 import ExampleSupport
 import Foundation
 import RenderStack
+import Synchronization
 
-/// Keeps a player supplied, and decides what is to be done where it runs dry.
-struct Feed: Sendable {
+/// Keeps a player supplied, and decides what is to be done where it runs dry. The player says by a callback that a piece is
+/// used up: then there is room for another.
+final class Feed: Sendable {
     /// The player's behaviour when pieces come too late.
     enum Policy: String {
         /// It rests until enough has arrived again: there is one gap and not many, and everything is heard, later.
@@ -17,6 +20,10 @@ struct Feed: Sendable {
     private let renderer: Renderer
     private let ahead: Int
     private let policy: Policy
+    /// Room for twice what is needed ahead.
+    private let room = DispatchSemaphore(value: 0)
+    private let isComplete = Atomic(false)
+    private let end = DispatchSemaphore(value: 0)
 
     /// - Parameters:
     ///   - player: The player to supply.
@@ -28,6 +35,7 @@ struct Feed: Sendable {
         self.renderer = renderer
         self.ahead = max(1, Int((ahead / Pieces.seconds).rounded(.up)))
         self.policy = policy
+        for _ in 0..<2 * self.ahead { room.signal() }
     }
 
     /// Schedules pieces until there are no more. Live it takes no more than twice what is needed ahead, and returns when
@@ -38,24 +46,16 @@ struct Feed: Sendable {
         default: rest(isLive: isLive, next)
         }
         guard isLive else { return }
-        while player.scheduledCount > 0 { Thread.sleep(forTimeInterval: 0.01) }
+        isComplete.store(true, ordering: .sequentiallyConsistent)
+        if player.scheduledCount > 0 { end.wait() }
         Terminal.note("The stream has ended.")
     }
 
     private func rest(isLive: Bool, _ next: () -> Sound?) {
-        var isPlaying = false
         while let piece = next() {
-            if isPlaying && player.scheduledCount == 0 {
-                Terminal.note("The stream ran dry; waiting for more.")
-                player.pause()
-                isPlaying = false
-            }
-            player.schedule(piece)
-            if !isPlaying && player.scheduledCount >= ahead {
-                player.play()
-                isPlaying = true
-            }
-            while isLive && player.scheduledCount >= 2 * ahead { Thread.sleep(forTimeInterval: 0.01) }
+            if isLive { room.wait() }
+            schedule(piece)
+            if !player.isPlaying && player.scheduledCount >= ahead { player.play() }
         }
         player.play()
     }
@@ -77,9 +77,22 @@ struct Feed: Sendable {
             }
             if late > 0 { Terminal.note("\(late) pieces came too late and are left out.") }
             late = 0
-            player.schedule(piece, at: .sample(due))
-            while player.scheduledCount >= 2 * ahead { Thread.sleep(forTimeInterval: 0.01) }
+            schedule(piece, at: .sample(due))
+            room.wait()
         }
         if late > 0 { Terminal.note("\(late) pieces came too late and are left out.") }
+    }
+
+    private func schedule(_ piece: Sound, at time: RenderTime = .immediately) {
+        player.schedule(piece, at: time).when(.consumed) { [self] _ in
+            room.signal()
+            guard player.scheduledCount == 0 else { return }
+            if isComplete.load(ordering: .sequentiallyConsistent) {
+                end.signal()
+            } else if policy == .rest {
+                player.pause()
+                Terminal.note("The stream ran dry; waiting for more.")
+            }
+        }
     }
 }

@@ -47,6 +47,14 @@ enum Pieces {
         }
     }
 
+    /// Returns a stream whose format is found from its bytes: MP3, Ogg, FLAC, WAV. From a socket it waits for a visitor.
+    static func bytes(from source: Source) throws -> AudioBytes {
+        guard case .socket(let port) = source else { return AudioBytes(fileDescriptor: 0, name: "standard input") }
+        let socket = try LoopbackSocket(port: port)
+        Terminal.note("Listening on 127.0.0.1:\(socket.port).")
+        return AudioBytes(fileDescriptor: socket.accept() ?? -1, name: "port \(socket.port)")
+    }
+
     /// The next piece of 16-bit samples; `nil` at the end. It waits.
     private static func read(_ file: FileHandle) -> Sound? {
         var data = Data()

@@ -1,8 +1,9 @@
-// Plays sound that arrives in pieces, from the standard input or a socket: schedules it as buffers, and sends it
-// through an equaliser that you turn while it plays.
+// Plays sound that arrives bit by bit, from the standard input or a socket, through an equaliser that you turn while it plays:
+// MP3, Ogg, FLAC or WAV with a StreamPlayer, or samples without a header, which it schedules as buffers, piece after piece.
 //
+//     curl -s https://radio.example/stream.mp3 | stream --sound stdin
 //     sox song.flac -t raw -e signed -b 16 -r 48000 -c 2 - | stream --input stdin
-//     stream --input socket:9000 &  sox song.flac -t raw -e signed -b 16 -r 48000 -c 2 - | nc -N 127.0.0.1 9000
+//     stream --sound socket:9000 &  nc -N 127.0.0.1 9000 < song.mp3
 
 import ExampleSupport
 import Foundation
@@ -14,6 +15,7 @@ let options = Options.read(
         treble, a decibel each.
         """,
     extras: [
+        .text("sound", "FROM", "stdin or socket:PORT (of 127.0.0.1): MP3, Ogg Vorbis or Opus, FLAC, WAV"),
         .text("input", "FROM", "stdin or socket:PORT (of 127.0.0.1): 16 bits, two channels, 48 kHz, no header"),
         .number("ahead", 0.5, in: 0.1...10, "seconds that must have arrived before it plays"),
         .text("late", "POLICY", "if no sound arrives in time: rest until enough has arrived (if not given), or skip"),
@@ -23,13 +25,16 @@ let options = Options.read(
     ])
 
 do {
-    guard let source = Pieces.Source(options.text("input")) else {
-        Terminal.stop("stream: --input \(options.text("input") ?? ""): it must be stdin or socket:PORT", status: 2)
+    let isSound = options.text("sound") != nil
+    guard let source = Pieces.Source(options.text("sound") ?? options.text("input")) else {
+        let name = isSound ? "sound" : "input"
+        Terminal.stop("stream: --\(name) \(options.text(name) ?? ""): it must be stdin or socket:PORT", status: 2)
     }
     guard let policy = Feed.Policy(rawValue: options.text("late") ?? "rest") else {
         Terminal.stop("stream: --late \(options.text("late") ?? ""): it must be rest or skip", status: 2)
     }
     let player = BufferPlayer()
+    let radio = isSound ? StreamPlayer(ahead: options["ahead"]) : nil
     let equaliser = ParametricEQ([
         .lowShelf(200, decibels: Float(options["bass"])), .bell(1_000, decibels: Float(options["middle"])),
         .highShelf(4_000, decibels: Float(options["treble"])),
@@ -38,7 +43,7 @@ do {
     let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
-        context.run(player)  // pushes 1
+        if let radio { context.run(radio) } else { context.run(player) }  // pushes 1
         context.run(equaliser)  // edits the top
         context.run(meter)  // listens to the top
         context.output()  // onto the output
@@ -64,23 +69,45 @@ do {
         return "\(Screen.meter(meter.combined.peak, width: 16)) \(bands.joined(separator: "  "))"
     }
 
-    let feed = Feed(player, in: renderer, ahead: options["ahead"], policy: policy)
     let isLive = options.output.isLive
-    let pieces = try Pieces.from(source, seconds: isLive ? nil : options.seconds)
-    if isLive {
+    if let radio {
+        let events = radio.events
+        radio.play(try Pieces.bytes(from: source))
         let playing = Task {
             try await options.play(
                 renderer, meter, keys: turn, keysAreElsewhere: source == .standardInput, status: status)
         }
-        // A thread of its own: it waits for what is to come.
-        Thread.detachNewThread {
-            feed.run(isLive: true, pieces)
-            playing.cancel()
+        // What the player says, one sentence for each event. Live the program ends with the stream.
+        let failure = Task { () -> AudioFileError? in
+            defer { if isLive { playing.cancel() } }
+            for await event in events {
+                if case .failed(let error) = event { return error }
+                Terminal.note(event.description)
+                if !radio.isPlaying { return nil }
+            }
+            return nil
         }
         try await playing.value
+        radio.stop()
+        if let failure = await failure.value { throw failure }
     } else {
-        feed.run(isLive: false, pieces)
-        try await options.play(renderer, meter)
+        let feed = Feed(player, in: renderer, ahead: options["ahead"], policy: policy)
+        let pieces = try Pieces.from(source, seconds: isLive ? nil : options.seconds)
+        if isLive {
+            let playing = Task {
+                try await options.play(
+                    renderer, meter, keys: turn, keysAreElsewhere: source == .standardInput, status: status)
+            }
+            // A thread of its own: it waits for what is to come.
+            Thread.detachNewThread {
+                feed.run(isLive: true, pieces)
+                playing.cancel()
+            }
+            try await playing.value
+        } else {
+            feed.run(isLive: false, pieces)
+            try await options.play(renderer, meter)
+        }
     }
     try await options.finish(recorder)
 } catch {

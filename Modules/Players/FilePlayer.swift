@@ -105,6 +105,19 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         try self.init(StreamFile(path: path), readAhead: readAhead)
     }
 
+    /// Plays a sound of which all bytes are in memory, as a file would have them: it decodes them while it plays.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes: an MP3, say.
+    ///   - name: The name that ``path`` and errors have for it.
+    ///   - readAhead: Seconds in the ring, 0.25…60. A number outside becomes the nearest one, with a notice on standard error.
+    /// - Throws: An error if the bytes are no sound that can be played.
+    public convenience init(
+        bytes: [UInt8], name: String = "sound in memory", readAhead: Double = 2
+    ) throws(AudioFileError) {
+        try self.init(StreamFile(bytes: bytes, name: name), readAhead: readAhead)
+    }
+
     /// Creates a player for anything that can be streamed.
     package init(_ file: StreamFile, readAhead: Double = 2) throws(AudioFileError) {
         self.file = file

@@ -7,6 +7,7 @@ public import RenderCore
 ///     let kick = try Sound(path: "kick.wav")
 ///     let attack = try Sound(path: "siren.wav", frames: 0..<22_050)
 ///     let click = Sound(block, sampleRate: 48_000)
+///     let voice = try Sound(bytes: asset)                                 // the bytes of an MP3, say
 ///
 /// All of it is in memory: 10 MB for half a minute of stereo at 44.1 kHz. Stream longer sounds with a ``FilePlayer``.
 ///
@@ -43,7 +44,22 @@ public final class Sound: Sendable {
     ///   - frames: The segment, in frames of the file; frames outside of the file are left out. By default all of it.
     /// - Throws: An error if the file cannot be read.
     public convenience init(path: String, frames: Range<Int64>? = nil) throws(AudioFileError) {
-        var reader = try AudioFileReader(path: path)
+        try self.init(AudioFileReader(path: path), frames: frames)
+    }
+
+    /// Reads a sound of which all bytes are in memory, as a file would have them: an MP3, say.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - name: The name that errors have for it.
+    /// - Throws: An error if the bytes are no sound that can be read.
+    public convenience init(bytes: [UInt8], name: String = "sound in memory") throws(AudioFileError) {
+        try self.init(AudioFileReader(bytes: bytes, name: name))
+    }
+
+    private convenience init(
+        _ reader: consuming AudioFileReader, frames: Range<Int64>? = nil
+    ) throws(AudioFileError) {
         try reader.info.checkRate("play")
         let all = 0..<reader.info.frameCount
         let wanted = (frames ?? all).clamped(to: all)

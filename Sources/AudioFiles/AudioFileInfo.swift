@@ -31,7 +31,7 @@ extension AudioFileInfo {
     ///
     /// - Throws: An error if the file cannot be read.
     public init(path: String) throws(AudioFileError) {
-        let file = try SoundFile(reading: path)
+        let file = try OpenFile(path: path)
         self = try file.info(path: path)
     }
 

@@ -19,7 +19,9 @@ public struct AudioFileReader: ~Copyable, Sendable {
     /// The frame that is read next.
     public private(set) var position: Int64 = 0
 
-    private var file: SoundFile
+    private var file: OpenFile
+    /// All bytes of it, where they are in memory.
+    private let bytes: [UInt8]?
     /// Indicates whether the library is not at `position` any more.
     private var isLost = false
     /// Frames that are read at once.
@@ -36,7 +38,20 @@ public struct AudioFileReader: ~Copyable, Sendable {
     ///
     /// - Throws: An error if the file cannot be read, or has more than the 64 channels of a block.
     public init(path: String) throws(AudioFileError) {
-        let file = try SoundFile(reading: path)
+        try self.init(try OpenFile(path: path), path: path)
+    }
+
+    /// Opens a sound of which all bytes are in memory, as a file would have them: an MP3, say.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes. The reader keeps them, and can go back in them as in a file.
+    ///   - name: The name that errors have for it, in the place of a path.
+    /// - Throws: An error if they are no sound that can be read, or one of more than the 64 channels of a block.
+    public init(bytes: [UInt8], name: String = "sound in memory") throws(AudioFileError) {
+        try self.init(try OpenFile(path: name, bytes: bytes), path: name, bytes)
+    }
+
+    private init(_ file: consuming OpenFile, path: String, _ bytes: [UInt8]? = nil) throws(AudioFileError) {
         let info = try file.info(path: path)
         guard info.channelCount <= 64 else {
             throw AudioFileError(
@@ -47,6 +62,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
         isDirect = file.hasShorts && info.channelCount <= 2
         scratch = AudioBlock(channels: 1, frames: isDirect ? 0 : chunk * info.channelCount)
         shorts = []
+        self.bytes = bytes
         self.info = info
         self.file = consume file
     }
@@ -141,7 +157,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
 
     /// Opens the file again after a failed read: the library may be anywhere, and not every decoder recovers.
     private mutating func findBack() throws(AudioFileError) {
-        var again = try SoundFile(reading: info.path)
+        var again = try OpenFile(path: info.path, bytes: bytes)
         guard again.seek(to: position) else { throw unfound(position, again.failure) }
         file = again
         isLost = false
@@ -160,7 +176,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
         return unsafe shorts.withUnsafeMutableBufferPointer { unsafe file.read(frames, into: $0.baseAddress!) }
     }
 
-    private static func read(_ frames: Int, from file: inout SoundFile, into scratch: inout AudioBlock) -> Int {
+    private static func read(_ frames: Int, from file: inout OpenFile, into scratch: inout AudioBlock) -> Int {
         var samples = scratch[0]
         return unsafe samples.withUnsafeMutableBufferPointer { unsafe file.read(frames, into: $0.baseAddress!) }
     }

@@ -69,9 +69,8 @@ internal import Glibc
 // MARK: - Reading
 
 extension SoundFile {
-    /// Opens a file to read.
-    init(reading path: String) throws(AudioFileError) {
-        let file = try onDisk { () throws(DiskFault) in try FileDescriptor(reading: path) }
+    /// Begins to read an open file.
+    init(reading file: consuming FileDescriptor, path: String) throws(AudioFileError) {
         if file.length == 0 {
             throw AudioFileError(
                 path: path, reason: .empty, cannot: "read",
@@ -101,7 +100,11 @@ extension SoundFile {
     private static func openingError(path: String, stream: borrowing FileStream) -> AudioFileError {
         if stream.failure != 0 { return AudioFileError(path: path, systemError: stream.failure, reading: true) }
         if stream.isExhausted { return damaged(path, "its header leads in circles") }
-        let number = sf_error(nil)
+        return refusal(path: path, number: sf_error(nil))
+    }
+
+    /// Returns the error for a number with which the library refused to open something.
+    static func refusal(path: String, number: Int32) -> AudioFileError {
         switch Int(number) {
         case SF_ERR_UNRECOGNISED_FORMAT:
             return AudioFileError(
@@ -220,7 +223,8 @@ extension SoundFile {
         return promise.notice
     }
 
-    private var tags: [AudioFileTag: String] {
+    /// Returns the texts that the library has found in a file.
+    static func tags(of handle: OpaquePointer) -> [AudioFileTag: String] {
         var tags: [AudioFileTag: String] = [:]
         for tag in AudioFileTag.allCases {
             if let text = unsafe sf_get_string(handle, tag.libraryCode) {
@@ -228,6 +232,11 @@ extension SoundFile {
                 if !string.isEmpty { tags[tag] = string }
             }
         }
+        return tags
+    }
+
+    private var tags: [AudioFileTag: String] {
+        var tags = unsafe SoundFile.tags(of: handle)
         // The library leaves out texts for which it has no room.
         if case .wav = AudioFileFormat(libraryCode: code).container {
             unsafe tags.merge(WAVFile.tags(of: stream.pointee.file)) { _, own in own }

@@ -4,9 +4,14 @@ internal import Glibc
 ///
 /// A folder, a device, a pipe or a socket is refused, before anything is done to it: some devices act when they are opened.
 package struct FileDescriptor: ~Copyable, Sendable {
-    private let number: Int32
+    private var number: Int32
+    /// The bytes, where they are in memory and the number is negative.
+    private let bytes: [UInt8]
 
-    private init(number: Int32) { self.number = number }
+    private init(number: Int32) { (self.number, bytes) = (number, []) }
+
+    /// Creates a file of bytes in memory, to be read.
+    package init(bytes: [UInt8]) { (number, self.bytes) = (-1, bytes) }
 
     /// Creates a file, or empties the one that is there, which keeps its mode and its owner.
     ///
@@ -66,10 +71,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return file
     }
 
-    deinit { _ = Glibc.close(number) }
+    deinit { if number >= 0 { _ = Glibc.close(number) } }
 
     /// Bytes in the file.
     package var length: Int64 {
+        if number < 0 { return Int64(bytes.count) }
         var status = stat()
         return unsafe fstat(number, &status) == 0 ? Int64(status.st_size) : 0
     }
@@ -103,6 +109,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     ///
     /// - Returns: The number of bytes that were read, and the `errno` that ended it, 0 if none did.
     package func read(into bytes: UnsafeMutableRawBufferPointer, at position: Int64) -> (read: Int, error: Int32) {
+        if number < 0 { return (unsafe copy(into: bytes, at: position), 0) }
         var read = 0
         while read < bytes.count {
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[read...])
@@ -116,6 +123,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
             }
         }
         return (read, 0)
+    }
+
+    private func copy(into room: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+        guard position >= 0 && position < Int64(bytes.count) else { return 0 }
+        let count = min(room.count, bytes.count - Int(position))
+        unsafe room.copyBytes(from: bytes[Int(position)..<Int(position) + count])
+        return count
     }
 
     /// Returns so many bytes from a position on, or all that there are, and the `errno` that ended the reading, 0 if none did.
@@ -157,8 +171,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     ///
     /// - Returns: 0 or an `errno`. The descriptor is gone in any case; Linux frees it also where it was interrupted.
     package consuming func close() -> Int32 {
-        let number = number
-        discard self
-        return Glibc.close(number) == 0 || errno == EINTR ? 0 : errno
+        let open = number
+        number = -1
+        return Glibc.close(open) == 0 || errno == EINTR ? 0 : errno
     }
 }

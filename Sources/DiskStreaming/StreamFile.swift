@@ -51,7 +51,20 @@ extension StreamFile {
     ///
     /// - Throws: An error if the file cannot be read, or is empty.
     package convenience init(path: String) throws(AudioFileError) {
-        let source = try ReaderSource(path)
+        try self.init(path) { () throws(AudioFileError) in ReaderSource(try AudioFileReader(path: path)) }
+    }
+
+    /// Opens a sound of which all bytes are in memory.
+    package convenience init(bytes: [UInt8], name: String) throws(AudioFileError) {
+        try self.init(name) { () throws(AudioFileError) in
+            ReaderSource(try AudioFileReader(bytes: bytes, name: name))
+        }
+    }
+
+    private convenience init(
+        _ path: String, open: @escaping @Sendable () throws(AudioFileError) -> ReaderSource
+    ) throws(AudioFileError) {
+        let source = try open()
         let info = source.reader.info
         if info.frameCount == 0 {
             throw AudioFileError(
@@ -61,7 +74,7 @@ extension StreamFile {
         self.init(
             path: path, sampleRate: info.sampleRate, channelCount: info.channelCount, frameCount: info.frameCount,
             hasPairs: source.reader.isDirect && info.channelCount == 2, source: source,
-            open: { () throws(AudioFileError) in try ReaderSource(path) })
+            open: open)
     }
 }
 
@@ -89,7 +102,7 @@ extension StreamSource {
 private final class ReaderSource: StreamSource {
     var reader: AudioFileReader
 
-    init(_ path: String) throws(AudioFileError) { reader = try AudioFileReader(path: path) }
+    init(_ reader: consuming AudioFileReader) { self.reader = reader }
 
     var isFloat: Bool { !reader.isDirect }
 

@@ -2,6 +2,7 @@ import CSndFile
 import Foundation
 import Glibc
 import RenderCore
+import Synchronization
 import Testing
 
 @testable import AudioFiles
@@ -36,10 +37,15 @@ import Testing
                 state: start &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(seed.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
             var rounds = 0
             while end.map({ Date() < $0 }) ?? (rounds < 60) {
-                let broken = FuzzTests.mutate(bytes, &random)
+                var broken = FuzzTests.mutate(bytes, &random)
+                // Sometimes a chain, whole or broken.
+                if random.next() % 4 == 0 {
+                    broken += random.next() % 2 == 0 ? bytes : FuzzTests.mutate(bytes, &random)
+                }
                 try Data(broken).write(to: URL(fileURLWithPath: path + "/culprit"))
                 alarm(20)
                 FuzzTests.use(path + "/culprit", &random)
+                FuzzTests.listen(broken, &random)
                 alarm(0)
                 rounds += 1
             }
@@ -51,6 +57,30 @@ import Testing
             try? FileManager.default.removeItem(atPath: kept)
             try? FileManager.default.copyItem(atPath: folder.file("culprit"), toPath: kept)
             Issue.record("the file that did it is \(kept)")
+        }
+    }
+
+    /// The same bytes as a stream, in pieces of any length: to its end, or as far as a million frames.
+    private static func listen(_ bytes: [UInt8], _ random: inout Random) {
+        let most = Int(random.next() % 5_000) + 1
+        let place = Mutex(0)
+        let source = AudioBytes(name: "culprit") {
+            place.withLock { place in
+                let piece = bytes[place..<min(bytes.count, place + most)]
+                place += piece.count
+                return Array(piece)
+            }
+        }
+        let (rates, channels) = ([nil, 44_100, 8_000] as [Double?], [nil, 1, 2] as [Int?])
+        do throws(AudioFileError) {
+            var reader = try AudioStreamReader(
+                source, sampleRate: rates[Int(random.next() % 3)], channels: channels[Int(random.next() % 3)])
+            var block = AudioBlock(channels: reader.channelCount, frames: 3_000)
+            while case let count = try reader.read(into: &block), count > 0, reader.position < 1_000_000 {
+                precondition(count <= 3_000 && reader.info.channelCount <= 64)
+            }
+        } catch {
+            precondition(error.path == "culprit" && !error.description.isEmpty)
         }
     }
 

@@ -40,6 +40,7 @@ enum Calls {
     // MARK: Quick
 
     static let quickOnes: [(name: String, call: Call)] = [
+        streams,
         (
             "replaceLoop",
             { world, dice in

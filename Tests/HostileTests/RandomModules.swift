@@ -37,6 +37,7 @@ enum Makers {
         { world, dice in try world.census.count(FilePlayer(path: dice.pick(world.files)!)) },
         { world, dice in try world.census.count(FilePlayer(path: world.tone, readAhead: 0.25)) },
         { world, dice in world.census.count(BufferPlayer()) },
+        { world, dice in world.census.count(StreamPlayer(ahead: Double(dice.number()))) },
         { world, dice in world.census.count(SamplePlayer(voices: 4)) },
         { world, dice in
             try world.census.count(

@@ -1,3 +1,4 @@
+import Foundation
 import RenderStack
 import RenderStackTesting
 import TestSupport
@@ -165,6 +166,20 @@ import Testing
 
     @Sendable static func sound() -> Players.Sound {
         Sound(AudioBlock([(0..<20_000).map { RenderMath.sin(Float($0) * 0.05) }]), sampleRate: 48_000)
+    }
+
+    @Test func streamPlayer() throws {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let path = try folder.write([(0..<96_000).map { RenderMath.sin(Float($0) * 0.05) }], "tone.wav")
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        let contract = ModuleContract {
+            let player = StreamPlayer(ahead: 0.05)
+            player.play(AudioBytes(bytes))
+            return player
+        }
+        .leavingOut(.reset, because: "it stops")
+        #expect(contract.violations() == [])
     }
 
     @Test func filePlayer() throws {

@@ -51,12 +51,37 @@ def check(example):
     keeps_to_time(example)
     comes_by_socket(example)
     is_turned_on_a_terminal(example)
+    plays_formats(example)
     example.run("--input", "moon", status=2, says="it must be stdin")
+    example.run("--sound", "moon", status=2, says="it must be stdin")
     example.run("--input", "socket:70000", status=2, says="it must be stdin or socket:PORT")
     example.run("--late", "never", status=2, says="it must be rest or skip")
     # Its own melody: the first note.
     first = example.offline(1)[0][:14_400]
     assert abs(level(first, 220) + 12) < 1, f"{level(first, 220)} dB"
+
+
+def plays_formats(example):
+    """FLAC, Ogg and WAV are found by their bytes and heard; what is no sound gets a sentence."""
+    for kind in ("flac", "wav", "ogg"):
+        data = subprocess.run(
+            ["sox", "-D", "-t", "raw", "-e", "signed", "-b", "16", "-r", str(RATE), "-c", "2", "-", "-t", kind, "-"],
+            input=tone(1.9, 997), capture_output=True, check=True).stdout
+        for where in ("file:sound.wav", "clock"):
+            result = subprocess.run(
+                [example.path, "--sound", "stdin", "--output", where, "--seconds", "2" if where != "clock" else "9"],
+                input=data, capture_output=True, timeout=60, cwd=example.folder)
+            out = (result.stdout + result.stderr).decode()
+            assert result.returncode == 0 and (where != "clock" or "has ended" in out), out
+        left = read(example.folder / "sound.wav")[0]
+        expected = [sample / 32_768 for sample in array.array("h", tone(1.9, 997))[::2]]
+        if kind != "ogg":
+            assert max(abs(a - b) for a, b in zip(left, expected)) < 1e-6, kind
+        assert abs(level(left[24_000:72_000], 997) + 12.04) < 0.1, f"{kind}: {level(left[24_000:72_000], 997)} dB"
+    result = subprocess.run(
+        [example.path, "--sound", "stdin", "--output", "clock"], input=b"<html>404</html>", capture_output=True, timeout=60,
+        cwd=example.folder)
+    assert result.returncode == 1 and b"is not audio" in result.stderr, result
 
 
 def keeps_to_time(example):
