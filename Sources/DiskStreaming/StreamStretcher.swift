@@ -106,7 +106,7 @@ final class StreamStretcher: StreamWriter {
         // A slow sound needs more of the file before it than it plays in the run-up.
         let work = self.work ?? Work(stretch, ratio: ratio, channels: channels, sampleRate: outputRate)
         self.work = work
-        let history = ratio < 1 ? min(Int64(work.engine.history(cents: stretch.cents)), next &- taken) : 0
+        let history = ratio < 1 ? min(Int64(work.engine.history(rate: ratio, cents: stretch.cents)), next &- taken) : 0
         work.engine.reset(history: Int(history))
         (surplus, taken, written) = (frame &- start, next &- history, frame)
         source.reference.jump(to: taken)

@@ -129,6 +129,29 @@ struct TempoRangeTests {
         }
     }
 
+    @Test(
+        "A slow sound that is entered in its middle is itself from its first frame on",
+        arguments: [1_000.0, 8_000, 48_000])
+    func history(_ sampleRate: Double) {
+        for (tempo, cents) in [(0.03125, -2_400.0), (0.03125, 0), (0.03125, 2_400), (0.5, -2_400), (0.9, 700)] {
+            let block = TimeStretch.block(cents: cents)
+            var engine = TimeStretch(sampleRate: sampleRate, channels: 1, block: block)
+            let settings = TimeStretch.Settings(rate: tempo, cents: cents)
+            let step = 0.05 * exp2(-cents / 1_200)
+            let history = engine.history(rate: tempo, cents: cents)
+            engine.reset(history: history)
+            let frames = 2_000
+            let count = history + Int(Double(frames) * tempo) + engine.lookAhead(rate: tempo, cents: cents)
+            let sound = AudioBlock([(0..<count).map { Float(0.5 * sin(2 * Double.pi * step * Double($0))) }])
+            if step >= 0.5 { continue }
+            let out = engine.stretched(sound, settings, frames: frames).array(0)
+            let fit = SineFit(out[...], frequency: 0.05, from: 0)
+            #expect(
+                fit.signalToNoise > (cents > 1_000 ? 15 : 40),
+                "\(tempo), \(cents): \(fit.signalToNoise) dB, \(fit.amplitude), \(fit.rest), \(out.prefix(3))")
+        }
+    }
+
     @Test("Kept formants are kept at other tempi too", arguments: [0.125, 8])
     func formants(_ tempo: Double) {
         let sung = Vowel.a.sung(110, frames: 1_000 + Int(120_000 * max(1, tempo)))

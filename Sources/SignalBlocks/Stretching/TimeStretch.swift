@@ -83,7 +83,7 @@ public struct TimeStretch: ~Copyable, Sendable {
         self.spreads = spreads
         blockFrames = TimeStretch.blockFrames(for: sampleRate * block)
         hop = blockFrames / 4
-        resampler = Resampler(channels: channels, steps: 0.25...4, room: 2 * blockFrames + 4_096)
+        resampler = Resampler(channels: channels, steps: 0.25...4, room: TimeStretch.room(blockFrames))
         // A chunk needs up to 128 frames of the line for each of its own: at the highest rate and the lowest pitch.
         line = StretchLine(channels: channels, length: blockFrames + hop + 130 * TimeStretch.chunk)
         sum = AudioBlock(channels: channels, frames: blockFrames)
@@ -92,6 +92,9 @@ public struct TimeStretch: ~Copyable, Sendable {
             hertzPerBin: sampleRate / Double(blockFrames))
         reset()
     }
+
+    /// Returns the input frames that may wait.
+    private static func room(_ blockFrames: Int) -> Int { 2 * blockFrames + 4_096 }
 
     /// Returns the length that has a transform and four hops of whole chunks, and is the nearest.
     private static func blockFrames(for frames: Double) -> Int {
@@ -180,16 +183,21 @@ public struct TimeStretch: ~Copyable, Sendable {
     /// Forgets everything, and takes what is pushed next for sound before the first output frame. So a slow sound that is entered in
     /// its middle is at once what it would have been from further back.
     ///
-    /// - Parameter history: The input frames before the one that is the first output frame: as many as ``history(cents:)`` says, or
+    /// - Parameter history: The input frames before the one that is the first output frame: as many as ``history(rate:cents:)`` says, or
     ///   fewer at the beginning of a sound.
     package mutating func reset(history frames: Int) {
         reset()
         history = Double(frames)
     }
 
-    /// Returns the input frames before an output frame that its first blocks need.
-    package func history(cents: Double) -> Int {
-        Int(Double(blockFrames / 2 + hop + 4) * Settings(cents: cents).step(0)) + resampler.lookAhead
+    /// Returns the input frames before an output frame that its first blocks need, or as many as there is room for: fewer above +1,000
+    /// cents.
+    package func history(rate: Double, cents: Double) -> Int {
+        let settings = Settings(rate: rate, cents: cents)
+        let blocks = Double(blockFrames / 2 + hop + 4) * settings.step(0) + Double(blockFrames / 2) * settings.rate(0)
+        // The first block needs all of it at once, and what is behind its middle.
+        let behind = Int(Double(blockFrames / 2 + 4) * settings.step(0)) + 2 * resampler.lookAhead + TimeStretch.chunk
+        return max(0, min(Int(blocks) + resampler.lookAhead, TimeStretch.room(blockFrames) - behind))
     }
 }
 
@@ -374,8 +382,9 @@ extension TimeStretch {
     @_noLocks @_noAllocation
     private mutating func fill(_ target: Int, _ step: Double) -> Bool {
         if line.filled >= target { return true }
-        // The frames that a block may still need stay.
-        let room = cursor &- blockFrames / 2 &- hop &- 2 &- TimeStretch.chunk &+ line.length &- line.filled
+        // The frames that a block may still need stay. At first there are none before the cursor.
+        let first = cursor &- blockFrames / 2 &- hop &- 2 &- TimeStretch.chunk
+        let room = (first > 0 ? first : 0) &+ line.length &- line.filled
         let wanted = target &- line.filled
         line.take(
             wanted < room ? wanted : room, from: &resampler, at: step, place: Double(pushed) - resampler.lead)
