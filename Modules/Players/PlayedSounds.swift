@@ -10,7 +10,7 @@ final class LoadedSounds: Sendable {
 /// The voices of a ``SamplePlayer``, and what it repeats. It belongs to the render thread.
 struct PlayedSounds: ~Copyable, Sendable {
     private let sounds: LoadedSounds
-    private let states: VoiceStates
+    private let states: VoiceStates.Shared
     private var voices: RenderMemory<PlayedSound>
     private var repeats = RenderMemory(repeating: RepeatedSample(), count: SamplePlayer.repeatCapacity)
     private let limit: Int
@@ -25,7 +25,7 @@ struct PlayedSounds: ~Copyable, Sendable {
     ///   - states: The states of voices, for other threads.
     ///   - limit: The number of voices that may sound, those that fade out not counted.
     ///   - channels: Channels of the buffer.
-    init(_ sounds: LoadedSounds, _ states: consuming VoiceStates, limit: Int, channels: Int) {
+    init(_ sounds: LoadedSounds, _ states: VoiceStates.Shared, limit: Int, channels: Int) {
         self.sounds = sounds
         self.states = states
         self.limit = limit
@@ -108,7 +108,7 @@ struct PlayedSounds: ~Copyable, Sendable {
         switch command.action {
         case .start:
             // One that was stopped before its time does not begin.
-            if states.state(of: command.number) == VoiceStates.State.over { return }
+            if states.voices.state(of: command.number) == VoiceStates.State.over { return }
             if command.interval > 0 { addRepeat(command, context, at: frame) }
             start(command, &context)
             noteEnd(of: command.number, isRepeated: true)
@@ -147,7 +147,7 @@ struct PlayedSounds: ~Copyable, Sendable {
         }
         end(index, &context)
         voices[index] = voice
-        states.set(VoiceStates.State.sounding, of: voice.number)
+        states.voices.set(VoiceStates.State.sounding, of: voice.number)
     }
 
     @_noLocks @_noAllocation
@@ -203,7 +203,7 @@ struct PlayedSounds: ~Copyable, Sendable {
             for index in voices.indices where voices[index].age != 0 && voices[index].number == number { return }
             for index in repeats.indices where repeats[index].number == number { return }
         }
-        states.set(VoiceStates.State.over, of: number)
+        states.voices.set(VoiceStates.State.over, of: number)
     }
 
     /// Returns the place of a sound in the list, if it is still loaded; else -1.

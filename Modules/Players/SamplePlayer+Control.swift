@@ -176,7 +176,7 @@ extension SamplePlayer {
         _ sample: Sample, at time: RenderTime = .immediately, gain: Float = 1, pan: Float = 0, pitch: Double = 1,
         every interval: Double? = nil
     ) -> Voice? {
-        let number = states.take()
+        let number = states.voices.take()
         let place = control.withLock { control in control.slots.lastIndex { $0.id == sample.number } }
         // A value that is not a number becomes the default.
         let pitch = pitch.isFinite ? max(1 / 64, min(pitch, 64)) : 1
@@ -212,7 +212,7 @@ extension SamplePlayer {
         _ sample: Sample, inFrame frame: Int, _ context: borrowing RenderContext, gain: Float = 1
     ) -> Voice? {
         if context.isDryRun { return nil }
-        let number = states.take()
+        let number = states.voices.take()
         let command = SampleCommand(
             action: .start, number: number, sound: sample.number, gain: gain.isFinite ? max(0, min(gain, 16)) : 1)
         let time = context.sampleTime.addingSaturated(Int64(frame))
@@ -266,10 +266,8 @@ extension SamplePlayer {
     }
 
     /// Returns the stage of a voice, after the last cycle.
-    ///
-    /// Threads: any.
     public func stage(of voice: Voice) -> Stage {
-        switch states.state(of: voice.number) {
+        switch states.voices.state(of: voice.number) {
         case VoiceStates.State.waiting: .waiting
         case VoiceStates.State.sounding: .sounding
         default: .over
@@ -296,7 +294,7 @@ extension SamplePlayer {
         if isSent {
             if command.action == .start {
                 OpenTransaction.ifCalledOff { [weak self] in
-                    self?.states.set(VoiceStates.State.over, of: command.number)
+                    self?.states.voices.set(VoiceStates.State.over, of: command.number)
                 }
             }
         } else {
@@ -308,7 +306,7 @@ extension SamplePlayer {
 
     /// Counts a command that was not taken. On any thread.
     private func refuse(_ command: SampleCommand) {
-        if command.action == .start { states.set(VoiceStates.State.over, of: command.number) }
+        if command.action == .start { states.voices.set(VoiceStates.State.over, of: command.number) }
         refused.add(1)
     }
 }
@@ -317,7 +315,7 @@ extension SamplePlayer: Collectable {
     /// Lets go of sounds that were unloaded, when no voice uses them; tells those who wait, and of refused commands.
     package func collect() -> Bool {
         let (told, news) = control.withLock { control in
-            let over = control.waiting.filter { states.state(of: $0.value.voice) == VoiceStates.State.over }
+            let over = control.waiting.filter { states.voices.state(of: $0.value.voice) == VoiceStates.State.over }
             for key in over.keys { control.waiting[key] = nil }
             return (over.values.map(\.tell), takeNewsOfRefused(&control))
         }

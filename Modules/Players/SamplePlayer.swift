@@ -61,7 +61,7 @@ public final class SamplePlayer: Generator {
     let control = Lock(Control(), .module)
     let sounds = LoadedSounds()
     let commands = CommandQueue<SampleCommand>(capacity: SamplePlayer.commandCapacity)
-    let states: VoiceStates
+    let states: VoiceStates.Shared
     let refused = SharedCount()
     private let sounding = SharedCount()
     private let heard = SharedCount()
@@ -90,11 +90,10 @@ public final class SamplePlayer: Generator {
         channelCount = channels
         self.quality = quality
         self.name = name
+        states = VoiceStates.Shared(SamplePlayer.commandCapacity + 2 * max(voices, 16) + SamplePlayer.repeatCapacity)
         let sounds = sounds
-        let states = VoiceStates.Box(SamplePlayer.commandCapacity + 2 * max(voices, 16) + SamplePlayer.repeatCapacity)
-        self.states = VoiceStates(sharing: states.states)
-        played = RenderState(
-            PlayedSounds(sounds, VoiceStates(sharing: states.states), limit: voices, channels: channels))
+        let states = states
+        played = RenderState(PlayedSounds(sounds, states, limit: voices, channels: channels))
     }
 
     // MARK: Render thread
