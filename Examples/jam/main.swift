@@ -63,8 +63,11 @@ do {
         script: options.output.isLive && Terminal.isInteractive ? KeyScript() : Jam.script)
 
     await jam.advance(to: 0)
+    // Keys act in the order in which they are typed.
+    let (keys, typed) = AsyncStream.makeStream(of: Character.self)
+    Task { for await key in keys { await jam.press(key) } }
     try await options.play(
-        renderer, meter, keys: { key in Task { await jam.press(key) } },
+        renderer, meter, keys: { typed.yield($0) },
         screen: { jam.screen + meter.levels.map { Screen.meter($0.peak, width: 40) } },
         listening: { await jam.advance(to: Double(renderer.sampleTime) / renderer.sampleRate) })
     try await options.finish(recorder)

@@ -148,8 +148,11 @@ extension NoiseCalibration: Collectable {
     }
 
     private func set(_ noise: Float) -> Finding {
-        threshold.value = noise + margin
-        if isGate { hysteresis.value = min(hysteresis.value, 2 / 3 * margin) }
+        // A transaction of whoever asks has no part in it.
+        OpenTransaction.suspended {
+            threshold.value = noise + margin
+            if isGate { hysteresis.value = min(hysteresis.value, 2 / 3 * margin) }
+        }
         return Finding(noise: noise, threshold: threshold.value, hysteresis: isGate ? hysteresis.value : nil)
     }
 }

@@ -27,9 +27,6 @@ struct SampleCommand: BitwiseCopyable, Sendable {
         }
     }
 
-    /// Indicates whether it changes a voice.
-    var isChange: Bool { @_noLocks @_noAllocation get { if case .change = action { true } else { false } } }
-
     /// Takes the values that a change has, if this starts the voice that it means.
     @_noLocks @_noAllocation
     mutating func takeBeforeStart(_ change: SampleCommand) {
@@ -184,16 +181,19 @@ struct PlayedSound: BitwiseCopyable, Sendable {
     mutating func take(_ change: SampleCommand, glide frames: Int, isStereo: Bool) {
         var new = SampleCommand(action: .start, gain: gain, pan: pan)
         new.take(change)
-        let rest =
-            glideLeft > 0
-            ? Float(Int32(truncatingIfNeeded: glideLeft)) / Float(Int32(truncatingIfNeeded: glideLength)) : 0
-        before.left = left + (before.left - left) * rest
-        before.right = right + (before.right - right) * rest
-        before.gain = gain + (before.gain - gain) * rest
-        (gain, pan) = (new.gain, new.pan)
-        (left, right) = isStereo ? new.sides : (gain, gain)
-        glideLength = frames > 0 ? frames : 1
-        glideLeft = glideLength
+        if new.gain != gain || new.pan != pan {
+            let rest =
+                glideLeft > 0
+                ? Float(Int32(truncatingIfNeeded: glideLeft)) / Float(Int32(truncatingIfNeeded: glideLength)) : 0
+            before.left = left + (before.left - left) * rest
+            before.right = right + (before.right - right) * rest
+            before.gain = gain + (before.gain - gain) * rest
+            (gain, pan) = (new.gain, new.pan)
+            (left, right) = isStereo ? new.sides : (gain, gain)
+            glideLength = frames > 0 ? frames : 1
+            // One that has not given a frame yet begins with the new values.
+            glideLeft = position == 0 ? 0 : glideLength
+        }
         if change.pitch > 0 {
             step = Int64(change.pitch * 0x1p32)
             filter = change.filter

@@ -80,7 +80,8 @@ struct PlayedSounds: ~Copyable, Sendable {
             // A start that the renderer has passed by, because it did not run this module, is left out.
             let isNow = repeats[turn].next == now
             repeats[turn].advance(past: now)
-            if isNow { start(repeats[turn].command, &context) }
+            // A sound that was unloaded never comes back.
+            if isNow && !start(repeats[turn].command, &context) { endRepeat(turn) }
         }
     }
 
@@ -89,11 +90,18 @@ struct PlayedSounds: ~Copyable, Sendable {
         if end <= first { return }
         for index in voices.indices where voices[index].age != 0 {
             var voice = voices[index]
-            voice.place = find(version: voice.version, at: voice.place, &context)
-            var isOver = voice.place < 0
-            sounds.list.with(voice.place, &context) { sound, context in
-                isOver = voice.add(sound, to: &context, at: first, frames: end &- first)
-                if isOver { sound.end() }
+            let version = voice.version
+            var (isOver, isFound) = (false, false)
+            // The list may become another one between two looks.
+            while !isFound && !isOver {
+                voice.place = find(version: version, at: voice.place, &context)
+                isOver = voice.place < 0
+                sounds.list.with(voice.place, &context) { sound, context in
+                    isFound = sound.version == version
+                    if !isFound { return }
+                    isOver = voice.add(sound, to: &context, at: first, frames: end &- first)
+                    if isOver { sound.end() }
+                }
             }
             if isOver { voice.age = 0 }
             voices[index] = voice
@@ -103,14 +111,14 @@ struct PlayedSounds: ~Copyable, Sendable {
 
     // MARK: Commands
 
+    /// - Returns: `true` for a change of a voice that has not begun yet.
     @_noLocks @_noAllocation
-    mutating func perform(_ command: SampleCommand, _ context: inout RenderContext, at frame: Int) {
+    mutating func perform(_ command: SampleCommand, _ context: inout RenderContext, at frame: Int) -> Bool {
         switch command.action {
         case .start:
             // One that was stopped before its time does not begin.
-            if states.voices.state(of: command.number) == VoiceStates.State.over { return }
-            if command.interval > 0 { addRepeat(command, context, at: frame) }
-            start(command, &context)
+            if states.voices.state(of: command.number) == VoiceStates.State.over { return false }
+            if start(command, &context) && command.interval > 0 { addRepeat(command, context, at: frame) }
             noteEnd(of: command.number, isRepeated: true)
         case .change:
             let glide = Int(context.sampleRate * PlayedSound.glideSeconds)
@@ -120,6 +128,7 @@ struct PlayedSounds: ~Copyable, Sendable {
             for index in repeats.indices where repeats[index].number == command.number {
                 repeats[index].command.take(command)
             }
+            return states.voices.state(of: command.number) == VoiceStates.State.waiting
         case .stopVoice, .stopSound, .stopAll:
             let fade = Int(context.sampleRate * PlayedSound.fadeSeconds)
             for index in voices.indices where voices[index].age != 0 {
@@ -131,23 +140,32 @@ struct PlayedSounds: ~Copyable, Sendable {
             // One that has not begun is called off.
             if command.number != 0 { noteEnd(of: command.number, isRepeated: true) }
         }
+        return false
     }
 
+    /// Returns `false` if the sound is not loaded.
     @_noLocks @_noAllocation
-    private mutating func start(_ command: SampleCommand, _ context: inout RenderContext) {
-        let place = find(command, &context)
-        if place < 0 { return }
+    private mutating func start(_ command: SampleCommand, _ context: inout RenderContext) -> Bool {
+        var (place, version) = (0, 0)
+        // The list may become another one between two looks.
+        while version == 0 {
+            place = find(command, &context)
+            if place < 0 { return false }
+            sounds.list.with(place, &context) { sound, context in
+                if !sound.isLoaded || sound.id != command.sound { return }
+                sound.begin()
+                version = sound.version
+            }
+        }
         lastAge &+= 1
         let index = takeVoice(fade: Int(context.sampleRate * PlayedSound.fadeSeconds))
         var voice = PlayedSound(command, age: lastAge, place: place)
+        voice.version = version
         if isStereo { (voice.left, voice.right) = command.sides }
-        sounds.list.with(place, &context) { sound, context in
-            sound.begin()
-            voice.version = sound.version
-        }
         end(index, &context)
         voices[index] = voice
         states.voices.set(VoiceStates.State.sounding, of: voice.number)
+        return true
     }
 
     @_noLocks @_noAllocation
@@ -182,8 +200,15 @@ struct PlayedSounds: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func end(_ index: Int, _ context: inout RenderContext) {
         if voices[index].age == 0 { return }
-        let place = find(version: voices[index].version, at: voices[index].place, &context)
-        sounds.list.with(place, &context) { sound, context in sound.end() }
+        let version = voices[index].version
+        var (place, isFound) = (voices[index].place, false)
+        while !isFound && place >= 0 {
+            place = find(version: version, at: place, &context)
+            sounds.list.with(place, &context) { sound, context in
+                isFound = sound.version == version
+                if isFound { sound.end() }
+            }
+        }
         voices[index].age = 0
         noteEnd(of: voices[index].number, isRepeated: voices[index].isRepeated)
     }

@@ -145,6 +145,7 @@ extension SamplePlayer {
 
     /// Converts the loaded sounds, if the renderer has another rate than they were made for.
     public func prepare(_ preparation: Preparation) {
+        Collector.shared.add(self)
         let slots: [SampleSlot] = control.withLock { control in
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
@@ -185,7 +186,11 @@ extension SamplePlayer {
             gain: gain.isFinite ? max(0, min(gain, 16)) : 1, pan: pan.isFinite ? max(-1, min(pan, 1)) : 0,
             pitch: pitch, filter: quality == .fast || pitch == 1 ? nil : .filter(for: pitch),
             interval: interval.map { $0.isFinite ? max(0, min($0, 1e6)) : 0 } ?? 0)
-        return number != 0 && send(command, at: time) ? Voice(number: number) : nil
+        if number == 0 {
+            refuse(command)
+            return nil
+        }
+        return send(command, at: time) ? Voice(number: number) : nil
     }
 
     /// Plays a sample so many semitones higher.
@@ -222,7 +227,8 @@ extension SamplePlayer {
     }
 
     /// Changes a voice, and its repeats: gain and pan glide for 10 ms, and the pitch changes at once, without a step in the
-    /// wave. A voice that waits begins with the new values; one that is over stays so.
+    /// wave. A voice that waits begins with the new values; one that is over stays so. A start that a transaction has for a later
+    /// time is not known before that: change it in the same transaction.
     ///
     /// - Parameters:
     ///   - voice: The voice.
@@ -290,23 +296,22 @@ extension SamplePlayer {
 
     /// Sends a command. One that a transaction cannot send is refused as well.
     private func send(_ command: SampleCommand, at time: RenderTime) -> Bool {
-        let isSent = commands.send(command, at: time) { [weak self] in self?.refuse(command) }
-        if isSent {
-            if command.action == .start {
-                OpenTransaction.ifCalledOff { [weak self] in
-                    self?.states.voices.set(VoiceStates.State.over, of: command.number)
-                }
-            }
-        } else {
-            refuse(command)
-            Collector.shared.add(self)
-        }
+        let isSent = commands.send(
+            command, at: time, ifRefused: { [weak self] in self?.refuse(command) },
+            ifNever: { [weak self] in self?.forget(command) })
+        if !isSent { refuse(command) }
+        Collector.shared.add(self)
         return isSent
+    }
+
+    /// Frees the place of a voice that will not begin.
+    private func forget(_ command: SampleCommand) {
+        if command.action == .start { states.voices.set(VoiceStates.State.over, of: command.number) }
     }
 
     /// Counts a command that was not taken. On any thread.
     private func refuse(_ command: SampleCommand) {
-        if command.action == .start { states.voices.set(VoiceStates.State.over, of: command.number) }
+        forget(command)
         refused.add(1)
     }
 }

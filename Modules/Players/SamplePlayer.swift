@@ -111,11 +111,12 @@ public final class SamplePlayer: Generator {
         var frame = 0
         while let due = commands.next(&context, from: frame) {
             let first = frame
+            var isForLater = false
             played.with(&context) { played, context in
                 played.render(&context, from: first, to: due.frame)
-                played.perform(due.command, &context, at: due.frame)
+                isForLater = played.perform(due.command, &context, at: due.frame)
             }
-            if due.command.isChange {
+            if isForLater {
                 let change = due.command
                 commands.editWaiting(&context) { $0.takeBeforeStart(change) }
             }

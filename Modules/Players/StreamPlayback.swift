@@ -19,7 +19,7 @@ struct StreamPlayback: BitwiseCopyable, Sendable {
     var doneNumber: Int { @_noLocks @_noAllocation get { phase == .done ? number : 0 } }
 
     @_noLocks @_noAllocation
-    private static func fade(_ sampleRate: Double) -> Int { Int(sampleRate / 200) }
+    static func fade(_ sampleRate: Double) -> Int { Int(sampleRate / 200) }
 
     /// Plays a slice into the top, which is silent.
     @_noLocks @_noAllocation
@@ -31,6 +31,11 @@ struct StreamPlayback: BitwiseCopyable, Sendable {
         }
         if phase == .done { return }
         let frames = context.frameCount
+        if sampleRate != context.sampleRate {
+            // What waits has the rate that the renderer had.
+            if ring.isOver || ring.isStopped { end(ring) }
+            return
+        }
         if ring.isStopped { return stop(ring, &context) }
         // In this order: what is over gets no more frames.
         let isOver = ring.isOver
@@ -49,7 +54,9 @@ struct StreamPlayback: BitwiseCopyable, Sendable {
         let got = ring.read(count < frames ? count : frames, into: &context)
         if got > 0 { wasHeard = true }
         if fadeIn > 0 { raise(&context, frames: got) }
-        if got == frames && !(isOver && count == got) { return }
+        // As long as more may come, something is left to fade out with.
+        let rest = count &- got
+        if got == frames && (isOver ? rest > 0 : rest >= StreamPlayback.fade(sampleRate)) { return }
         if isOver && got == count {
             end(ring)
         } else {

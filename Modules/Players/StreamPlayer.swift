@@ -40,6 +40,8 @@ public final class StreamPlayer: Generator, StreamingModule, EventSource {
     private let started = Atomic<Int>(0)
     private let done = Atomic<Int>(0)
     private let missing = Atomic<Int>(0)
+    /// The frames that had come when an offline renderer gave a sender up.
+    private let stalled = Atomic<Int>(-1)
     private let state = RenderState(StreamPlayback())
 
     private struct Control {
@@ -89,9 +91,10 @@ public final class StreamPlayer: Generator, StreamingModule, EventSource {
     public func play(_ bytes: AudioBytes) {
         let (old, new) = control.withLock { control in
             let number = started.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+            stalled.store(-1, ordering: .relaxed)
             let new = LiveStream(bytes, number: number, on: line, seconds: ahead)
             let old = control.stream
-            control = Control(stream: new, shown: control.shown)
+            control = Control(stream: new, shown: control.shown, info: control.info)
             return (old, new)
         }
         if let old {
@@ -135,8 +138,10 @@ public final class StreamPlayer: Generator, StreamingModule, EventSource {
     /// Shows the newest ring to the render thread. Not on a live one.
     private func show() {
         control.withLock { control in
-            let ring = line.ring
-            if control.shown === ring { return }
+            let (ring, shown) = (line.ring, control.shown)
+            if shown === ring { return }
+            // The sound of an earlier start fades out first.
+            if shown.number != ring.number && shown.isSounding && !shown.isDone { return }
             control.shown = ring
             cue.set(LiveCue(ring))
         }
@@ -182,14 +187,19 @@ public final class StreamPlayer: Generator, StreamingModule, EventSource {
     ///
     /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
+        guard state.belongs(to: context) else { return }
         let number = started.load(ordering: .acquiring)
+        let wanted = context.frameCount + StreamPlayback.fade(context.sampleRate)
         var (before, waits) = (-1, 0)
-        while done.load(ordering: .acquiring) != number && waits < 5_000 {
+        while done.load(ordering: .acquiring) != number {
             let ring = line.ring
             let count = ring.number == number ? ring.count : 0
             let isOver = ring.number == number && ring.isOver
-            if isOver || ring.number == number && count >= max(context.frameCount, ring.needed) { return show() }
+            if isOver || ring.number == number && count >= max(wanted, ring.needed) { return show() }
+            // A sender for whom it has waited in vain keeps no later slice waiting.
+            if waits == 0 && count == stalled.load(ordering: .relaxed) { return }
             waits = count == before ? waits + 1 : 0
+            if waits == 5_000 { return stalled.store(count, ordering: .relaxed) }
             before = count
             LiveRing.rest()
         }
@@ -204,6 +214,8 @@ extension StreamPlayer: DiskClient {
         var events: [StreamPlayerEvent] = []
         // In this order: what is over or through says nothing more.
         let isOver = stream.isOver
+        // What was stopped is over, whether or not a renderer runs, or its sender says something.
+        let wasStopped = stream.wasStopped
         let ring = stream.ring
         let isDone = ring?.isDone ?? true
         let sounds = stream.takeSounds()
@@ -225,14 +237,14 @@ extension StreamPlayer: DiskClient {
                     }
                 }
             }
-            if isOver && isDone { control.stream = nil }
+            if wasStopped || isOver && isDone { control.stream = nil }
             return true
         }
         if !isCurrent { return .none }
-        if isOver && isDone {
+        if wasStopped || isOver && isDone {
             let failure = stream.takeFailure()
-            events.append(failure.map { .failed($0) } ?? (stream.wasStopped ? .stopped : .ended))
-        } else if isDone, ring != nil, !stream.wasStopped {
+            events.append(failure.map { .failed($0) } ?? (wasStopped ? .stopped : .ended))
+        } else if isDone, ring != nil {
             // A reset ended it.
             stream.stop()
         }

@@ -45,7 +45,7 @@ enum StreamKind {
     /// Looks at the bytes, and passes over what is before the sound.
     init(_ input: StreamInput) throws(AudioFileError) {
         // A long tag holds pictures. The decoder reads a short one.
-        if let tag = StreamKind.tagLength(input), tag > 1 << 20 { input.skip(tag) }
+        while let tag = StreamKind.tagLength(input), tag > 1 << 20 { input.skip(tag) }
         let tag = StreamKind.tagLength(input) ?? 0
         let head = Array(input.peek(tag + 12).dropFirst(tag))
         if head.isEmpty {
@@ -125,6 +125,7 @@ enum StreamKind {
         self.input = input
         let format = AudioFileFormat(libraryCode: info.format)
         guard LibraryStream.canStream(info.format) else {
+            unsafe sf_close(handle)
             throw AudioFileError(
                 path: input.name, reason: .unsuitableFormat, cannot: "read",
                 explanation:

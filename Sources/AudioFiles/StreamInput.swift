@@ -92,7 +92,7 @@ internal import RenderCore
         }
     }
 
-    /// Passes over bytes.
+    /// Passes over bytes before the sound, which begins behind them.
     func skip(_ count: Int) {
         var left = count
         while left > 0 {
@@ -102,6 +102,7 @@ internal import RenderCore
             forget()
             left -= step
         }
+        (start, farthest) = (place, place)
     }
 
     /// Goes on with the sound that follows the one that has ended.
@@ -109,7 +110,10 @@ internal import RenderCore
     /// - Returns: Whether there is one.
     func beginNext() -> Bool {
         guard pages != nil else { return false }
-        while pages?.isOver == false, isThere(windowStart + Int64(limit) + 1) { place = windowStart + Int64(limit) }
+        while pages?.isOver == false, isThere(windowStart + Int64(limit) + 1) {
+            place = windowStart + Int64(limit)
+            forget()
+        }
         guard pages?.isOver == true else { return false }
         place = windowStart + Int64(limit)
         start = place

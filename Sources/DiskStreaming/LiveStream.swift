@@ -113,7 +113,7 @@ package final class LiveStream: Sendable {
     /// Ends it: the thread ends as soon as it waits for nothing but this.
     package func stop() {
         bytes.cancel()
-        ring?.stop()
+        if let ring { ring.stop() } else { line.showNothing(number: number) }
     }
 
     /// Indicates whether it was stopped.
@@ -152,7 +152,7 @@ package final class LiveStream: Sendable {
             guard let rate = line.sampleRate, !bytes.wasCancelled else { return end(nil) }
             var reader = try AudioStreamReader(bytes, sampleRate: rate, channels: line.channelCount)
             play(&reader)
-            end(reader.failure)
+            end(bytes.wasCancelled ? nil : reader.failure)
         } catch {
             end(bytes.wasCancelled ? nil : error)
         }

@@ -1,5 +1,6 @@
 internal import CJACK
 internal import Glibc
+internal import LinuxRealtime
 internal import RenderCore
 
 /// The messages that libjack writes by itself: kept for the outputs' notices, and not written to the terminal.
@@ -33,7 +34,8 @@ final class JACKMessages: Sendable {
         }
         unsafe jack_set_error_function { text in
             guard let text = unsafe text else { return }
-            JACKMessages.shared.note(unsafe String(cString: text))
+            // The thread may be one of JACK's, which it ends when a client is closed.
+            withoutCancellation { JACKMessages.shared.note(unsafe String(cString: text)) }
         }
         unsafe jack_set_info_function { _ in }
     }

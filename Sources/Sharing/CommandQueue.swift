@@ -128,19 +128,21 @@ public import Synchronization
     ///
     /// Threads: any.
     @inlinable public func send(_ command: Command, at time: RenderTime = .immediately) -> Bool {
-        send(command, at: time) {}
+        send(command, at: time, ifRefused: {}, ifNever: {})
     }
 
     /// Does the same, and tells what a transaction makes of it later.
     ///
     /// - Parameter refused: The closure that is called, on the render thread, if the transaction finds the queue full when
     ///   it is applied.
+    /// - Parameter undo: The closure that is called if the transaction is never applied.
     @inlinable package func send(
-        _ command: Command, at time: RenderTime, ifRefused refused: @escaping @Sendable () -> Void
+        _ command: Command, at time: RenderTime, ifRefused refused: @escaping @Sendable () -> Void,
+        ifNever undo: @escaping @Sendable () -> Void
     ) -> Bool {
         let item = Item(time: time, command: command)
         guard OpenTransaction.exists else { return memory.send(item) }
-        return OpenTransaction.stage { [memory] in if !memory.send(item) { refused() } }
+        return OpenTransaction.stage({ [memory] in if !memory.send(item) { refused() } }, ifNever: undo)
     }
 
     /// The number of commands that have been sent and are not yet due: while there are any, a module is not at rest.

@@ -274,6 +274,37 @@ private func bytes(
         #expect(try reader.read(into: &block, at: 100) == 0)
     }
 
+    @Test("a part of a chain that cannot be read is passed over, however long it is")
+    func longDamagedLink() async throws {
+        await #expect(processExitsWith: .success) {
+            let song = try bytes(.oggVorbis(), sine(channels: 1, frames: 480_000))
+            let pages = song.indices.filter { song[$0...].starts(with: Array("OggS".utf8)) }
+            var begin = Array(song[..<pages[3]])
+            for i in 40..<90 { begin[i] = 7 }
+            let (damaged, page) = (begin, Array(song[pages[3]..<pages[4]]))
+            let count = Counter()
+            let served = AudioBytes {
+                let number = count.add(1)
+                if number > 30_000 { return [] }
+                return number == 0 || number == 30_000 ? song : number == 1 ? damaged : page
+            }
+            var reader = try AudioStreamReader(served)
+            var block = AudioBlock(channels: 1, frames: 48_000)
+            while reader.position < 480_000, try reader.read(into: &block) > 0 {}
+            let before = residentBytes()
+            while try reader.read(into: &block) > 0 {}
+            precondition(reader.position == 960_000)
+            precondition(page.count > 2_000 && residentBytes() - before < 8 << 20)
+        }
+    }
+
+    @Test("a tag behind a long tag is passed over as well")
+    func twoTags() throws {
+        let tag = Array("ID3".utf8) + [4, 0, 0, 0, 0x50, 0, 0] + [UInt8](repeating: 0, count: 0x50 << 14)
+        let song = try bytes(.flac(.int16), sine(channels: 1, frames: 1_000))
+        #expect(try readStream(AudioBytes(tag + tag + song)).channels[0].count == 1_000)
+    }
+
     @Test("a stream of half an hour keeps little of itself")
     func memoryOfLongStreams() async throws {
         // In a process of its own, whose memory no other test takes.

@@ -84,7 +84,7 @@ import Testing
         let response = try ImpulseResponse(AudioBlock([[1, 0.5, 0.25, 0.1]]), sampleRate: 48_000)
         for number in [-1, Double.nan, .infinity, 11, 1e300] {
             _ = try ConvolutionReverb(response, fade: number)
-            let block = AudioBlock([[0, 1, 0, 1]])
+            let block = AudioBlock([(0..<64).map { Float($0 % 2) }])
             #expect(block.stretched(rate: number, cents: number, sampleRate: 48_000).frameCount > 0)
         }
         #expect(response.array(-1) == response.array(0) && response.array(.max) == response.array(0))

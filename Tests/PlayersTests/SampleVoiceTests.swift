@@ -156,6 +156,42 @@ extension Int {
         #expect(player.stage(of: metronome) == .over)
     }
 
+    @Test("A change right behind the start is there from the first frame, and one of the pitch leaves a glide alone")
+    func changesAtOnce() throws {
+        let player = SamplePlayer(channels: 1)
+        let renderer = try playing(player)
+        let voice = try #require(player.play(player.load(ones(10_000))))
+        player.change(voice, gain: 0.25)
+        #expect(render(renderer, frames: 100)[0].allSatisfy { $0 == 0.25 })
+        player.change(voice, gain: 1)
+        for _ in 0..<5 {
+            player.change(voice, pitch: 1)
+            _ = render(renderer, frames: 100)
+        }
+        #expect(abs(render(renderer, frames: 1)[0][0] - 1) < 1e-5)
+    }
+
+    @Test("A repeat of a sound that is unloaded is over, and so is a voice whose renderer goes before its transaction")
+    func gone() async throws {
+        let player = SamplePlayer(channels: 1)
+        let sample = player.load(ones(10))
+        do {
+            let renderer = try playing(player)
+            let beat = try #require(player.play(sample, every: 0.001))
+            _ = render(renderer, frames: 100)
+            #expect(player.stage(of: beat) == .sounding)
+            player.unload(sample)
+            _ = render(renderer, frames: 100)
+            #expect(player.stage(of: beat) == .over)
+        }
+        var voice: SamplePlayer.Voice?
+        do {
+            let renderer = try playing(player)
+            renderer.transaction { voice = player.play(sample) }
+        }
+        await player.wait(for: try #require(voice))
+    }
+
     @Test("256 starts begin in one cycle; one more is refused, and counted", arguments: [false, true])
     func many(inTransaction: Bool) throws {
         let player = SamplePlayer(voices: 300, channels: 1)

@@ -161,7 +161,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
         let left = samples[0].filter { $0 != 0 }
         #expect(abs(sound.count - left.count) <= 2)
         #expect(
-            sound.prefix(9_000).elementsEqual(left.prefix(9_000))
+            sound.prefix(8_600).elementsEqual(left.prefix(8_600))
                 && sound.suffix(30_000).elementsEqual(left.suffix(30_000)))
     }
 
@@ -190,6 +190,50 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
             player.play(AudioBytes(fileDescriptor: pipe.fileHandleForReading.fileDescriptor))
         }
         try pipe.fileHandleForWriting.close()
+    }
+
+    @Test("a stop is told though no renderer runs and the sender says nothing")
+    func stopAtRest() async throws {
+        let player = StreamPlayer()
+        let ear = Ear(player)
+        let isFree = DispatchSemaphore(value: 0)
+        player.play(
+            AudioBytes {
+                isFree.wait()
+                return []
+            })
+        player.stop()
+        await ear.wait { $0 == .stopped }
+        #expect(!player.isPlaying && ear.events == [.stopped])
+        isFree.signal()
+        // The player can play on.
+        player.play(AudioBytes(try ramp(10_000).bytes))
+        #expect(render(try playing(player), frames: 4_800)[0].contains { $0 != 0 })
+    }
+
+    @Test("what waits when the renderer's rate changes is left out, and never heard at another pitch")
+    func rateChange() async throws {
+        let player = StreamPlayer(ahead: 10)
+        let ear = Ear(player)
+        let renderer = try playing(player)
+        player.play(AudioBytes(try ramp(96_000).bytes))
+        #expect(render(renderer, frames: 4_800)[0].contains { $0 != 0 })
+        renderer.configure(sampleRate: 44_100)
+        let heard = await ear.wait(renderer) { $0 == .ended }
+        #expect(heard[0].allSatisfy { $0 == 0 } && ear.events.contains(.ended))
+    }
+
+    @Test("a stream that takes the place of another lets that fade out")
+    func placeTaken() async throws {
+        let player = StreamPlayer(channels: 1, ahead: 0.1)
+        let renderer = try playing(player)
+        let constant = try bytes(AudioBlock([[Float](repeating: 0.5, count: 96_000)]), .wav(.float32))
+        player.play(AudioBytes(constant))
+        #expect(render(renderer, frames: 4_800)[0].allSatisfy { $0 == 0.5 })
+        player.play(AudioBytes(constant))
+        try await Task.sleep(for: .milliseconds(100))
+        let heard = live(renderer, frames: 480)[0]
+        #expect(heard[0] > 0.49 && heard[479] == 0 && zip(heard, heard.dropFirst()).allSatisfy { $0 - $1 < 0.01 })
     }
 
     @Test("stopping fades for 5 ms, and no frame comes after it")

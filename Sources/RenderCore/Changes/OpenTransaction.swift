@@ -7,10 +7,16 @@
     package static func suspended<Result>(_ body: () -> Result) -> Result { Transaction.suspended(body) }
 
     /// Has it do something when it is applied, in the cycle. `false`: none is open, or its renderer's queue is full.
-    @usableFromInline package static func stage(_ work: @escaping @Sendable () -> Void) -> Bool {
+    ///
+    /// - Parameter undo: The closure that is called instead if the transaction is never applied: it throws, is called off, or
+    ///   its renderer goes.
+    @usableFromInline package static func stage(
+        _ work: @escaping @Sendable () -> Void, ifNever undo: (@Sendable () -> Void)? = nil
+    ) -> Bool {
         guard let current = Transaction.current else { return false }
+        let message = Message({ _ in work() }) { end in if end != .hasRun { undo?() } }
         do throws(MessageQueueFull) {
-            try current.stage(Message { _ in work() }, for: current.inbox)
+            try current.stage(message, for: current.inbox)
             return true
         } catch {
             return false

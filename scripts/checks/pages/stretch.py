@@ -29,8 +29,8 @@ def check(example):
     samples = heard()
     assert max(abs(a - b) for a, b in zip(samples, read(folder / "tone.wav", 1)[0])) < 1e-6, "as it is"
     example.run("tone.wav", "out.wav", "--bpm-to", 120, status=1, says="give both")
-    example.run("tone.wav", "out.wav", "--bpm-from", 20, "--bpm-to", 120, status=1, says="0.25 to 4")
-    example.run("tone.wav", "out.wav", "--rate", 9, status=2, says="must be")
+    example.run("tone.wav", "out.wav", "--bpm-from", 3, "--bpm-to", 120, status=1, says="1/32 to 32")
+    example.run("tone.wav", "out.wav", "--rate", 33, status=2, says="must be")
     example.run("missing.wav", "out.wav", status=1, says="missing.wav")
     example.run("tone.wav", "out.xyz", status=1, says='"out.xyz"')
     example.run("--output", "file:drums.wav", "--rate", 2, says="drums.wav")
