@@ -77,7 +77,7 @@ final class PlainSounds: Sendable {
     }
 }
 
-/// What is heard at a second of each sound.
+/// The samples of each sound, by their second.
 private enum Notes {
     /// A tone that rises by two octaves.
     static func launch(_ time: Double) -> Double {

@@ -2,7 +2,7 @@ import ExampleSupport
 import RenderStack
 import Synchronization
 
-/// What the keys do: loops, switches, the speed and recordings.
+/// Does what the keys say: loops, switches, the speed and recordings.
 final class Jam: Sendable {
     private struct State {
         var switches: [Character: Switch]

@@ -77,7 +77,7 @@ do {
             try await options.play(
                 renderer, meter, keys: turn, keysAreElsewhere: source == .standardInput, status: status)
         }
-        // What the player says, one sentence for each event. Live the program ends with the stream.
+        // The player says one sentence for each event. Live the program ends with the stream.
         let failure = Task { () -> AudioFileError? in
             defer { if isLive { playing.cancel() } }
             for await event in events {

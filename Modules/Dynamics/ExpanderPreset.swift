@@ -9,7 +9,7 @@ extension Expander {
         case voice
         /// Hiss and hum between the notes of a guitar or a keyboard.
         case hiss
-        /// What rings between the strokes of drums.
+        /// Drums: the sound that rings between the strokes gets softer.
         case drums
         /// The noise of a recording, softly: nobody hears that it comes and goes.
         case denoise

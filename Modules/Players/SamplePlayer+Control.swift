@@ -105,6 +105,8 @@ extension SamplePlayer {
                 "SamplePlayer: a sound of \(sound.frameCount) frames is not loaded; it must have fewer than 2,147,483,648"
             )
         }
+        // It tells of starts that are refused.
+        Collector.shared.add(self)
         let rate = control.withLock { $0.sampleRate }
         _ = rate.map(sound.at)  // takes long: not under the lock
         control.withLock { control in
@@ -145,7 +147,6 @@ extension SamplePlayer {
 
     /// Converts the loaded sounds, if the renderer has another rate than they were made for.
     public func prepare(_ preparation: Preparation) {
-        Collector.shared.add(self)
         let slots: [SampleSlot] = control.withLock { control in
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
@@ -300,7 +301,6 @@ extension SamplePlayer {
             command, at: time, ifRefused: { [weak self] in self?.refuse(command) },
             ifNever: { [weak self] in self?.forget(command) })
         if !isSent { refuse(command) }
-        Collector.shared.add(self)
         return isSent
     }
 

@@ -32,7 +32,7 @@ struct StreamPlayback: BitwiseCopyable, Sendable {
         if phase == .done { return }
         let frames = context.frameCount
         if sampleRate != context.sampleRate {
-            // What waits has the rate that the renderer had.
+            // The frames that wait have the rate that the renderer had.
             if ring.isOver || ring.isStopped { end(ring) }
             return
         }

@@ -49,7 +49,7 @@ public final class StreamPlayer: Generator, StreamingModule, EventSource {
         /// The ring that is shown to the render thread.
         var shown: LiveRing
         var info: AudioStreamInfo?
-        /// What has been reported of the stream: the times that it ran dry and went on.
+        /// The times that the stream ran dry and went on, as far as they have been reported.
         var dried = 0
         var resumed = 0
         /// The ring of those times.
@@ -214,7 +214,7 @@ extension StreamPlayer: DiskClient {
         var events: [StreamPlayerEvent] = []
         // In this order: what is over or through says nothing more.
         let isOver = stream.isOver
-        // What was stopped is over, whether or not a renderer runs, or its sender says something.
+        // A stream that was stopped is over, also if no renderer runs, or its sender says nothing.
         let wasStopped = stream.wasStopped
         let ring = stream.ring
         let isDone = ring?.isDone ?? true

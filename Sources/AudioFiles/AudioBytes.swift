@@ -158,7 +158,7 @@ final class StreamDescriptor: Sendable {
             ]
             // Without a bell it looks again by itself.
             if unsafe poll(&wanted, 2, bell.listen < 0 ? 50 : -1) <= 0 || wanted[0].revents == 0 { continue }
-            // What nobody wants any more stays for the next reader.
+            // Bytes that nobody wants any more stay for the next reader.
             if isOver() { break }
             let count = unsafe Glibc.read(number, room.baseAddress, room.count)
             if count >= 0 { return (count, 0) }

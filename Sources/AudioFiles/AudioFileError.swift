@@ -86,3 +86,27 @@ public struct AudioFileError: Error, Hashable, CustomStringConvertible {
 func onDisk<Result: ~Copyable>(_ body: () throws(DiskFault) -> Result) throws(AudioFileError) -> Result {
     do throws(DiskFault) { return try body() } catch { throw AudioFileError(error) }
 }
+
+extension AudioFileError {
+    /// Checks that frames that are read fit into a block.
+    ///
+    /// - Parameters:
+    ///   - frames: The number of frames.
+    ///   - channels: The number of their channels.
+    ///   - block: The block.
+    ///   - first: The first frame of the block to write.
+    ///   - path: The file, or the name of the stream.
+    static func checkRoom(
+        for frames: Int, of channels: Int, in block: borrowing AudioBlock, at first: Int, path: String
+    ) throws(AudioFileError) {
+        let hasRoom =
+            block.channelCount == channels && first >= 0 && frames >= 0 && first <= block.frameCount
+            && frames <= block.frameCount - first
+        if hasRoom { return }
+        throw AudioFileError(
+            path: path, reason: .unsuitableFormat, cannot: "read",
+            explanation:
+                "\(frames) frames of \(channels) channels do not fit behind frame \(first) of a block of "
+                + "\(block.frameCount) frames of \(block.channelCount); give one that has room")
+    }
+}

@@ -81,16 +81,7 @@ public struct AudioFileReader: ~Copyable, Sendable {
         into block: inout AudioBlock, at first: Int = 0, frames: Int? = nil
     ) throws(AudioFileError) -> Int {
         let frames = frames ?? block.frameCount - first
-        guard
-            block.channelCount == info.channelCount && first >= 0 && frames >= 0 && first <= block.frameCount
-                && frames <= block.frameCount - first
-        else {
-            throw AudioFileError(
-                path: info.path, reason: .unsuitableFormat, cannot: "read",
-                explanation:
-                    "\(frames) frames of \(info.channelCount) channels do not fit behind frame \(first) of a block of "
-                    + "\(block.frameCount) frames of \(block.channelCount); give one that has room")
-        }
+        try AudioFileError.checkRoom(for: frames, of: info.channelCount, in: block, at: first, path: info.path)
         var done = 0
         while let asked = left(frames - done) {
             let count = try readSome(asked, into: &block, at: first + done)

@@ -86,16 +86,7 @@ public struct AudioStreamReader: ~Copyable, @unchecked Sendable {
         into block: inout AudioBlock, at first: Int = 0, frames: Int? = nil
     ) throws(AudioFileError) -> Int {
         let frames = frames ?? block.frameCount - first
-        guard
-            block.channelCount == channelCount && first >= 0 && frames >= 0 && first <= block.frameCount
-                && frames <= block.frameCount - first
-        else {
-            throw AudioFileError(
-                path: info.name, reason: .unsuitableFormat, cannot: "read",
-                explanation:
-                    "\(frames) frames of \(channelCount) channels do not fit behind frame \(first) of a block of "
-                    + "\(block.frameCount) frames of \(block.channelCount); give one that has room")
-        }
+        try AudioFileError.checkRoom(for: frames, of: channelCount, in: block, at: first, path: info.name)
         var done = 0
         while done < frames {
             let count = produce(into: &block, at: first + done, room: frames - done)

@@ -151,7 +151,7 @@
             while done < frames, let frame = unsafe frame {
                 let left = Int(unsafe frame.pointee.nb_samples) - taken
                 if left <= 0 {
-                    // What is there goes out before it waits for more.
+                    // The bytes that are there go out before it waits for more.
                     if done > 0 && !input.isSeekable || !next() { break }
                     continue
                 }
@@ -283,16 +283,7 @@
         }
 
         private func skip(_ frames: Int64) -> Bool {
-            let most = max(1, 16_384 / channelCount)
-            let room = UnsafeMutablePointer<Float>.allocate(capacity: most * channelCount)
-            defer { unsafe room.deallocate() }
-            var left = frames
-            while left > 0 {
-                let count = unsafe read(Int(min(left, Int64(most))), into: room)
-                if count == 0 { return false }
-                left -= Int64(count)
-            }
-            return true
+            unsafe passOver(frames, channels: channelCount) { unsafe read($0, into: $1) }
         }
     }
 #endif

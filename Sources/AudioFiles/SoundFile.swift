@@ -198,16 +198,7 @@ extension SoundFile {
     }
 
     private mutating func skip(_ frames: Int64) -> Bool {
-        let most = max(1, 16_384 / channelCount)
-        let room = UnsafeMutablePointer<Float>.allocate(capacity: most * channelCount)
-        defer { unsafe room.deallocate() }
-        var left = frames
-        while left > 0 {
-            let count = unsafe read(Int(min(left, Int64(most))), into: room)
-            if count == 0 { return false }
-            left -= Int64(count)
-        }
-        return true
+        unsafe passOver(frames, channels: channelCount) { unsafe read($0, into: $1) }
     }
 
     /// Returns all information that the file has about itself.

@@ -2,7 +2,7 @@ internal import CSndFile
 internal import Glibc
 internal import RenderCore
 
-/// What takes the bytes of a stream and gives frames.
+/// A decoder that takes the bytes of a stream and gives frames.
 protocol StreamDecoder: AnyObject {
     /// The sound that it gives now.
     var info: AudioStreamInfo { get }

@@ -4,7 +4,7 @@ internal import LinuxRealtime
 package import RenderCore
 internal import Synchronization
 
-/// What a player and the threads of its streams share: the newest ring, and the renderer's rate.
+/// The newest ring and the renderer's rate, which a player and the threads of its streams share.
 package final class LiveLine: Sendable {
     let channelCount: Int
     private let state: Lock<State>
@@ -164,7 +164,7 @@ package final class LiveStream: Sendable {
         var sounds = reader.soundCount
         while !bytes.wasCancelled {
             if let rate = line.sampleRate, rate != ring.sampleRate {
-                // What waits there has the old rate, and is left out.
+                // The frames that wait there have the old rate, and are left out.
                 reader.convert(to: rate)
                 ring = begin(reader)
             }

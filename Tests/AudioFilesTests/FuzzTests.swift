@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// The same bytes as a stream, in pieces of any length: to its end, or as far as a million frames.
+    /// Reads the bytes as a stream, in pieces of any length: to its end, or as far as a million frames.
     private static func listen(_ bytes: [UInt8], _ random: inout Random) {
         let most = Int(random.next() % 5_000) + 1
         let place = Mutex(0)

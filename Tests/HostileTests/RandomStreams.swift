@@ -2,7 +2,7 @@ import Foundation
 import RenderStack
 
 extension Calls {
-    /// What a program does to a player of streams; the bytes are often no sound.
+    /// Does to a player of streams what a program may do; the bytes are often no sound.
     static let streams: (name: String, call: Call) =
         (
             "StreamPlayer",

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A library's end of its threads")
 struct CancellationTests {
-    /// What a thread has come to.
+    /// The steps that a thread has come to.
     private final class Steps: Sendable {
         let begun = Atomic<Bool>(false)
         let mayEnd = Atomic<Bool>(false)
