@@ -179,7 +179,7 @@ import Testing
             return player
         }
         .leavingOut(.reset, because: "it stops")
-        #expect(contract.violations() == [])
+        #expect(contract.judged() == [])
     }
 
     @Test func filePlayer() throws {
