@@ -16,14 +16,19 @@ internal import Sharing
 /// is scheduled in it by host time is heard at that time, by sample time on that sample of its own clock. It can be
 /// exchanged while it runs. Its rate may be up to 256 times the outer one; one that is still higher plays slower.
 ///
+/// The output's inputs, MIDI and transport reach the inner renderer. An `AudioInput` in it is resampled, which takes 61 frames more from
+/// 48 to 44.1 kHz, and none where the rates are equal; its channels are found when the module is prepared, and within a tenth of a
+/// second when the inner loop has changed.
+///
 /// Threads: control.
-public final class RateConverter: Generator {
+public final class RateConverter: Generator, SupplyPassing {
     /// Frames per second of the inner renderer.
     public let sampleRate: Double
     /// Channels that are pushed, unless the stack has fewer.
     public let channelCount: Int
 
     private let inner: ExchangeableRenderer
+    private let inputs = CarriedInputs()
     private let resampler: RenderState<Resampler>
 
     /// Creates a module that renders with another renderer.
@@ -45,7 +50,23 @@ public final class RateConverter: Generator {
     /// The inner renderer. A new one is configured for the rate and the channels, and heard from the next slice on.
     public var renderer: Renderer {
         get { inner.renderer }
-        set { inner.renderer = newValue }
+        set {
+            inner.renderer = newValue
+            lookAtInputs()
+        }
+    }
+
+    package var innerRenderers: [Renderer] { [renderer] }
+    package var carriesInputs: Bool { true }
+    package func lookAtInputs() { inputs.look(at: renderer) }
+
+    package func latencies(fromInside source: any Module, at sampleRate: Double) -> ClosedRange<Int>? {
+        let step = step(at: sampleRate)
+        let own = Resampler.latency(at: step) + CarriedSupply.lag(for: 1 / step...1 / step)
+        return renderer.latencies(from: source, at: self.sampleRate).map { inside in
+            let ends = [inside.lowerBound, inside.upperBound].map { Int((Double($0) / step).rounded()) + own }
+            return ends[0]...ends[1]
+        }
     }
 
     /// Returns the delay of the filter in frames of the outer renderer, and the latency of the inner renderer, as a
@@ -66,7 +87,13 @@ public final class RateConverter: Generator {
         var new = Resampler(
             channels: min(channelCount, preparation.maximumChannelCount), steps: step...step, room: room)
         new.reset(latency: new.latency(at: step), at: step)
+        // The way of an input through both filters takes whole frames.
+        let part = Double(new.latency(at: step)) - Double(new.lookAhead) / step
         resampler.replace(with: new)
+        inputs.prepare(renderer) { inputs in
+            CarriedSupply(
+                inputs, steps: 1 / step...1 / step, part: part, rates: step, frames: preparation.maximumFrameCount)
+        }
     }
 
     /// Pushes a slice of the inner renderer.
@@ -78,9 +105,12 @@ public final class RateConverter: Generator {
         var inner = InnerRenderer.Reference()
         self.inner.current.with(&context) { value, _ in inner = value.reference }
         var resets = self.inner.takeReset()
+        var supply = CarriedInputs.Reference()
+        inputs.state.with(&context) { place, _ in supply = place.reference }
         resampler.with(&context) { resampler, context in
             let step = Resampler.Step(resampler.steps.lowerBound)
-            inner.push(through: &resampler, at: step, rate: rate, resets: &resets, &context)
+            inner.push(
+                through: &resampler, at: step, rate: rate, carrying: supply, resets: &resets, &context)
         }
         if resets { self.inner.reset() }
     }

@@ -55,6 +55,8 @@ public final class Splitter: Generator, SupplyPassing {
     /// The renderer in which the generator runs: its events report the generator's faults.
     public var renderer: Renderer { source.renderer }
 
+    package var innerRenderers: [Renderer] { [renderer] }
+
     /// `true`: it is made for several places.
     public var isRepeatable: Bool { true }
 

@@ -17,8 +17,11 @@ internal import Sharing
 /// The inner renderer has the outer one's sample rate, its own stack, sample clock, messages and events. It is called for
 /// as many frames as the speed needs, and can be exchanged while it runs.
 ///
+/// The output's inputs, MIDI and transport reach the inner renderer. What comes in live cannot be sped up: an `AudioInput` keeps real
+/// time, and is heard through the module at its own pitch, 224 frames later. A player in the same loop changes its speed beside it.
+///
 /// Threads: control.
-public final class Varispeed: Generator {
+public final class Varispeed: Generator, SupplyPassing {
     /// The speed of the inner renderer's clock: 0.25 is two octaves down, 4 two octaves up. Glides in 20 ms, by the
     /// same ratio in each frame.
     public let speed = Parameter(1, in: 0.25...4, glide: .exponential(.milliseconds(20)))
@@ -26,6 +29,7 @@ public final class Varispeed: Generator {
     public let channelCount: Int
 
     private let inner: ExchangeableRenderer
+    private let inputs = CarriedInputs()
     private let resampler: RenderState<Resampler>
 
     private static let speeds = 0.25...4.0
@@ -52,7 +56,19 @@ public final class Varispeed: Generator {
     /// The inner renderer. A new one is heard from the next slice on.
     public var renderer: Renderer {
         get { inner.renderer }
-        set { inner.renderer = newValue }
+        set {
+            inner.renderer = newValue
+            lookAtInputs()
+        }
+    }
+
+    package var innerRenderers: [Renderer] { [renderer] }
+    package var carriesInputs: Bool { true }
+    package func lookAtInputs() { inputs.look(at: renderer) }
+
+    package func latencies(fromInside source: any Module, at sampleRate: Double) -> ClosedRange<Int>? {
+        let own = lookAhead + CarriedSupply.lag(for: Varispeed.speeds)
+        return renderer.latencies(from: source, at: sampleRate).map { $0.lowerBound + own...$0.upperBound + own }
     }
 
     /// Returns the delay of the filter in frames of the outer renderer, and the latency of the inner renderer, as a
@@ -66,6 +82,10 @@ public final class Varispeed: Generator {
             channels: min(channelCount, preparation.maximumChannelCount), steps: Varispeed.speeds, room: 4_096)
         new.reset(latency: lookAhead)
         resampler.replace(with: new)
+        // The inverse of the speeds, which are the same.
+        inputs.prepare(renderer) { inputs in
+            CarriedSupply(inputs, steps: Varispeed.speeds, frames: preparation.maximumFrameCount)
+        }
     }
 
     /// The parameters by name.
@@ -82,8 +102,12 @@ public final class Varispeed: Generator {
         var inner = InnerRenderer.Reference()
         self.inner.current.with(&context) { value, _ in inner = value.reference }
         var resets = self.inner.takeReset()
+        var supply = CarriedInputs.Reference()
+        inputs.state.with(&context) { place, _ in supply = place.reference }
         resampler.with(&context) { resampler, context in
-            inner.push(through: &resampler, at: Resampler.Step(speed, times: 1), rate: rate, resets: &resets, &context)
+            inner.push(
+                through: &resampler, at: Resampler.Step(speed, times: 1), rate: rate, carrying: supply,
+                resets: &resets, &context)
         }
         if resets { self.inner.reset() }
     }

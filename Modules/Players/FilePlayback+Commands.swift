@@ -212,21 +212,23 @@ extension FilePlayback {
     @_noLocks @_noAllocation
     mutating func begin(_ stream: StreamReference, at frame: Int64, fade: Int) {
         let wasSounding = isSounding
-        leaving.letGo()
-        if wasSounding && fade > 0 && stream.id != heard.stream?.id {
-            if heard.fadeLeft < 0 {
-                heard.fadeLeft = fade
-                heard.fadeOut = fade
-            }
-            leaving = heard
-        } else if stream.id != heard.stream?.id {
-            heard.letGo()
-        }
+        var old = heard
+        // First, so that none is free for a moment that goes on.
         stream.hold()
-        stream.jump(to: frame)
         heard = HeardStream()
         heard.stream = stream
         heard.item = stream
+        leaving.letGo(keeping: heard, old)
+        if wasSounding && fade > 0 && stream.id != old.stream?.id {
+            if old.fadeLeft < 0 {
+                old.fadeLeft = fade
+                old.fadeOut = fade
+            }
+            leaving = old
+        } else {
+            old.letGo(keeping: heard)
+        }
+        stream.jump(to: frame)
         heard.frame = frame
         heard.isLate = frame > 0
         heard.fadeIn = fade
@@ -245,7 +247,7 @@ extension FilePlayback {
     @_noLocks @_noAllocation
     mutating func silence(_ context: inout RenderContext, at frame: Int, _ port: borrowing PlayerPort) {
         let id = heard.stream?.id ?? 0
-        heard.letGo()
+        heard.letGo(keeping: leaving)
         phase = .idle
         port.tell(.stopped, stream: id, at: frame, context)
     }

@@ -25,14 +25,19 @@ struct FilePlayback: Sendable {
         @_noLocks @_noAllocation
         init() {}
 
+        /// Lets go of its streams, but for those that another one has too: the loop of a file and its first pass are heard one
+        /// after the other, and a start may bring the first pass back while the loop fades out.
         @_noLocks @_noAllocation
-        mutating func letGo() {
-            if let stream { stream.release() }
-            if let item { item.release() }
+        mutating func letGo(keeping one: HeardStream, _ other: HeardStream = HeardStream()) {
+            if let stream, !one.has(stream), !other.has(stream) { stream.release() }
+            if let item, !one.has(item), !other.has(item) { item.release() }
             stream = nil
             item = nil
             fadeLeft = -1
         }
+
+        @_noLocks @_noAllocation
+        func has(_ other: StreamReference) -> Bool { stream?.id == other.id || item?.id == other.id }
     }
 
     enum Phase: Sendable { case idle, playing, pausing, paused, stopping }
@@ -209,14 +214,14 @@ extension FilePlayback {
         guard let stream = heard.stream, let item = heard.item else { return false }
         guard let new = successor(of: heard, past: end, &context), let next = new.stream else {
             let wasStopping = phase == .stopping
-            heard.letGo()
+            heard.letGo(keeping: leaving)
             phase = .idle
             port.tell(wasStopping ? .stopped : .ended, stream: stream.id, at: offset, context)
             return false
         }
         let isSameFile = new.item?.id == item.id
-        if stream.id != item.id || !isSameFile { stream.release() }
-        if !isSameFile { item.release() }
+        if stream.id != item.id || !isSameFile, !leaving.has(stream) { stream.release() }
+        if !isSameFile, !leaving.has(item) { item.release() }
         next.hold()
         next.jump(to: new.frame)
         heard = new
@@ -308,7 +313,7 @@ extension FilePlayback {
             leaving.frame &+= Int64(count)
             leaving.fadeLeft &-= count
         }
-        if leaving.fadeLeft <= 0 || count < frames { leaving.letGo() }
+        if leaving.fadeLeft <= 0 || count < frames { leaving.letGo(keeping: heard) }
     }
 }
 

@@ -230,8 +230,8 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         guard state.belongs(to: context) else { return }
         var playback = state.read(context)
         takeCommands(&playback, &context)
-        playback.heard.letGo()
-        playback.leaving.letGo()
+        playback.leaving.letGo(keeping: playback.heard)
+        playback.heard.letGo(keeping: playback.leaving)
         playback.phase = .idle
         playback.start.isWaiting = false
         supply.store(0, ordering: .relaxed)

@@ -26,8 +26,12 @@ internal import Sharing
 /// Rates of 0.5…2 keep tones, attacks and levels. Below 0.25 attacks smear more and more; above 4 a share of 4 / rate of the sound is
 /// heard, and the rest is skipped. Single tones stay pure from 1/32 to 32.
 ///
+/// The output's inputs, MIDI and transport reach the inner renderer. An `AudioInput` in it is heard at the pitch of the module, 253 frames
+/// later than other sound. What comes in live cannot be sped up: at another rate the input keeps real time, and its pitch goes down as the
+/// rate goes up; below a quarter it is heard in pieces.
+///
 /// Threads: control.
-public final class TimePitch: Generator {
+public final class TimePitch: Generator, SupplyPassing {
     /// The tempo of the inner renderer: 1/32…32, 2 is twice as fast. Glides in 20 ms, by the same ratio in each frame.
     public let rate = Parameter(1, in: 0.03125...32, glide: .exponential(.milliseconds(20)))
     /// The pitch in hundredths of a semitone: -2,400…2,400. Glides in 20 ms.
@@ -39,6 +43,7 @@ public final class TimePitch: Generator {
     public let channelCount: Int
 
     private let inner: ExchangeableRenderer
+    private let inputs = CarriedInputs()
     private let stretch: RenderState<TimeStretch>
 
     /// Creates a module that renders with another renderer.
@@ -55,8 +60,24 @@ public final class TimePitch: Generator {
     /// The inner renderer. A new one is heard from the next slice on.
     public var renderer: Renderer {
         get { inner.renderer }
-        set { inner.renderer = newValue }
+        set {
+            inner.renderer = newValue
+            lookAtInputs()
+        }
     }
+
+    package var innerRenderers: [Renderer] { [renderer] }
+    package var carriesInputs: Bool { true }
+    package func lookAtInputs() { inputs.look(at: renderer) }
+
+    package func latencies(fromInside source: any Module, at sampleRate: Double) -> ClosedRange<Int>? {
+        let own = TimeStretch.latency(sampleRate: TimePitch.inRange(sampleRate))
+            + CarriedSupply.lagInBlocks(for: TimePitch.paces)
+        return renderer.latencies(from: source, at: sampleRate).map { $0.lowerBound + own...$0.upperBound + own }
+    }
+
+    /// The paces of an input: at rates below a quarter its sound is heard in pieces.
+    private static let paces = 0.03125...4.0
 
     /// Returns the delay at a rate of 1 and a pitch of 0, and the latency of the inner renderer, as a sum.
     public func latency(at sampleRate: Double) -> Int {
@@ -73,6 +94,9 @@ public final class TimePitch: Generator {
             channels: min(channelCount, preparation.maximumChannelCount), spreads: true)
         new.reset(inputDelay: new.inputDelay())
         stretch.replace(with: new)
+        inputs.prepare(renderer) { inputs in
+            CarriedSupply(inputs, steps: TimePitch.paces, frames: preparation.maximumFrameCount)
+        }
     }
 
     /// The parameters by name.
@@ -91,8 +115,10 @@ public final class TimePitch: Generator {
         var inner = InnerRenderer.Reference()
         self.inner.current.with(&context) { value, _ in inner = value.reference }
         var resets = self.inner.takeReset()
+        var supply = CarriedInputs.Reference()
+        inputs.state.with(&context) { place, _ in supply = place.reference }
         stretch.with(&context) { stretch, context in
-            inner.push(through: &stretch, with: settings, resets: &resets, &context)
+            inner.push(through: &stretch, with: settings, carrying: supply, resets: &resets, &context)
         }
         if resets { self.inner.reset() }
     }

@@ -22,10 +22,12 @@ public import Supply
 /// of mixing (mono goes to every channel, into mono everything sums, else channel goes to channel). The renderer can be
 /// exchanged while it runs.
 ///
+/// The inner renderer has the inputs of the output, its MIDI and its transport too.
+///
 /// With several inputs it takes as many buffers from the stack: a compressor and its side-chain, say.
 ///
 /// Threads: control.
-public final class Insert: Module {
+public final class Insert: Module, SupplyPassing {
     /// Takes a buffer for each input and leaves one.
     public let stackEffect: StackEffect
     private let inner: ExchangeableRenderer
@@ -62,6 +64,9 @@ public final class Insert: Module {
         get { inner.renderer }
         set { inner.renderer = newValue }
     }
+
+    package var innerRenderers: [Renderer] { [renderer] }
+    package var filledInputs: [any Module] { inputs }
 
     /// Returns the latency of the longest way from an input to the output of the inner renderer.
     public func latency(at sampleRate: Double) -> Int {
@@ -132,9 +137,12 @@ extension RenderContext {
             unsafe withUnsafeTemporaryAllocation(
                 of: UnsafeMutablePointer<Float>.self, capacity: places.channelCount
             ) { channels in
-                var supply = CycleSupply()
-                supply.frameCount = frameCount
-                unsafe supply.sounds = sounds.baseAddress
+                // Frames count as in the supply around: that of the slice's first sample is `start`.
+                let (around, start) = unsafe (core.pointee.supply, cycleOffset)
+                var supply = unsafe around?.pointee ?? CycleSupply()
+                unsafe supply.around = around
+                supply.frameCount = start &+ frameCount
+                unsafe (supply.sounds, supply.soundCount) = (sounds.baseAddress, 0)
                 var next = 0
                 for number in 0..<count {
                     let input = unsafe places.inputs[number]
@@ -146,17 +154,17 @@ extension RenderContext {
                     let table = unsafe channels.baseAddress! + next
                     for channel in 0..<shown {
                         unsafe (table + channel).initialize(
-                            to: entry.pointee.channels[width == 1 ? 0 : channel] + offset)
+                            to: entry.pointee.channels[width == 1 ? 0 : channel] + (offset &- start))
                     }
                     next += shown
                     unsafe (sounds.baseAddress! + supply.soundCount).initialize(
                         to: CycleSupply.Sound(
                             identity: input.identity, channels: UnsafePointer(table), channelCount: shown,
-                            captureTime: entry.pointee.times[1]))
+                            captureTime: entry.pointee.times[1] &- RenderTime.nearest(Double(start) * 1e9 / sampleRate)))
                     supply.soundCount += 1
                 }
                 unsafe withUnsafeMutablePointer(to: &supply) { supply in
-                    isDone = unsafe pushRendered(by: state, supply: PassedSupply(supply: supply), resets: resets)
+                    isDone = unsafe pushRendered(by: state, supply: PassedSupply(supply: supply, start: start), resets: resets)
                 }
             }
         }

@@ -10,9 +10,10 @@ internal import Sharing
 ///     context.run(both)                   // pushes two buffers, that of `winds` on top
 ///     context.mix(2)
 ///
-/// Each branch is a renderer inside this one, as with ``SubRenderer``, and sounds exactly as it does there, but for the
-/// inputs and MIDI of the output, which it does not hear: the thread that renders it makes no difference, bit for bit. The buffers are pushed in the order of the branches. Branches must
-/// not share a module, nor the places of a `Splitter` or a `Bus`: only one of them can be in it at a time, and another
+/// Each branch is a renderer inside this one, as with ``SubRenderer``, with the inputs, the MIDI and the transport of the output, and
+/// sounds exactly as it does there: the thread that renders it makes no difference, bit for bit. The buffers are pushed, and the
+/// messages that were sent to one MIDI output follow each other, in the order of the branches. A branch sends 1,024 messages in a
+/// slice at most. Branches must not share a module, also not an `AudioInput` (one of its own for each gets a port of its own), nor the places of a `Splitter` or a `Bus`: only one of them can be in it at a time, and another
 /// finds silence and a ``/Exchange/Fault``.
 ///
 /// Worker threads take branches that no thread has begun. The render thread renders too, and never waits for a branch
@@ -24,7 +25,7 @@ internal import Sharing
 /// While it plays live the workers have real-time priority where the system allows it; offline they are ordinary threads.
 ///
 /// Threads: control.
-public final class Parallel: Module {
+public final class Parallel: Module, SupplyPassing {
     /// Pushes as many buffers as there are branches.
     public let stackEffect: StackEffect
     private let branches: ManagedValue<Branches>
@@ -118,6 +119,8 @@ public final class Parallel: Module {
 
     /// Ends the workers, as when they cannot be had: for tests.
     package func stopWorkers() { workers.stop() }
+
+    package var innerRenderers: [Renderer] { newest.withLock { $0.renderers } }
 
     /// Returns the latency of the latest branch.
     public func latency(at sampleRate: Double) -> Int {

@@ -24,6 +24,8 @@ public final class SubRenderer: Generator, SupplyPassing {
         set { inner.renderer = newValue }
     }
 
+    package var innerRenderers: [Renderer] { [renderer] }
+
     /// Returns the latency of the inner renderer.
     public func latency(at sampleRate: Double) -> Int { renderer.latency(at: sampleRate) }
 
@@ -66,7 +68,7 @@ extension RenderContext {
         let count = unsafe entry.pointee.channelCount
         unsafe fill(
             state, frameCount, entry.pointee.channels, count, offset, hostTime, isOffline, beatSource(), resets,
-            inside: outerSlice, supply)
+            supply, inside: outerSlice)
         return true
     }
 }

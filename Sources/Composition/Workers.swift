@@ -36,6 +36,9 @@ internal import Synchronization
         var state: Unmanaged<CycleState>?
         let channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
         var channelCount = 0
+        /// The supply of the branch, with what it sends: the outputs' lists are for one thread.
+        let supply: UnsafeMutablePointer<CycleSupply>
+        let outbox: UnsafeMutablePointer<Outbox>
         /// The time that the job took.
         var nanoseconds: Int64 = 0
     }
@@ -46,6 +49,9 @@ internal import Synchronization
         var isOffline = false
         var outerSlice = OuterSlice.none
         var beats = BeatSource.own
+        /// Indicates whether the renderer around has a supply, and the frame of it at which the slice begins.
+        var hasSupply = false
+        var supplyStart = 0
         /// Indicates whether the modules are reset before.
         var resets = false
         /// The render thread's treatment of denormals, so that every thread computes the same.
@@ -64,6 +70,9 @@ internal import Synchronization
     /// The time that a thread looks out for work, or for work to end, before it sleeps: nanoseconds.
     private static var patience: Int64 { 50_000 }
 
+    /// The messages that a branch sends in a slice.
+    private static var messageLimit: Int { 1_024 }
+
     static var processorCount: Int { Int(crender_processor_count()) }
 
     init(count: Int, branches: Int, priority: Int, worthwhile: Int64) {
@@ -71,7 +80,11 @@ internal import Synchronization
         self.worthwhile = worthwhile
         unsafe jobs = .allocate(capacity: branches)
         for index in 0..<branches {
-            unsafe (jobs + index).initialize(to: Job(state: nil, channels: .allocate(capacity: 64)))
+            let job = unsafe Job(
+                state: nil, channels: .allocate(capacity: 64), supply: .allocate(capacity: 1), outbox: .allocate(capacity: 1))
+            unsafe job.supply.initialize(to: CycleSupply())
+            unsafe job.outbox.initialize(to: Outbox(capacity: Self.messageLimit))
+            unsafe (jobs + index).initialize(to: job)
         }
         branchCount = branches
         unsafe batch = .allocate(capacity: 1)
@@ -88,7 +101,12 @@ internal import Synchronization
     private let branchCount: Int
 
     deinit {
-        for index in 0..<branchCount { unsafe jobs[index].channels.deallocate() }
+        for index in 0..<branchCount {
+            unsafe jobs[index].channels.deallocate()
+            unsafe jobs[index].supply.deallocate()
+            unsafe jobs[index].outbox.deinitialize(count: 1)
+            unsafe jobs[index].outbox.deallocate()
+        }
         unsafe jobs.deallocate()
         unsafe batch.deallocate()
         unsafe bell.deallocate()
@@ -128,6 +146,7 @@ internal import Synchronization
     /// - Parameter resets: `true` if their modules are reset before.
     func render(_ branches: borrowing Branches, _ context: inout RenderContext, resets: Bool = false) {
         var count = 0
+        let passed = context.supply()
         for index in 0..<branches.count {
             let state = unsafe branches.states[index]
             let channels = unsafe state._withUnsafeGuaranteedRef { $0.channelCount }
@@ -139,6 +158,10 @@ internal import Synchronization
             for channel in unsafe 0..<entry.pointee.channelCount {
                 unsafe job.pointee.channels[channel] = entry.pointee.channels[channel] + context.offset
             }
+            if let supply = unsafe passed.supply {
+                unsafe job.pointee.supply.pointee = supply.pointee
+                unsafe job.pointee.supply.pointee.outbox = job.pointee.outbox
+            }
             count &+= 1
         }
         let frames = context.frameCount
@@ -148,6 +171,21 @@ internal import Synchronization
         unsafe batch.pointee.outerSlice = context.outerSlice
         unsafe batch.pointee.beats = context.beatSource()
         unsafe batch.pointee.resets = resets
+        unsafe (batch.pointee.hasSupply, batch.pointee.supplyStart) = (passed.supply != nil, passed.start)
+        render(count, frames, context)
+        if let supply = unsafe passed.supply { for index in 0..<count { unsafe deliver(jobs[index].outbox, supply) } }
+    }
+
+    /// Sends the messages of a branch on.
+    private func deliver(_ outbox: UnsafeMutablePointer<Outbox>, _ supply: UnsafeMutablePointer<CycleSupply>) {
+        for number in unsafe 0..<outbox.pointee.count {
+            let entry = unsafe outbox.pointee[number]
+            _ = unsafe supply.pointee.send(entry.event, to: entry.port)
+        }
+        unsafe outbox.pointee.forget(dueBefore: .max)
+    }
+
+    private func render(_ count: Int, _ frames: Int, _ context: borrowing RenderContext) {
         if count < 2 || running.load(ordering: .relaxed) == 0 { return renderAlone(count) }
         if callsForHelp(frames) {
             unsafe batch.pointee.period = context.isOffline ? 0 : UInt64(Double(frames) * 1e9 / context.sampleRate)
@@ -241,11 +279,13 @@ internal import Synchronization
         let (batch, state) = unsafe (self.batch, job.pointee.state)
         let channels = unsafe UnsafeBufferPointer(start: job.pointee.channels, count: job.pointee.channelCount)
         guard let state = unsafe state else { return }
+        let passed = unsafe PassedSupply(
+            supply: batch.pointee.hasSupply ? job.pointee.supply : nil, start: batch.pointee.supplyStart)
         unsafe state._withUnsafeGuaranteedRef { state in
             unsafe state.render(
                 frames: batch.pointee.frames, into: channels, hostTime: batch.pointee.hostTime,
                 isOffline: batch.pointee.isOffline, inside: batch.pointee.outerSlice, beats: batch.pointee.beats,
-                resets: batch.pointee.resets)
+                supply: passed, resets: batch.pointee.resets)
         }
     }
 

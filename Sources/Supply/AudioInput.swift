@@ -15,10 +15,10 @@ internal import Synchronization
 /// and carries the time at which it was captured (``/RenderCore/AudioBuffer/time``). The input has no latency of its own. If
 /// nothing drives the input, offline for instance, the buffer is silent.
 ///
-/// An input belongs to one output, and sounds in the renderer that this output drives, in that of a ``/Composition/SubRenderer``, and
-/// in a `Splitter`. In a renderer with another clock, such as that of a `RateConverter`, and in those of a ``/Composition/Parallel`` it
-/// is silent. The input of an ``/Composition/Insert`` is different: it shows the buffers that the outer loop has on its stack, and the
-/// insert's renderer hears it alone.
+/// An input belongs to one output, and sounds in the renderer that this output drives and in all that are inside of it: in that of a
+/// ``/Composition/SubRenderer``, an ``/Composition/Insert`` or a `Splitter` and in one branch of a ``/Composition/Parallel`` exactly as
+/// outside; in a `RateConverter`, a `Varispeed` or a `TimePitch` brought to the clock of the inner renderer. The inputs that an
+/// ``/Composition/Insert`` is made with are different: they show the buffers that the outer loop has on its stack.
 ///
 /// Threads: control.
 public final class AudioInput: Generator {

@@ -37,15 +37,8 @@ extension RenderContext {
     /// Sends a message to the output at an address.
     @_noLocks @_noAllocation
     package func send(_ message: MIDIMessage, at frame: Int, to output: UnsafeRawPointer) -> Bool {
-        guard let supply = unsafe core.pointee.supply, let lists = unsafe supply.pointee.sent else { return false }
+        guard let supply = unsafe core.pointee.supply else { return false }
         let inside = frame < 0 ? 0 : frame < frameCount ? frame : frameCount &- 1
-        var index = 0
-        while unsafe index < supply.pointee.sentCount {
-            if unsafe lists[index].identity == output {
-                return unsafe lists[index].add(MIDIEvent(frame: cycleOffset &+ inside, message))
-            }
-            index &+= 1
-        }
-        return false
+        return unsafe supply.pointee.send(MIDIEvent(frame: cycleOffset &+ inside, message), to: output)
     }
 }

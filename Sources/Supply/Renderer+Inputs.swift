@@ -12,10 +12,9 @@ extension Renderer {
             for module in renderer.modules {
                 if let input = module as? AudioInput, known.insert(ObjectIdentifier(input)).inserted {
                     inputs.append(input)
-                } else if let inner = (module as? any SupplyPassing)?.renderer,
-                    known.insert(ObjectIdentifier(inner)).inserted
-                {
-                    inside.append(inner)
+                } else if let outer = module as? any SupplyPassing {
+                    known.formUnion(outer.filledInputs.map { ObjectIdentifier($0) })
+                    inside += outer.innerRenderers.filter { known.insert(ObjectIdentifier($0)).inserted }
                 }
             }
             waiting += inside.reversed()

@@ -7,46 +7,6 @@ import Testing
 
 /// Inputs, MIDI and transport of an output reach the renderers inside of its renderer, on the same frames.
 @Suite struct PassedSupplyTests {
-    /// Renders cycles whose sound for `input` counts its frames from 1 on, with one event in the middle of each.
-    private func drive(
-        _ renderer: Renderer, _ input: AudioInput, _ keys: MIDIInput = MIDIInput(), cycles: [Int], frames: Int
-    ) -> [[Float]] {
-        let output = AudioBlock(channels: renderer.channelCount, frames: frames)
-        var (done, turn) = (0, 0)
-        while done < frames {
-            let count = min(cycles[turn % cycles.count], frames - done)
-            var captured = AudioBlock(channels: input.channelCount, frames: count)
-            for channel in 0..<input.channelCount {
-                for i in 0..<count { captured[channel, i] = Float(done + i + 1 + 10_000 * channel) }
-            }
-            var event = MIDIEvent(frame: count / 2, .noteOn(channel: 0, note: 60, velocity: 1))
-            withUnsafeMutablePointer(to: &event) { event in
-                var events = CycleSupply.Events(
-                    identity: UnsafeRawPointer(Unmanaged.passUnretained(keys).toOpaque()), events: event, capacity: 1)
-                events.count = 1
-                var sound = CycleSupply.Sound(
-                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
-                    channels: UnsafePointer(captured.pointers), channelCount: input.channelCount, captureTime: 0)
-                withUnsafeMutablePointer(to: &sound) { sound in
-                    withUnsafeMutablePointer(to: &events) { events in
-                        var supply = CycleSupply()
-                        (supply.sounds, supply.soundCount) = (sound, 1)
-                        (supply.received, supply.receivedCount) = (events, 1)
-                        supply.transport = Transport(isRolling: true, frame: Int64(done))
-                        supply.frameCount = count
-                        let channels = (0..<output.channelCount).map { output.pointers[$0] + done }
-                        channels.withUnsafeBufferPointer { channels in
-                            renderer.render(frames: count, into: channels, hostTime: 0, supply: &supply)
-                        }
-                    }
-                }
-            }
-            done += count
-            turn += 1
-        }
-        return (0..<output.channelCount).map { output.array($0) }
-    }
-
     @Test("A splitter around an input is heard, in every place", arguments: cycleLengths)
     func splitter(cycles: [Int]) throws {
         let input = AudioInput(channels: 2)
@@ -59,7 +19,7 @@ import Testing
             context.output(channels: 2...3)
         }
         #expect(renderer.inputs.map { ObjectIdentifier($0) } == [ObjectIdentifier(input)])
-        let output = drive(renderer, input, cycles: cycles, frames: 3_000)
+        let output = SupplyDriver(input: input).drive(renderer, cycles: cycles, frames: 3_000).sound
         #expect(output[0] == counted(1...3_000) && output[1] == counted(10_001...13_000))
         #expect(output[2] == output[0] && output[3] == output[1])
         #expect(renderer.faultCount == 0 && splitter.renderer.faultCount == 0)
@@ -100,7 +60,7 @@ import Testing
             }
         }
         #expect(renderer.inputs.count == 1)
-        let output = drive(renderer, input, cycles: [256, 77], frames: 2_000)
+        let output = SupplyDriver(input: input).drive(renderer, cycles: [256, 77], frames: 2_000).sound
         #expect(output[0] == counted(1...2_000))
         #expect(output[1] == output[0])
         #expect(renderer.faultCount == 0 && inner.faultCount == 0 && splitter.renderer.faultCount == 0)
@@ -120,10 +80,128 @@ import Testing
             context.run(sub)
             context.output()
         }
-        _ = drive(renderer, AudioInput(), keys, cycles: [256, 77], frames: 333)
+        _ = SupplyDriver(input: AudioInput(), keys: keys, notes: [128, 256 + 38])
+            .drive(renderer, cycles: [256, 77], frames: 333)
         var seen: [SIMD2<Int64>] = []
         port.drain { seen.append($0) }
         #expect(seen == [[128, 128], [256 + 38, 256 + 38]])
+    }
+
+    /// A way to put a renderer into another one.
+    enum Place: CaseIterable { case sub, insert, parallel, insertInParallel, parallelInSub }
+
+    /// Makes a piece of a render loop that pushes the renderer's buffer.
+    ///
+    /// - Parameter filled: The input that an insert fills.
+    private func piece(_ renderer: Renderer, _ place: Place, filled: AudioInput) throws -> RenderLoop {
+        func inside(_ piece: @escaping RenderLoop) throws -> Renderer {
+            try Renderer(channels: 1, layout: StackLayout(frames: 70)) { context in
+                piece(&context)
+                context.output()
+            }
+        }
+        switch place {
+        case .sub:
+            let sub = SubRenderer(renderer)
+            return { $0.run(sub) }
+        case .insert:
+            let (noise, insert) = (Noise(), Insert(renderer, input: filled))
+            return { context in
+                context.run(noise)
+                context.run(insert)
+            }
+        case .parallel:
+            let parallel = Parallel([renderer, Renderer(channels: 1)], workers: 1, priority: 0)
+            return { context in
+                context.run(parallel)
+                context.pop()
+            }
+        case .insertInParallel:
+            return try piece(inside(piece(renderer, .insert, filled: filled)), .parallel, filled: filled)
+        case .parallelInSub:
+            return try piece(inside(piece(renderer, .parallel, filled: filled)), .sub, filled: filled)
+        }
+    }
+
+    @Test("Sound, notes and transport reach a renderer in each module of the same clock, and its messages come out",
+        arguments: Place.allCases)
+    func everywhere(_ kind: Place) throws {
+        let (input, keys, port) = (AudioInput(channels: 1), MIDIInput(), MIDIOutput())
+        let filled = AudioInput(channels: 1)
+        let heard = MessagePort<SIMD2<Int64>>(capacity: 1_024)
+        let inner = try Renderer(channels: 1, layout: StackLayout(frames: 40)) { context in
+            context.forEachEvent(from: keys) { event, context in
+                heard.send([context.sampleTime + Int64(event.frame), context.transport.frame])
+                context.send(event.message, at: event.frame, to: port)
+            }
+            context.run(filled)
+            context.pop()
+            context.run(input)
+            context.output()
+        }
+        let piece = try piece(inner, kind, filled: filled)
+        let renderer = try Renderer(channels: 1, layout: StackLayout(frames: 100)) { context in
+            piece(&context)
+            context.output()
+        }
+        let known = renderer.inputs.map { ObjectIdentifier($0) }
+        let isInsert = kind == .insert || kind == .insertInParallel
+        #expect(known == (isInsert ? [input] : [filled, input]).map { ObjectIdentifier($0) })
+        #expect(renderer.latencies(from: input) == 0...0)
+        let driver = SupplyDriver(input: input, keys: keys, port: port, notes: [0, 128, 256 + 38, 900])
+        let (sound, sent) = driver.drive(renderer, cycles: [256, 77], frames: 1_000)
+        #expect(sound[0] == counted(1...1_000))
+        var seen: [SIMD2<Int64>] = []
+        heard.drain { seen.append($0) }
+        #expect(seen == driver.notes.map { [Int64($0), Int64($0)] })
+        #expect(sent.map(\.frame) == driver.notes)
+        #expect(renderer.faultCount == 0 && inner.faultCount == 0 && input.isConnected)
+    }
+
+    @Test("Messages of branches come out in the order of the branches, whichever thread renders them")
+    func messagesOfBranches() throws {
+        let port = MIDIOutput()
+        let branches = try (0..<4).map { branch in
+            try Renderer(channels: 1) { context in
+                for frame in [9, 3] {
+                    context.send(.noteOn(channel: 0, note: UInt8(branch), velocity: 1), at: frame, to: port)
+                }
+            }
+        }
+        let parallel = Parallel(branches, workers: 3, priority: 0)
+        let renderer = try Renderer(channels: 1) { context in
+            context.run(parallel)
+            context.pop(4)
+        }
+        let driver = SupplyDriver(input: AudioInput(), port: port)
+        let sent = driver.drive(renderer, cycles: [64], frames: 64 * 50).sent
+        let expected = (0..<50).flatMap { cycle in
+            [3, 9].flatMap { frame in
+                (0..<4).map {
+                    MIDIEvent(frame: 64 * cycle + frame, .noteOn(channel: 0, note: UInt8($0), velocity: 1))
+                }
+            }
+        }
+        #expect(sent == expected)
+    }
+
+    @Test("A send in a renderer inside brings an input to a bus outside")
+    func bus() throws {
+        let (input, bus) = (AudioInput(channels: 1), Bus(channels: 1))
+        let send = bus.send(0.5)
+        let sub = SubRenderer(
+            try Renderer(channels: 1) { context in
+                context.run(input)
+                context.run(send)
+            })
+        let renderer = try Renderer(channels: 1) { context in
+            context.run(sub)
+            context.pop()
+            context.run(bus)
+            context.output()
+        }
+        let sound = SupplyDriver(input: input).drive(renderer, cycles: [256, 77], frames: 1_000).sound
+        #expect(sound[0] == counted(1...1_000).map { $0 / 2 })
     }
 
     @Test("The way from an input in a splitter to an output has the latency of what is behind it")
@@ -203,15 +281,5 @@ import Testing
             }
             #expect(told.count == 1 && told[0].contains("runs more than once"), "\(module.name)")
         }
-    }
-
-    /// Runs a module of any kind.
-    private final class AnyRunner: Sendable {
-        private let body: @Sendable (inout RenderContext) -> Void
-        init(_ module: any Module) { body = Self.runner(module) }
-        private static func runner<M: Module>(_ module: M) -> @Sendable (inout RenderContext) -> Void {
-            { context in context.run(module) }
-        }
-        func run(_ context: inout RenderContext) { body(&context) }
     }
 }

@@ -13,6 +13,7 @@
         /// The time at which the first frame was captured, in nanoseconds of the host clock.
         package var captureTime: Int64
 
+        @_noLocks @_noAllocation
         package init(
             identity: UnsafeRawPointer, channels: UnsafePointer<UnsafeMutablePointer<Float>>, channelCount: Int,
             captureTime: Int64
@@ -34,6 +35,7 @@
         /// Events that found no room.
         package var lost = 0
 
+        @_noLocks @_noAllocation
         package init(identity: UnsafeRawPointer, events: UnsafeMutablePointer<MIDIEvent>, capacity: Int) {
             unsafe self.identity = identity
             unsafe self.events = events
@@ -68,8 +70,29 @@
     package var transport = Transport()
     /// The length of the cycle in frames.
     package var frameCount = 0
+    /// The supply of the renderer around, of the same frames: sounds that are not here are looked for there.
+    package var around: UnsafeMutablePointer<CycleSupply>?
+    /// The place for what is sent, where it cannot go to the outputs' lists at once.
+    package var outbox: UnsafeMutablePointer<Outbox>?
 
+    @_noLocks @_noAllocation
     package init() {}
+
+    /// Sends an event, whose frame counts from the cycle's first, to the output at an address. `false`: no output drives it, or there
+    /// is no room.
+    @_noLocks @_noAllocation
+    package func send(_ event: MIDIEvent, to output: UnsafeRawPointer) -> Bool {
+        guard let lists = unsafe sent else { return false }
+        var index = 0
+        while index < sentCount {
+            if unsafe lists[index].identity == output {
+                guard let outbox = unsafe outbox else { return unsafe lists[index].add(event) }
+                return unsafe outbox.pointee.add(event, to: output)
+            }
+            index &+= 1
+        }
+        return false
+    }
 
     /// Returns the first frame after `offset` at which the cycle is to be cut, so that an input event lies on the first
     /// frame of a slice; the end of the cycle if there is none.

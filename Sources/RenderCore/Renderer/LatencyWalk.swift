@@ -69,7 +69,7 @@ struct LatencyWalk {
         for member in module.members { way = through(member, way, level: level + 1) }
         // An input may be in a renderer inside of the module.
         if let source, let inner = module as? any SupplyPassing {
-            way.fromSource = inner.renderer.latencies(from: source, at: sampleRate) ?? way.fromSource
+            way.fromSource = inner.latencies(fromInside: source, at: sampleRate) ?? way.fromSource
         }
         return way
     }

@@ -1,6 +1,6 @@
 internal import CRender
 
-// Notices to modules about the latencies of the buffers that they mix.
+// Notices to modules about the latencies of the buffers that they mix, and about inputs in their inner renderers.
 
 extension Renderer {
     /// Tells the modules that hold branches back how late those are.
@@ -21,14 +21,17 @@ extension Renderer {
         where module.stackEffect.pops == 0 && told.insert(ObjectIdentifier(module)).inserted {
             module.align([])
         }
+        for case let module as any SupplyPassing in modules where module.carriesInputs { module.lookAtInputs() }
     }
 
-    /// Returns whether there are such modules.
+    /// Returns whether there are modules that are told about what may change behind their back.
     static func isAligning(_ modules: [any Module]) -> Bool {
-        modules.contains { ($0 as? any LatencyAligning)?.isAligning ?? false }
+        modules.contains {
+            ($0 as? any LatencyAligning)?.isAligning ?? ($0 as? any SupplyPassing)?.carriesInputs ?? false
+        }
     }
 
-    /// Looks whether latencies have changed. It takes the turn of an installation for that: else it could tell modules
+    /// Looks whether latencies, or inputs inside of modules, have changed. It takes the turn of an installation for that: else it could tell modules
     /// the latencies of the loop before, after another one has been put in place.
     func alignAgain() {
         let turn = control.withLock { control -> Control? in

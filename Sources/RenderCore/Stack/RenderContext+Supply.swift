@@ -2,11 +2,14 @@ extension RenderContext {
     /// Returns the sound that the driver has brought for an input, if it has.
     @_noLocks @_noAllocation
     package func sound(for identity: UnsafeRawPointer) -> UnsafeMutablePointer<CycleSupply.Sound>? {
-        guard let supply = unsafe core.pointee.supply, let sounds = unsafe supply.pointee.sounds else { return nil }
-        var index = 0
-        while unsafe index < supply.pointee.soundCount {
-            if unsafe sounds[index].identity == identity { return unsafe sounds + index }
-            index &+= 1
+        var around = unsafe core.pointee.supply
+        while let supply = unsafe around {
+            var index = 0
+            while let sounds = unsafe supply.pointee.sounds, unsafe index < supply.pointee.soundCount {
+                if unsafe sounds[index].identity == identity { return unsafe sounds + index }
+                index &+= 1
+            }
+            unsafe around = supply.pointee.around
         }
         return nil
     }
@@ -19,6 +22,7 @@ extension RenderContext {
     /// The supply for a renderer that is rendered inside of this slice, frame for frame: it hears what this one hears.
     ///
     /// - Parameter frames: The frame of the slice at which it begins.
+    @_noLocks @_noAllocation
     package func supply(after frames: Int = 0) -> PassedSupply {
         unsafe PassedSupply(supply: core.pointee.supply, start: cycleOffset &+ frames)
     }
@@ -26,14 +30,15 @@ extension RenderContext {
 
 /// A supply on its way into a renderer, and the frame of it at which the renderer's cycle begins.
 @safe package struct PassedSupply {
-    var supply: UnsafeMutablePointer<CycleSupply>?
+    package private(set) var supply: UnsafeMutablePointer<CycleSupply>?
     package var start = 0
 
+    @_noLocks @_noAllocation
     package init(supply: UnsafeMutablePointer<CycleSupply>?, start: Int = 0) {
         unsafe self.supply = supply
         self.start = start
     }
 
     /// None.
-    package static var none: PassedSupply { unsafe PassedSupply(supply: nil) }
+    package static var none: PassedSupply { @_noLocks @_noAllocation get { unsafe PassedSupply(supply: nil) } }
 }

@@ -6,7 +6,7 @@ extension Resampler {
     ///
     /// Threads: any.
     public struct Step: Sendable, BitwiseCopyable {
-        let glide: Glide
+        package let glide: Glide
         let factor: Double
 
         /// Creates a step that is the same for all frames.
@@ -25,7 +25,7 @@ extension Resampler {
 
         /// Returns the step behind a frame, kept in a range.
         @_noLocks @_noAllocation
-        func length(_ frame: Int, in range: ClosedRange<Double>) -> Double {
+        package func length(_ frame: Int, in range: ClosedRange<Double>) -> Double {
             let step = Double(glide.isFlat ? glide.end : glide[frame]) * factor
             // A step that is not a number compares as false.
             return step > range.lowerBound ? (step < range.upperBound ? step : range.upperBound) : range.lowerBound

@@ -137,6 +137,9 @@ public struct TimeStretch: ~Copyable, Sendable {
         Int(Double(blockFrames / 2 &+ 4) * Settings(cents: cents).step(0)) &+ resampler.lookAhead &+ TimeStretch.chunk
     }
 
+    /// The frames by which it asks later for a frame than its delay allows.
+    package static var margin: Int { chunk + 3 }
+
     /// Returns the frames by which a sound is late after a reset with the ``inputDelay(cents:)`` of a pitch, at a rate of 1.
     ///
     /// Threads: control.
