@@ -55,10 +55,11 @@ let usage = """
     }
 
     #if Everything || PipeWire
-        let checks = wantsDoctor ? [MachineCheck.pipeWire].compactMap(\.self) + MachineCheck.all : []
+        let (first, last) = wantsDoctor ? (MachineCheck.pipeWire, MachineCheck.echoCancellation) : (nil, nil)
     #else
-        let checks = wantsDoctor ? MachineCheck.all : []
+        let (first, last) = (MachineCheck?.none, MachineCheck?.none)
     #endif
+    let checks = wantsDoctor ? ([first] + MachineCheck.all + [last]).compactMap(\.self) : []
     let report = Report(
         devices: wantsList ? ALSADevice.all.map { Report.Device($0) } : nil,
         pipeWire: wantsList ? Report.PipeWire() : nil,

@@ -136,6 +136,7 @@ public final class Mixer: Generator {
     public func insert(_ source: MixerSource, at index: Int, fadesIn: Bool = true) {
         let old = source.move(to: self)
         if old == nil { source.begin(faded: fadesIn) }
+        (source.generator as? any PlacedModule)?.enter(self, from: old)
         source.setPresent(true)
         let renderers = control.withLock { control in
             control.coming.append(source)

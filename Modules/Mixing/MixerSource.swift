@@ -31,7 +31,7 @@ public final class MixerSource: Sendable {
     public let pan: Parameter
     /// The way in which ``pan`` works.
     public let panning: Panning
-    /// `false` if ``pan`` does nothing, because the generator gives itself a place.
+    /// `false` if the generator gives itself a place, and reads ``pan`` itself.
     let hasPan: Bool
 
     let mute = Switch()
@@ -78,11 +78,11 @@ public final class MixerSource: Sendable {
         hasPan = true
     }
 
-    /// Creates a strip whose pan does nothing, for a generator that gives itself a place.
-    package init(placed generator: any Module) {
+    /// Creates a strip that leaves its pan to the generator, which gives itself a place.
+    package init(placed generator: any PlacedModule, pan: borrowing Parameter) {
         self.generator = generator
         volume = Parameter(1, in: 0...16)
-        pan = Parameter(0, in: -1...1)
+        self.pan = Parameter(sharing: pan)
         panning = .balance
         hasPan = false
     }
@@ -143,6 +143,12 @@ public final class MixerSource: Sendable {
 
     /// Changes with every slice in which a mixer has it.
     var lastOuterSlice: UInt64 { notes[Note.outerSlice] }
+}
+
+/// A generator that gives itself a place: it is told in which mixer it is.
+package protocol PlacedModule: Module {
+    /// Enters a mixer, by which it is run from now on.
+    func enter(_ mixer: Mixer, from old: Mixer?)
 }
 
 /// A source in a mixer, on the render thread. It holds the parts of the source that it needs: loading a class would

@@ -150,7 +150,8 @@ extension BufferPlayer {
     /// Indicates whether a sound is heard.
     public var isSounding: Bool { shownState.load(ordering: .relaxed) == 2 }
 
-    /// The delay with which a frame is heard after its time, in seconds, as the output reports it. It counts for
+    /// The delay with which a frame is heard after its time, in seconds, as the output reports it: `playbackLatency` of an output whose
+    /// host times do not count it, divided by the sample rate. It counts for
     /// ``ScheduledSound/Stage/played``.
     public var outputLatency: Double {
         get { HostClock.seconds(outputDelay.load(ordering: .relaxed)) }

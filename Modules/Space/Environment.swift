@@ -124,6 +124,13 @@ public final class Environment: Generator {
         append(SpatialSource(generator, rendering: rendering, position: position))
     }
 
+    /// Has a source play in a mixer as it is, while its place here fades.
+    func leave(_ placed: PlacedGenerator, for mixer: Mixer) {
+        let fits = layout != .ambisonics && layout.channels <= max(2, mixer.channels)
+        placed.enter(
+            motion, fits ? layout : .stereo, sends: false, head, versions, flat: mixer.channels, fadesIn: false)
+    }
+
     /// Removes a source: it fades out first.
     ///
     /// - Parameter source: The source. One that is not in here stays where it is.

@@ -100,6 +100,19 @@ struct SpatialTurn: Sendable, BitwiseCopyable {
         up = top * cr + side * sr
     }
 
+    /// Returns the turn of a listener for whom all lies farther to the right by an angle in degrees, around the room's vertical axis.
+    @_noLocks @_noAllocation
+    func shifted(by angle: Float) -> SpatialTurn {
+        if angle == 0 { return self }
+        let (sine, cosine) = RenderMath.sincos(Double(angle) * (.pi / 180))
+        func shifted(_ axis: SIMD4<Double>) -> SIMD4<Double> {
+            SIMD4(axis.x * cosine + axis.z * sine, axis.y, axis.z * cosine - axis.x * sine, 0)
+        }
+        var turn = self
+        (turn.right, turn.up, turn.forward) = (shifted(right), shifted(up), shifted(forward))
+        return turn
+    }
+
     /// Returns the direction in which a listener hears a point, who is at the origin: right, up and back.
     @_noLocks @_noAllocation
     func local(_ point: SIMD4<Double>) -> SIMD4<Double> {

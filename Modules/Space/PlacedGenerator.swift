@@ -1,14 +1,15 @@
+internal import Mixing
 internal import RenderCore
 internal import Sharing
 
 /// Runs a source's generator, and pushes the environment's channels and one for the reverb.
-final class PlacedGenerator: Generator {
+final class PlacedGenerator: Generator, PlacedModule {
     let generator: any Module
     private let handle: ModuleHandle
     let numbers: SourceNumbers
     private let range: Double
     private let surroundings: ManagedValue<Surroundings>
-    private let state: RenderState<SpatialState>
+    private let state: RenderState<SpatialPair>
     private let lateness = Lateness()
     private let entries = Lock(0, .leaf)
 
@@ -29,7 +30,7 @@ final class PlacedGenerator: Generator {
             Surroundings(
                 SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadHolder()), SharedWords(),
                 entry: 0, fadesIn: false))
-        state = RenderState(SpatialState(sampleRate: 48_000, longest: 8))
+        state = RenderState(SpatialPair(sampleRate: 48_000, longest: 8))
     }
 
     var name: String { generator.name }
@@ -37,14 +38,26 @@ final class PlacedGenerator: Generator {
     /// Enters an environment.
     func enter(
         _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
-        _ head: borrowing SharedState<HeadHolder>, _ around: borrowing SharedWords, fadesIn: Bool
+        _ head: borrowing SharedState<HeadHolder>, _ around: borrowing SharedWords, flat: Int = 0, fadesIn: Bool
     ) {
         let entry = entries.withLock { entries in
             entries += 1
             return entries
         }
         surroundings.set(
-            Surroundings(listener, layout, sends: sends, head, around, entry: entry, fadesIn: fadesIn))
+            Surroundings(listener, layout, sends: sends, head, around, flat: flat, entry: entry, fadesIn: fadesIn))
+    }
+
+    /// Enters a mixer, where it plays as it is; what was heard at its place fades out there.
+    func enter(_ mixer: Mixer, from old: Mixer?) {
+        if mixer.owner is Environment || mixer === old { return }
+        if let environment = old?.owner as? Environment {
+            environment.leave(self, for: mixer)
+        } else {
+            enter(
+                SharedState(ListenerMotion()), .stereo, sends: false, SharedState(HeadHolder()), SharedWords(),
+                flat: mixer.channels, fadesIn: false)
+        }
     }
 
     func latency(at sampleRate: Double) -> Int { latencyOfArrangement(at: sampleRate) }
@@ -52,7 +65,7 @@ final class PlacedGenerator: Generator {
     func prepare(_ preparation: Preparation) {
         let longest = min(range / 343 * preparation.sampleRate, 16_000_000)
         let rate = preparation.sampleRate
-        state.replace(with: SpatialState(sampleRate: rate, longest: Int(longest) + 16))
+        state.replace(with: SpatialPair(sampleRate: rate, longest: Int(longest) + 16))
     }
 
     @_noLocks @_noAllocation
@@ -60,14 +73,14 @@ final class PlacedGenerator: Generator {
         let changes = numbers.changes.value
         var (versions, channels) = (SIMD4<Int>(repeating: 0), 2)
         surroundings.with(&context) { room, _ in
-            channels = room.layout.channels &+ (room.sends ? 1 : 0)
+            channels = room.channels
             versions = room.versions(changes)
         }
         var (isAsBefore, isAudible) = (false, false)
         state.with(&context) { state, context in
-            isAsBefore = state.glance.isOf(versions)
-            isAudible = state.isAudible
-            if isAudible { state.fetch(context) }
+            isAsBefore = state.main.glance.isOf(versions)
+            isAudible = state.main.isAudible
+            if isAudible { state.main.fetch(context) }
         }
         // The states and the lines of many sources have no room in the cache. The source sounds while they come there.
         if isAudible { state.fetch(bytes: SpatialState.evenBytes) }
@@ -87,11 +100,11 @@ final class PlacedGenerator: Generator {
     @_noLocks @_noAllocation
     @inline(never) private func look(_ context: inout RenderContext, _ versions: SIMD4<Int>) {
         var (glance, settings) = (SpatialGlance(), SpatialSettings())
-        state.with(&context) { state, _ in glance = state.glance }
+        state.with(&context) { state, _ in glance = state.main.glance }
         let hasChanged = glance.read(numbers, versions, context)
         if hasChanged { surroundings.with(&context) { room, context in settings.take(glance, room, &context) } }
         state.with(&context) { state, _ in
-            if hasChanged { state.take(settings, glance) } else { state.keep(glance) }
+            if hasChanged { state.main.take(settings, glance) } else { state.main.keep(glance) }
         }
     }
 
@@ -107,7 +120,7 @@ extension PlacedGenerator: CompositeModule {
     package func dryRun(_ context: inout RenderContext) {
         context.show(generator, as: .generates)
         var channels = 0
-        surroundings.with(&context) { room, _ in channels = room.layout.channels + (room.sends ? 1 : 0) }
+        surroundings.with(&context) { room, _ in channels = room.channels }
         context.push(channels: channels)
         context.swap()
         context.pop()

@@ -10,7 +10,9 @@ struct Surroundings: ~Copyable, Sendable {
 
     let layout: SpatialLayout
     let sends: Bool
-    /// The number of times that the source has come into an environment, and whether it fades in.
+    /// The channels of the mixer in which the source plays as it is; 0 in an environment.
+    let flat: Int
+    /// The number of times that the source has come into an environment or a mixer, and whether it fades in.
     let entry: Int
     let fadesIn: Bool
     /// The environment's: the version of the listener's motion, and that of the head.
@@ -18,14 +20,22 @@ struct Surroundings: ~Copyable, Sendable {
 
     init(
         _ listener: borrowing SharedState<ListenerMotion>, _ layout: SpatialLayout, sends: Bool,
-        _ head: borrowing SharedState<HeadHolder>, _ around: borrowing SharedWords, entry: Int, fadesIn: Bool
+        _ head: borrowing SharedState<HeadHolder>, _ around: borrowing SharedWords, flat: Int = 0, entry: Int,
+        fadesIn: Bool
     ) {
-        (self.entry, self.fadesIn) = (entry, fadesIn)
+        (self.flat, self.entry, self.fadesIn) = (flat, entry, fadesIn)
         self.around = SharedWords(sharing: around)
         self.listener = SharedState(sharing: listener)
         self.layout = layout
         self.sends = sends
         self.head = SharedState(sharing: head)
+    }
+
+    /// The channels that the source pushes.
+    var channels: Int {
+        @_noLocks @_noAllocation get {
+            flat == 0 ? layout.channels &+ (sends ? 1 : 0) : max(max(flat, 2), layout.channels)
+        }
     }
 
     /// The numbers of all that may change: of the source's place in the environment, of the listener, of the head, and of the source's
@@ -69,7 +79,7 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
     private(set) var distance = SIMD4<Float>(repeating: 0)
     /// Occlusion, obstruction, send, absorption.
     private(set) var ways = SIMD4<Float>(repeating: 0)
-    /// The number of the rendering, its taps, and 1 for a source that goes with the listener.
+    /// The number of the rendering, and 8 more for a source that goes with the listener; its taps, the pan and the width.
     private(set) var rendering = SIMD4<Float>(repeating: 0)
     /// What ``Surroundings/versions(_:)`` were.
     private var versions = SIMD4<Int>(repeating: -1)
@@ -112,9 +122,12 @@ struct SpatialGlance: Sendable, BitwiseCopyable {
             SIMD4(
                 source.occlusion.current(context), source.obstruction.current(context),
                 source.send.current(context), source.airAbsorption.current(context)), in: &ways)
-        let isRelative: Float = source.relative.isOn(context) ? 1 : 0
+        let relative: Float = source.relative.isOn(context) ? 8 : 0
         let f = SpatialGlance.keep(
-            SIMD4(source.kind.current(context), source.taps.current(context), isRelative, 0), in: &rendering)
+            SIMD4(
+                source.kind.current(context) + relative, source.taps.current(context), source.pan.current(context),
+                source.width.current(context)),
+            in: &rendering)
         return !(a && b && c && d && e && f) || hasOthers
     }
 
@@ -148,10 +161,16 @@ struct SpatialSettings: Sendable, BitwiseCopyable {
     var layout = SpatialLayout.stereo
     /// Indicates whether there is a channel for a reverb behind those of the layout.
     var sends = false
+    /// The channels of the mixer in which the source plays as it is; 0 in an environment.
+    var flat = 0
     /// The number of times that the source has come into an environment, and whether it fades in.
     var entry = 0
     var fadesIn = false
     var head: HeadTableBox.Reference?
+    /// The width that is set, in degrees, the pan, and the angle by which the sound lies to the right of the source's place.
+    var width: Float = 0
+    var pan: Float = 0
+    var angle: Float = 0
 
     @_noLocks @_noAllocation
     init() {}
@@ -163,22 +182,25 @@ struct SpatialSettings: Sendable, BitwiseCopyable {
         velocity = SIMD4<Double>(SIMD4(glance.velocity.x, glance.velocity.y, glance.velocity.z, 0))
         (cone, distance, ways) = (glance.cone, glance.distance, glance.ways)
         (doppler, coneLevel) = (Double(glance.place.w), glance.velocity.w)
-        (kind, taps) = (Int(glance.rendering.x), Int(glance.rendering.y) & ~7)
-        (layout, sends) = (room.layout, room.sends)
+        (kind, taps) = (Int(glance.rendering.x) & 7, Int(glance.rendering.y) & ~7)
+        (pan, width) = (glance.rendering.z, glance.rendering.w)
+        (layout, sends, flat) = (room.layout, room.sends, room.flat)
         (entry, fadesIn) = (room.entry, room.fadesIn)
         if !layout.isStereo && kind < 3 { kind = 0 }
+        if flat > 0 { (kind, sends) = (3, false) }
         // Also while it fades to another rendering.
         var table: HeadTableBox.Reference?
         if layout.isStereo { room.head.with(&context) { head, _ in table = head.reference } }
         head = table
         var listener = motion
         room.listener.with(&context) { motion, _ in listener = motion }
-        motion = glance.rendering.z >= 0.5 ? listener.atOrigin : listener
+        motion = glance.rendering.x >= 8 ? listener.atOrigin : listener
     }
 
     /// Indicates whether the source is heard from where it is with other settings, and as loudly.
     @_noLocks @_noAllocation
     func soundsAs(_ other: SpatialSettings) -> Bool {
+        if angle != other.angle { return false }
         let (here, there) = (place, other.place)
         if here.x != there.x || here.y != there.y || here.z != there.z { return false }
         let (low, high) = (ways, other.ways)
@@ -270,6 +292,8 @@ struct SpatialAim: Sendable, BitwiseCopyable {
     var ahead = SIMD4<Float>(repeating: 0)
     var left = SIMD4<Float>(repeating: 0)
     var up = SIMD4<Float>(repeating: 0)
+    /// The levels of left and right of what passes through.
+    var sides = SIMD2<Float>(repeating: 1)
     /// The share of each rendering.
     var shares = SIMD8<Float>(repeating: 0)
 

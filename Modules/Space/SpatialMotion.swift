@@ -36,6 +36,16 @@ struct SpatialMotion: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     init() {}
 
+    /// Becomes the motion of another source.
+    @_noLocks @_noAllocation
+    mutating func become(_ other: borrowing SpatialMotion) {
+        (base, listener, walk, turn) = (other.base, other.listener, other.walk, other.turn)
+        (slowness, settings, error, change) = (other.slowness, other.settings, other.error, other.change)
+        (isAtRest, isFresh, heard, distance) = (other.isAtRest, other.isFresh, other.heard, other.distance)
+        (approach, recession) = (other.approach, other.recession)
+        (decay, decaySeconds) = (other.decay, other.decaySeconds)
+    }
+
     /// The frames by which the motion is ahead of the sound. A course ends midway between what the block before aimed at and what its
     /// own block aims at (see `Course`): so that it is there in time, a block aims at one and a half blocks after its beginning.
     private static var lead: Int64 {
@@ -138,10 +148,16 @@ struct SpatialMotion: ~Copyable, Sendable {
         isAtRest = false
     }
 
+    /// Is heard at once where it should be.
+    @_noLocks @_noAllocation
+    mutating func rest() {
+        (error, change, isAtRest) = (SIMD8(repeating: 0), SIMD8(repeating: 0), true)
+    }
+
     @_noLocks @_noAllocation
     private mutating func adopt(_ new: SpatialSettings) {
         settings = new
-        (walk, turn) = (new.motion.walk, new.motion.turn)
+        (walk, turn) = (new.motion.walk, new.motion.turn.shifted(by: new.angle))
         slowness = new.doppler / new.motion.speedOfSound
     }
 

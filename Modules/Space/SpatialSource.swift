@@ -9,8 +9,9 @@ public import RenderCore
 ///     bee.strip.volume.value = 0.5
 ///     environment.append(bee)
 ///
-/// Any generator can be a source. A source is one point, which plays the mean of its channels; only
-/// ``SpatialRendering/passThrough`` and ``SpatialRendering/soundField`` use them apart.
+/// Any generator can be a source, and an `AudioInput` too. A source is one point, which plays the mean of its channels, until it gets
+/// a ``width``: then a source of two channels is two points, its left channel to the left of its place and its right channel to the
+/// right. ``SpatialRendering/passThrough`` and ``SpatialRendering/soundField`` use all channels apart.
 ///
 /// **Motion.** A source reaches a place that you set within 50 ms, without a corner, and from there it moves on by its
 /// ``velocity`` until you set a place again. The sound needs its time through the air, so that a source that comes nearer is
@@ -21,11 +22,12 @@ public import RenderCore
 /// ears, or all loudspeakers, together have the power of the source at that level; with a measured head they have it in the mean
 /// of all directions, and in the bass. A level below -100 dB is silence, which costs less.
 ///
-/// All settings belong to the source and go with it into another environment.
+/// All settings belong to the source and go with it into another environment, and into a `Mixer`, where it plays as it is, without a
+/// place: ``/Mixing/Mixer/append(_:fadesIn:)``.
 ///
 /// Threads: control.
 public final class SpatialSource: Sendable {
-    /// The volume, mute and solo. Its pan does nothing.
+    /// The volume, pan, mute and solo, which go with the source into any environment or mixer. The pan counts in a mixer alone.
     public let strip: MixerSource
     /// The place to the right in metres: -1,000,000…1,000,000.
     public var x: Parameter { _read { yield placed.numbers.x } }
@@ -33,6 +35,12 @@ public final class SpatialSource: Sendable {
     public var y: Parameter { _read { yield placed.numbers.y } }
     /// The place backwards in metres: -1,000,000…1,000,000.
     public var z: Parameter { _read { yield placed.numbers.z } }
+    /// The angle in degrees between the two channels of a stereo source, as they are seen from the listener: 0…180. Each channel has
+    /// its own direction, half of that to the left or the right of the source's place around the vertical axis of the room (of the
+    /// head, if the source ``isRelative``), in the same distance, with half of the source's level. At 0 the source plays the mean of its
+    /// channels. A change arrives in 50 ms as that of a place does; from 0 on it begins when the sound arrives that has set out since. It does not count for sources of one channel or of more than
+    /// two, and for the renderings that use all channels apart.
+    public var width: Parameter { _read { yield placed.numbers.width } }
     /// The velocity to the right in metres per second: -1,000…1,000.
     public var velocityX: Parameter { _read { yield placed.numbers.velocityX } }
     /// The velocity upwards in metres per second: -1,000…1,000.
@@ -78,7 +86,7 @@ public final class SpatialSource: Sendable {
     ///   - rendering: The way in which it gets its direction.
     ///   - position: Its place.
     ///   - range: The longest way that sound goes to the listener, in metres, for which there is memory, 1…10,000. Beyond it
-    ///     Doppler's effect ends. Each metre takes 0.6 kB at 48 kHz.
+    ///     Doppler's effect ends. Each metre takes 1.2 kB at 48 kHz, half of it for the right channel.
     /// - Precondition: The range is in range.
     public init(
         _ generator: any Module, rendering: SpatialRendering = .equalPower, position: SpatialPoint = SpatialPoint(),
@@ -86,7 +94,7 @@ public final class SpatialSource: Sendable {
     ) {
         demand(range >= 1 && range <= 10_000, "SpatialSource: a range of \(range) m; it must be 1…10,000")
         placed = PlacedGenerator(generator, numbers: SourceNumbers(rendering, position), range: range)
-        strip = MixerSource(placed: placed)
+        strip = MixerSource(placed: placed, pan: placed.numbers.pan)
     }
 
     /// The module that is heard.
@@ -144,13 +152,13 @@ public final class SpatialSource: Sendable {
     /// The parameters by name. Those named `distanceModel` (0…3) and `rendering` (0…4) are the numbers of their cases in order,
     /// and `taps` are those of a measured head.
     public var parameters: [ParameterReference] {
-        strip.parameters.filter { $0.name != "pan" } + placed.numbers.parameters
+        strip.parameters + placed.numbers.parameters
     }
 }
 
 /// The numbers of a source, as the render thread reads them.
 struct SourceNumbers: ~Copyable, Sendable {
-    let x, y, z, velocityX, velocityY, velocityZ, yaw, pitch: Parameter
+    let x, y, z, velocityX, velocityY, velocityZ, yaw, pitch, width, pan: Parameter
     let coneInner, coneOuter, coneLevel, minimumDistance, maximumDistance, rollOff: Parameter
     let occlusion, obstruction, send, doppler, airAbsorption: Parameter
     let model, kind, taps: Parameter
@@ -170,6 +178,8 @@ struct SourceNumbers: ~Copyable, Sendable {
         velocityZ = number(0, -1_000...1_000)
         yaw = number(0, -360...360)
         pitch = number(0, -360...360)
+        width = number(0, 0...180)
+        pan = number(0, -1...1)
         coneInner = number(360, 0...360)
         coneOuter = number(360, 0...360)
         coneLevel = number(0, 0...1)
@@ -186,15 +196,16 @@ struct SourceNumbers: ~Copyable, Sendable {
         kind = number(numbers.kind, 0...4)
         taps = number(numbers.taps, 8...256)
         relative = Switch()
-        changes.count(parameters)
+        changes.count(parameters + [pan.named("pan")])
     }
 
     /// The numbers by name.
     var parameters: [ParameterReference] {
         [
             x.named("x"), y.named("y"), z.named("z"), velocityX.named("velocityX"), velocityY.named("velocityY"),
-            velocityZ.named("velocityZ"), yaw.named("yaw"), pitch.named("pitch"), coneInner.named("coneInner"),
-            coneOuter.named("coneOuter"), coneLevel.named("coneLevel"), minimumDistance.named("minimumDistance"),
+            velocityZ.named("velocityZ"), yaw.named("yaw"), pitch.named("pitch"), width.named("width"),
+            coneInner.named("coneInner"), coneOuter.named("coneOuter"), coneLevel.named("coneLevel"),
+            minimumDistance.named("minimumDistance"),
             maximumDistance.named("maximumDistance"), rollOff.named("rollOff"), occlusion.named("occlusion"),
             obstruction.named("obstruction"), send.named("send"), doppler.named("doppler"),
             airAbsorption.named("airAbsorption"), model.named("distanceModel"), kind.named("rendering"),

@@ -24,6 +24,7 @@ extension SpatialState {
         if hasSlept && isAsleep { return }
         next.shares = SpatialState.shares(after: now.shares, kind: motion.settings.kind, isFresh: wasFresh)
         aimDelay(heard[3], wasFresh, hasSlept, phase: Double(frame & Int64(SpatialState.block &- 1)))
+        aimSides()
         let (x, y, z) = (Float(heard[0]), Float(heard[1]), Float(heard[2]))
         // Out of earshot nothing needs a direction.
         let isSilent = now.level == 0 && next.level == 0
@@ -33,7 +34,7 @@ extension SpatialState {
         if !isSilent && (next.shares[1] > 0 || now.shares[1] > 0) { aimSphere(heard[0]) }
         if next.shares[4] > 0 || now.shares[4] > 0 { aimField() }
         if !isSilent && (next.shares[2] > 0 || now.shares[2] > 0) {
-            aimHead(x, y, z, isBegun: now.shares[2] > 0 && !begins)
+            aimHead(x, y, z, isBegun: now.shares[2] > 0 && !begins && !isNewSide)
         }
         if !isSilent { limitEars(begins) }
         isFresh = false
@@ -174,7 +175,8 @@ extension SpatialState {
     @_noLocks @_noAllocation
     private mutating func aimField() {
         let field = SpatialTurn(yaw: motion.settings.cone.x, pitch: motion.settings.cone.y, roll: 0)
-        let head = motion.turn
+        // The room's, whatever the width is.
+        let head = motion.settings.motion.turn
         next.ahead = SIMD4<Float>(head.local(field.forward))
         next.left = SIMD4<Float>(head.local(-field.right))
         next.up = SIMD4<Float>(head.local(field.up))

@@ -7,7 +7,7 @@ extension SpatialState {
     @_noLocks @_noAllocation
     mutating func noteSteadiness() {
         isSteady = false
-        if isAsleep || isFresh || hasJumped || jumpLeft > 0 || levelLeft > 0 || !motion.isPlain { return }
+        if isSide || isAsleep || isFresh || hasJumped || jumpLeft > 0 || levelLeft > 0 || !motion.isPlain { return }
         let kind = motion.settings.kind
         if kind >= 3 || courses.kind != kind || !motion.settings.layout.isStereo { return }
         if !courses.isOpen || before.sendOpening + now.sendOpening + next.sendOpening != 3 { return }

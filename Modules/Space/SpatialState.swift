@@ -21,20 +21,28 @@ struct SpatialState: ~Copyable, Sendable {
     /// The longest delay in frames. (The signal knows it too, and would be copied to be asked.)
     let limit: Double
     /// The frame behind the last one.
-    private var end: Int64 = 0
+    var end: Int64 = 0
     /// The frames since the source was heard last.
-    private var silence = 1 << 30
+    var silence = 1 << 30
     /// The frames of the source's fade that have gone.
-    private var faded = Int.max
+    var faded = Int.max
     private let fade: Int
-    private var layout = SpatialLayout.stereo
+    var layout = SpatialLayout.stereo
     /// Indicates whether the environment has a reverb.
-    private(set) var sends = false
+    var sends = false
     /// Indicates whether the source has just come into an environment.
     private var hasEntered = false
     /// Indicates whether a setting has changed since the way was computed.
-    private(set) var hasChanged = true
+    var hasChanged = true
     var isFresh = true
+    /// Indicates whether this is the left one of two points, whether the right one sounds, whether this is that one, and whether its
+    /// filters of a head have not begun.
+    var isPair = false
+    var hasLoudSide = false
+    /// Indicates whether it plays in a mixer, as it is.
+    private var isFlat = false
+    var isSide = false
+    var isNewSide = false
     /// Indicates whether it is out of earshot and nothing changes but its place: then its way is looked at every 8 blocks only.
     var isAsleep = false
     /// Indicates whether the source goes on evenly, and where it then is at the next blocks.
@@ -49,7 +57,11 @@ struct SpatialState: ~Copyable, Sendable {
     var signal: SpatialSignal
 
     /// The settings that were read last.
-    private var settings = SpatialSettings()
+    var settings = SpatialSettings()
+    /// The seconds for which both points have gone to the place of the source.
+    var closing = 0.0
+    /// The frames since the source became two points, until its channels are apart on all of the way.
+    var opened = 0.0
     /// The way at the block before, at this one, and at the next.
     var before = SpatialAim()
     var now = SpatialAim()
@@ -79,11 +91,12 @@ struct SpatialState: ~Copyable, Sendable {
     mutating func reset() {
         forgetSound()
         motion = SpatialMotion()
+        (isPair, hasLoudSide, closing, settings.angle) = (false, false, 0, 0)
     }
 
     /// Forgets the sound, as after a long silence, but not the way that the source has gone.
     @_noLocks @_noAllocation
-    private mutating func forgetSound() {
+    mutating func forgetSound() {
         signal.reset()
         hasChanged = true
         (jumpLeft, isFresh, hasJumped, isAsleep, isSteady) = (0, true, false, false, false)
@@ -95,8 +108,10 @@ struct SpatialState: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func take(_ new: SpatialSettings, _ glance: SpatialGlance) {
         if new.entry != settings.entry { hasEntered = true }
+        let angle = settings.angle
         (settings, self.glance, hasChanged) = (new, glance, true)
-        (layout, sends) = (new.layout, new.sends)
+        settings.angle = angle
+        (layout, sends, isFlat) = (new.layout, new.sends, new.flat > 0)
     }
 
     /// Keeps what was read, where that is the same as before.
@@ -113,21 +128,36 @@ struct SpatialState: ~Copyable, Sendable {
         signal.fetch(delay: courses.frames, count: context.frameCount)
     }
 
-    /// Renders a slice: the source is below the top, if it has sounded, and all samples of the top are written.
+    /// Renders a slice of a source that is one point: the source is below the top, if it has sounded, and all samples of the top are
+    /// written.
     @_noLocks @_noAllocation
     mutating func process(_ context: inout RenderContext, hasInput: Bool) {
-        let frames = context.frameCount
+        beginSlice(context, hasInput: hasInput)
+        process(&context, hasInput: hasInput, from: 0, to: context.frameCount)
+    }
+
+    /// Notes that a slice begins.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func beginSlice(_ context: borrowing RenderContext, hasInput: Bool) {
         if hasInput { silence = 0 }
         if context.sampleTime &- end > Int64(limit) &+ 4_096 && !isFresh { forgetSound() }
-        end = context.sampleTime &+ Int64(frames)
+        end = context.sampleTime &+ Int64(context.frameCount)
         if hasEntered {
             hasEntered = false
             faded = hasInput && settings.fadesIn && isFresh ? 0 : Int.max
         }
+    }
+
+    /// Renders some frames of a slice.
+    @_noLocks @_noAllocation
+    @inline(__always) mutating func process(
+        _ context: inout RenderContext, hasInput: Bool, from first: Int, to frames: Int
+    ) {
         let layout = self.layout
         let inputs = hasInput ? context.channelCount(at: 1) : 0
-        let isPlain = inputs == 1 && layout.isStereo && !sends
-        var done = 0
+        // What is relayed goes to the end of the slice.
+        let isPlain = inputs == 1 && layout.isStereo && !sends && !isPair && !isFlat && frames == context.frameCount
+        var done = first
         while done < frames {
             let phase = Int((context.sampleTime &+ Int64(done)) & Int64(SpatialState.block &- 1))
             let room = SpatialState.block &- phase
@@ -161,6 +191,7 @@ struct SpatialState: ~Copyable, Sendable {
             } else {
                 signal.forgetThrough()
             }
+            if isSimple && isFlat { clearOthers(&context, part) }
             if isSimple { play(&context, part) } else { add(&context, layout, part) }
             done &+= count
             if !hasInput { silence &+= count }
@@ -169,14 +200,14 @@ struct SpatialState: ~Copyable, Sendable {
 
     /// Begins a block, or the first part of one.
     @_noLocks @_noAllocation
-    private mutating func begin(at frame: Int64) {
+    mutating func begin(at frame: Int64) {
         if goesOn(at: frame) { return }
         endSteadiness()
         if isAsleep && sleepsOn(at: frame) {
             return motion.drift(frames: Double(SpatialState.block), sampleRate: sampleRate)
         }
         motion.advance(at: frame, frames: Double(SpatialState.block), sampleRate: sampleRate)
-        if hasChanged || motion.isFresh { motion.take(settings, at: frame, sampleRate: sampleRate) }
+        if hasChanged || motion.isFresh { takeWay(at: frame) }
         hasChanged = false
         aim(at: frame)
         courses.take(&before, &now, &next, limit: limit, jumps: jumpLeft > 0)
@@ -197,7 +228,7 @@ struct SpatialState: ~Copyable, Sendable {
 
     /// Returns whether a rendering has a share of the sound in this block.
     @_noLocks @_noAllocation
-    private func isRendered(_ kind: Int) -> Bool {
+    func isRendered(_ kind: Int) -> Bool {
         before.shares[kind] > 0 || now.shares[kind] > 0 || next.shares[kind] > 0
     }
 
@@ -215,33 +246,23 @@ struct SpatialState: ~Copyable, Sendable {
     }
 
     @_noLocks @_noAllocation
-    private static func clear(_ buffer: inout AudioBuffer, channel: Int, from first: Int, count: Int) {
+    static func clear(_ buffer: inout AudioBuffer, channel: Int, from first: Int, count: Int) {
         var output = buffer[channel]
         for i in first..<(first &+ count) { output[i] = 0 }
     }
 
     /// Writes a part of the source into the line, and that of the send.
     @_noLocks @_noAllocation
-    private mutating func take(_ context: inout RenderContext, _ channels: Int, _ part: SpatialSignal.Part) {
+    mutating func take(_ context: inout RenderContext, _ channels: Int, _ part: SpatialSignal.Part) {
         let isSent = sends && courses.isSent
         if channels > 0 {
-            if channels == 1 && courses.isOpen && faded >= fade && !isSent {
+            if channels == 1 && courses.isOpen && faded >= fade && !isSent && !isPair && !isSide {
                 return signal.write(context.samples(0, at: 1), part)
             }
-            let share = 1 / Float(Int32(truncatingIfNeeded: channels))
-            // Of a sound field the first channel is that without a direction.
-            let isField = channels > 1 && isRendered(4)
-            for channel in 0..<channels {
-                let samples = context.samples(channel, at: 1)
-                if isField {
-                    let first: Float = channel == 0 ? 1 : 0
-                    let course = Course(
-                        share + (first - share) * before.shares[4], share + (first - share) * now.shares[4],
-                        share + (first - share) * next.shares[4])
-                    signal.take(samples, share: course, begins: channel == 0, part)
-                } else {
-                    signal.take(samples, share: share, begins: channel == 0, part)
-                }
+            if isPair || isSide {
+                takeHalf(&context, channels, part)
+            } else {
+                takeMean(&context, channels, part)
             }
             if faded < fade {
                 signal.fadeIn(after: faded, of: fade, part)
@@ -254,25 +275,6 @@ struct SpatialState: ~Copyable, Sendable {
             signal.makeSend(opening: Course(before.sendOpening, now.sendOpening, next.sendOpening), part)
         }
         signal.write(opening: Course(before.opening, now.opening, next.opening), part)
-    }
-
-    /// Adds the sound as it is, as late as all others are.
-    @_noLocks @_noAllocation
-    private mutating func passThrough(
-        _ context: inout RenderContext, _ layout: SpatialLayout, _ part: SpatialSignal.Part
-    ) {
-        let sources = context.channelCount(at: 1)
-        let level = Course(before.shares[3], now.shares[3], next.shares[3])
-        for channel in 0..<sources {
-            signal.pass(context.samples(channel, at: 1), channel: channel, part)
-            var target = channel
-            var top = context.top
-            while target < layout.channels {
-                var output = top[target]
-                signal.add(ear: 0, level: level, part, to: &output)
-                target &+= sources == 1 ? 1 : 64
-            }
-        }
     }
 
     /// Adds a sound field, as late as all others are.
@@ -326,7 +328,7 @@ struct SpatialState: ~Copyable, Sendable {
 
     /// Adds the sound as it is heard, and the send.
     @_noLocks @_noAllocation
-    private mutating func add(_ context: inout RenderContext, _ layout: SpatialLayout, _ part: SpatialSignal.Part) {
+    mutating func add(_ context: inout RenderContext, _ layout: SpatialLayout, _ part: SpatialSignal.Part) {
         var top = context.top
         if isHeard {
             if isRendered(0) {

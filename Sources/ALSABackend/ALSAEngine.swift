@@ -215,11 +215,11 @@ internal import Synchronization
     /// Renders a cycle and hands it over. 0, or an error below 0.
     private func cycle() -> Int32 {
         let now = smoothedNow()
-        var (frames, due, captured) = (0, now, now)
+        var (frames, heard, captured) = (0, now, now)
         if let playback {
             frames = playback.framesToRender
             let queued = Double(playback.stream.bufferSize - free + playback.stream.extraDelay) / playback.rate
-            if settings.compensatesLatency { due += Int64(((queued + playback.lead) * 1e9).rounded()) }
+            heard += Int64(((queued + playback.lead) * 1e9).rounded())
             if let capture, capture.isFollowing, !isOneClock {
                 captured -= follow(capture, frames, lateness: Double(free - playback.stream.period) / playback.rate)
             } else if let capture {
@@ -231,11 +231,13 @@ internal import Synchronization
             if error < 0 { return error }
             frames = min(capacity, capture.drain(into: &outputCycle.inputBlock))
         }
-        noteTime(due, frames)
+        let isCompensated = run.latency.isCompensated
+        let due = isCompensated ? heard : now
+        noteTime(heard, due, frames)
         let number = renderer.sampleTime
         if frames > 0 {
             outputCycle.begin(frames: frames, hostTime: due)
-            outputCycle.captureTime = settings.compensatesLatency ? captured : now
+            outputCycle.captureTime = isCompensated ? captured : now
             beginMIDI(now, frames)
             run.render(&outputCycle)
             midi?.end(outputCycle)
@@ -250,6 +252,7 @@ internal import Synchronization
         playback?.stream.noteCycle()
         playback?.stream.measureDelay()
         capture?.stream.measureDelay()
+        noteLatency()
         if settings.isPaced { pace(frames, HostClock.now) }
         return 0
     }

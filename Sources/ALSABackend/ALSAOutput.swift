@@ -42,7 +42,7 @@ public final class ALSAOutput: RenderOutput, CoredOutput {
     ///   - midiName: The name that other programs see.
     ///   - ifLost: The behaviour when the card goes away.
     ///   - compensatesLatency: `true` for host times at which a frame is heard, and was captured; `false` for those at
-    ///     which its cycle began.
+    ///     which its cycle began. The property of that name changes it later.
     /// - Precondition: The numbers are in range.
     public convenience init(
         _ renderer: Renderer, device: String? = "default", inputDevice: String? = nil, inputs: [AudioInput]? = nil,

@@ -213,11 +213,20 @@ extension ALSASession {
             tell("The sound is too loud for the device: samples are clipped.", &control)
         }
         control.told.clipped = clipped
+        tellLatency(&control, engine)
         if engine.isUnclocked.load(ordering: .relaxed) {
             tell(
                 "The device takes frames at once and has no clock: the output sends them by the machine's clock.",
                 &control)
         }
+    }
+
+    /// Says how late the sound is when that has changed, and stays.
+    private func tellLatency(_ control: inout Control, _ engine: ALSAEngine) {
+        guard engine.nextDue.load(ordering: .relaxed) != .min else { return }
+        let news = control.told.latency.note(
+            playback: core.latency.playback, capture: core.latency.capture, at: HostClock.now, staysFor: 500_000_000)
+        if let news { hub.send(news) }
     }
 
     /// Says something, once for each start.

@@ -63,11 +63,15 @@ final class ALSASession: Sendable {
     struct Told {
         var lineBreaks = 0
         var clipped = 0
+        var latency = LatencyNews(tolerance: Self.waver)
+        /// The frames by which a sound server, or a card that counts in blocks, has its latency waver.
+        private static let waver = 32
         var notices: Set<String> = []
     }
 
     init(_ renderer: Renderer, _ settings: ALSASettings) {
         core = OutputCore(renderer, called: "an ALSAOutput")
+        core.latency.isCompensated = settings.compensatesLatency
         gate = Lock(Control(settings: settings), .output)
     }
 
@@ -209,6 +213,7 @@ final class ALSASession: Sendable {
         control.isPlaybackMissing = false
         control.told.lineBreaks = 0
         control.told.clipped = 0
+        if !isFirst { control.told.latency.beginAnew() }
         control.configurations = (playback?.configuration, capture?.configuration)
         control.definitions = [:]
         for name in [settings.device, settings.inputDevice].compactMap(\.self) {

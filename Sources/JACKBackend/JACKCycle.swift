@@ -47,9 +47,6 @@ final class JACKMemory: @unchecked Sendable {
     /// Ports of any program that went away since the household looked last.
     let departed = Lock(Set<UInt>())
 
-    // Latencies in frames, behind and before the ports.
-    let playbackLatency = Atomic<Int>(0)
-    let captureLatency = Atomic<Int>(0)
     /// The tempo that is led: 0 for none.
     let beatsPerMinute = Atomic<UInt64>(0)
     let beatsPerBar = Atomic<UInt64>(0)
@@ -88,10 +85,10 @@ final class JACKMemory: @unchecked Sendable {
         memory.cycle.begin(
             frames: Int(frames), hostTime: isFreewheeling ? nil : cycleTime(Int(frames)), isFreewheeling: isFreewheeling
         )
-        if settings.compensatesLatency && !isFreewheeling {
+        if run.latency.isCompensated && !isFreewheeling {
             let nanoseconds = 1e9 / Double(sampleRate.load(ordering: .relaxed))
-            memory.cycle.hostTime += Int64(Double(playbackLatency.load(ordering: .relaxed)) * nanoseconds)
-            memory.cycle.captureTime -= Int64(Double(captureLatency.load(ordering: .relaxed)) * nanoseconds)
+            memory.cycle.hostTime += Int64(Double(run.latency.playback) * nanoseconds)
+            memory.cycle.captureTime -= Int64(Double(run.latency.capture) * nanoseconds)
         }
         if !settings.startsOverInFreewheel { memory.cycle.startsOver = false }
         receive(frames)

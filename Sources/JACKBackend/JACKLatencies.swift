@@ -1,4 +1,5 @@
 internal import CJACK
+internal import Outputs
 internal import RenderCore
 internal import Supply
 internal import Synchronization
@@ -47,11 +48,7 @@ final class JACKLatencies: @unchecked Sendable {
         let ranges = from.map { range($0, mode) }
         let isConnected = ranges.contains { $0 != nil }
         let most = ranges.compactMap { $0?.upperBound }.max() ?? 0
-        if isCapture {
-            cycle.captureLatency.store(most, ordering: .relaxed)
-        } else {
-            cycle.playbackLatency.store(most, ordering: .relaxed)
-        }
+        if isCapture { cycle.run.latency.capture = most } else { cycle.run.latency.playback = most }
         let ways = ways.withLock { $0 }
         for (target, ports) in to.enumerated() {
             var sum: ClosedRange<Int>?

@@ -35,7 +35,7 @@ public final class JACKOutput: RenderOutput, CoredOutput {
     ///     environment has the last word.
     ///   - rejoins: `true` to wait for the server when it dies.
     ///   - compensatesLatency: `true` for host times at which a frame is heard, and was captured; `false` for those at
-    ///     which its cycle began.
+    ///     which its cycle began. The property of that name changes it later.
     ///   - startsServer: `true` to let JACK start a server if none runs, as `~/.jackdrc` says; not with
     ///     `JACK_NO_START_SERVER` in the environment.
     ///   - startsOverInFreewheel: `true` to make the first cycle of a freewheel frame 0, with all modules reset, so

@@ -61,6 +61,7 @@ final class JACKSession: @unchecked Sendable {
 
     init(_ renderer: Renderer, _ settings: JACKSettings) {
         core = OutputCore(renderer, called: "a JACKOutput")
+        core.latency.isCompensated = settings.compensatesLatency
         self.settings = settings
         name = settings.name
     }
@@ -295,8 +296,7 @@ final class JACKSession: @unchecked Sendable {
     /// Says how late the sound is when that has changed, and stays: after a return the links come one by one.
     private func tellLatency(_ cycle: JACKCycle, _ now: Int64) {
         let news = seen.latency.note(
-            playback: cycle.playbackLatency.load(ordering: .relaxed),
-            capture: cycle.captureLatency.load(ordering: .relaxed), at: now,
+            playback: core.latency.playback, capture: core.latency.capture, at: now,
             staysFor: wanted.isEmpty ? 500_000_000 : 3_000_000_000)
         if let news { hub.send(news) }
     }

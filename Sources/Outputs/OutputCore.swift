@@ -42,6 +42,7 @@ public final class OutputCore: EventSource, Sendable {
     let name: String
     private let runsServers: Bool
     package let hub = EventHub<OutputEvent>()
+    package let latency = OutputLatency()
     private let load = LoadHistogram()
     /// Reports what interrupts the sound, and how often it has been interrupted until now.
     private let missedDeadlines: MissedDeadlineTeller
@@ -239,8 +240,8 @@ public final class OutputCore: EventSource, Sendable {
             missedDeadlines.begin()
             toldMissed.store(0, ordering: .relaxed)
             return OutputRun(
-                renderer, driver: driver, priority: priority, load: load, hub: hub, hasOwnThread: hasOwnThread,
-                runsServers: runsServers)
+                renderer, driver: driver, priority: priority, load: load, hub: hub, latency: latency,
+                hasOwnThread: hasOwnThread, runsServers: runsServers)
         } catch {
             control.withLock { $0.isStarting = false }
             throw error

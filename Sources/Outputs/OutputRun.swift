@@ -16,6 +16,8 @@ internal import Synchronization
     private let priority: Int
     private let load: LoadHistogram
     private let hub: EventHub<OutputEvent>
+    /// The output's.
+    package let latency: OutputLatency
     /// Carries what the cycles have to tell about MIDI.
     let midi = MIDINews()
     private let shouldRun = Atomic<Bool>(true)
@@ -38,13 +40,14 @@ internal import Synchronization
 
     init(
         _ renderer: Renderer, driver: UInt, priority: Int, load: LoadHistogram, hub: EventHub<OutputEvent>,
-        hasOwnThread: Bool, runsServers: Bool
+        latency: OutputLatency, hasOwnThread: Bool, runsServers: Bool
     ) {
         self.renderer = renderer
         self.driver = driver
         self.priority = priority
         self.load = load
         self.hub = hub
+        self.latency = latency
         self.hasOwnThread = hasOwnThread
         self.runsServers = runsServers
     }

@@ -12,6 +12,33 @@ public protocol RenderOutput: EventSource<OutputEvent>, AnyObject {
     var state: OutputState { get }
     /// The statistics since the output was started.
     var statistics: OutputStatistics { get }
+    /// The frames of the renderer after which the sound of a cycle is heard, as `OutputEvent.latencyChanged` tells them: what is behind
+    /// the output, without the modules of the render loop (`Renderer.latency`).
+    var playbackLatency: Int { get }
+    /// The age in frames of the renderer of the sound that comes into a cycle: what is before the output.
+    var captureLatency: Int { get }
+    /// Indicates whether host times are those at which a frame is heard, and was captured; else they are those at which its cycle began.
+    /// A change counts from the next cycle on, whose host time jumps by the latency; the sound goes on as it is.
+    var compensatesLatency: Bool { get set }
+}
+
+extension RenderOutput {
+    /// The frames of the renderer after which the sound of a cycle is heard, as `OutputEvent.latencyChanged` tells them: what is behind
+    /// the output, without the modules of the render loop (`Renderer.latency`). It is 0 before the first start, and where the output
+    /// knows none.
+    public var playbackLatency: Int { (self as? any CoredOutput)?.core.latency.playback ?? 0 }
+
+    /// The age in frames of the renderer of the sound that comes into a cycle: what is before the output. It is 0 before the first
+    /// start, without inputs, and where the output knows none.
+    public var captureLatency: Int { (self as? any CoredOutput)?.core.latency.capture ?? 0 }
+
+    /// Indicates whether host times are those at which a frame is heard, and was captured; else they are those at which its cycle began.
+    /// A change counts from the next cycle on, whose host time jumps by the latency; the sound goes on as it is. For an output that
+    /// knows no latency both are the same.
+    public var compensatesLatency: Bool {
+        get { (self as? any CoredOutput)?.core.latency.isCompensated ?? true }
+        set { (self as? any CoredOutput)?.core.latency.isCompensated = newValue }
+    }
 }
 
 /// The state of an output.

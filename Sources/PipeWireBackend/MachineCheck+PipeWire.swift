@@ -14,4 +14,27 @@ extension MachineCheck {
         } catch {}
         return nil
     }
+
+    /// The finding about PipeWire's echo cancellation, which takes the sound of the loudspeakers out of that of the microphone; `nil`
+    /// where no daemon answers.
+    public static var echoCancellation: MachineCheck? {
+        guard let connection = try? PipeWireConnection(nil, ["application.name", "RenderStack"]) else { return nil }
+        defer { connection.close() }
+        let found = connection.graph.echoCancellation
+        if let source = found.source {
+            return MachineCheck(
+                "echo", .good,
+                "PipeWire takes the echo of the loudspeakers out of the source \"\(source)\", which programs record from by that name."
+            )
+        }
+        if found.isLoaded {
+            return MachineCheck(
+                "echo", .note, "PipeWire's module for echo cancellation is loaded.",
+                "Record from the source that its configuration names.")
+        }
+        return MachineCheck(
+            "echo", .note, "PipeWire does not take the echo of the loudspeakers out of the microphone.",
+            "Where a program records beside loudspeakers, load libpipewire-module-echo-cancel: the article \"PipeWire\" has the file "
+                + "for ~/.config/pipewire/pipewire.conf.d.")
+    }
 }

@@ -217,7 +217,7 @@ internal import Synchronization
     }
 
     private func setTimes(_ times: cpw_times, _ cycle: inout OutputCycle, waiting: Int) {
-        if settings.compensatesLatency && !times.is_freewheeling {
+        if run.latency.isCompensated && !times.is_freewheeling {
             let waiting = Double(max(0, waiting - cycle.frameCount)) * 1e9 / run.sampleRate
             cycle.hostTime += times.delay
             cycle.captureTime -= captureDelay.load(ordering: .relaxed) + Int64(waiting)

@@ -9,6 +9,8 @@ final class PipeWireGraph: Sendable {
         var description = ""
         var mediaClass = ""
         var serial = ""
+        /// The program that has made it; none for the daemon's own.
+        var client = ""
         var isSink: Bool { mediaClass.hasPrefix("Audio/Sink") || mediaClass == "Audio/Duplex" }
         var isSource: Bool { mediaClass.hasPrefix("Audio/Source") || mediaClass == "Audio/Duplex" }
         var isDevice: Bool { isSink || isSource }
@@ -28,6 +30,8 @@ final class PipeWireGraph: Sendable {
         var manager: UInt32?
         var managerCount = 0
         var failure: (isLost: Bool, words: String)?
+        /// The number of the daemon's module for echo cancellation.
+        var echoModule: UInt32?
     }
     private let state = Lock(State())
 
@@ -40,13 +44,16 @@ final class PipeWireGraph: Sendable {
             let words = ["node.name", "node.nick", "node.description"].map { property($0).map(Self.printable) }
             let node = Node(
                 name: words[0] ?? "", description: words[2] ?? words[1] ?? words[0] ?? "",
-                mediaClass: property("media.class") ?? "", serial: property("object.serial") ?? "")
+                mediaClass: property("media.class") ?? "", serial: property("object.serial") ?? "",
+                client: property("client.id") ?? "")
             state.withLock { $0.nodes[id] = node }
         case "Link":
             guard let from = property("link.output.node").flatMap(UInt32.init),
                 let to = property("link.input.node").flatMap(UInt32.init)
             else { return }
             state.withLock { $0.links[id] = Link(from: from, to: to) }
+        case "Module" where property("module.name") == "libpipewire-module-echo-cancel":
+            state.withLock { $0.echoModule = id }
         case "Metadata" where property("metadata.name") == "default":
             state.withLock { state in
                 state.manager = id
@@ -74,6 +81,7 @@ final class PipeWireGraph: Sendable {
             state.nodes[id] = nil
             state.links[id] = nil
             if state.manager == id { state.manager = nil }
+            if state.echoModule == id { state.echoModule = nil }
         }
     }
 
@@ -103,6 +111,23 @@ final class PipeWireGraph: Sendable {
 
     /// The number of the session manager that connects programs with devices; `nil` if none runs.
     var manager: Int? { state.withLock { $0.manager == nil ? nil : $0.managerCount } }
+
+    /// Indicates whether a module for echo cancellation is loaded, by the daemon or by another program, and the source that it makes,
+    /// unless that has another name than it can be known by.
+    var echoCancellation: (isLoaded: Bool, source: String?) {
+        state.withLock { state in
+            // The stream that listens to the microphone comes first, and then the source.
+            let nodes = state.nodes.sorted { $0.key < $1.key }
+            let capture = nodes.first {
+                $0.value.mediaClass == "Stream/Input/Audio"
+                    && ($0.value.name == "echo-cancel-capture" || $0.value.description == "Echo-Cancel Capture")
+            }
+            let source = capture.flatMap { capture in
+                nodes.first { $0.key > capture.key && $0.value.client == capture.value.client && $0.value.isSource }
+            }
+            return (state.echoModule != nil || capture != nil, source?.value.name)
+        }
+    }
 
     /// The devices, in the order in which they came.
     var devices: [Node] {

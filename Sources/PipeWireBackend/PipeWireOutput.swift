@@ -41,7 +41,7 @@ public final class PipeWireOutput: RenderOutput, CoredOutput {
     ///     the renderer follows.
     ///   - rejoins: `true` to wait for the daemon when it ends.
     ///   - compensatesLatency: `true` for host times at which a frame is heard, and was captured; `false` for those at which its
-    ///     cycle began.
+    ///     cycle began. The property of that name changes it later.
     ///   - remote: The name of the daemon's socket; by default PipeWire's own choice (`PIPEWIRE_REMOTE`, else "pipewire-0").
     public init(
         _ renderer: Renderer, name: String = "RenderStack", title: String? = nil, icon: String = "audio-x-generic",

@@ -173,6 +173,7 @@ extension PipeWireSession {
         let waiting = max(0, cycle.waitingInput.load(ordering: .relaxed))
         let behind = frames(cycle.playbackDelay.load(ordering: .relaxed))
         let before = settings.inputs.isEmpty ? 0 : frames(cycle.captureDelay.load(ordering: .relaxed)) + waiting
+        (core.latency.playback, core.latency.capture) = (behind, before)
         let news = state.seen.latency.note(playback: behind, capture: before, at: now, staysFor: 500_000_000)
         if let news { core.hub.send(news) }
         // Sound that the program makes itself has come from no input.

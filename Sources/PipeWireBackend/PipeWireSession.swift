@@ -30,6 +30,7 @@ final class PipeWireSession: Sendable {
 
     init(_ renderer: Renderer, _ settings: PipeWireSettings) {
         core = OutputCore(renderer, called: "a PipeWireOutput")
+        core.latency.isCompensated = settings.compensatesLatency
         self.settings = settings
     }
 

@@ -96,15 +96,18 @@ struct PipeWireSettings: Sendable {
         if sampleRate != nil { words += ["node.rate", "1/\(rate)"] }
         switch target {
         case .standard, .none: break
-        // Without the second wireplumber lets a program follow the default device if that was its own at first.
-        case .device(let device): words += ["target.object", device, "node.link-group", group]
+        // Without the second wireplumber lets a program follow the default device if that was its own at first. Both directions have
+        // a group each: else a program may not play into a canceller of echoes that it records from, which counts as a circle.
+        case .device(let device): words += ["target.object", device, "node.link-group", linkGroup(isPlayback)]
         case .monitor(let device):
             words += ["stream.capture.sink", "true"]
-            if let device { words += ["target.object", device, "node.link-group", group] }
+            if let device { words += ["target.object", device, "node.link-group", linkGroup(isPlayback)] }
         }
         if let cycleLength { words += ["node.latency", "\(cycleLength)/\(rate)"] }
         return words
     }
+
+    private func linkGroup(_ isPlayback: Bool) -> String { "\(group)-\(isPlayback ? "out" : "in")" }
 
     /// The properties of the node with the MIDI ports.
     var midiProperties: [String] {

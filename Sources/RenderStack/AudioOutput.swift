@@ -238,6 +238,19 @@ public final class AudioOutput: RenderOutput {
     /// The statistics since the output was started.
     public var statistics: OutputStatistics { output.statistics }
 
+    /// The frames of the renderer after which the sound of a cycle is heard; 0 where the output knows none.
+    public var playbackLatency: Int { output.playbackLatency }
+
+    /// The age in frames of the sound that comes into a cycle; 0 where the output knows none.
+    public var captureLatency: Int { output.captureLatency }
+
+    /// Indicates whether host times are those at which a frame is heard, and was captured; else they are those at which its cycle
+    /// began. It may be changed while it plays.
+    public var compensatesLatency: Bool {
+        get { output.compensatesLatency }
+        set { output.compensatesLatency = newValue }
+    }
+
     /// The output's events. The first one says what was chosen and why.
     public var events: AsyncStream<OutputEvent> {
         if let core = (output as? any CoredOutput)?.core { return core.hub.subscribe(greeting: .notice(choice)) }

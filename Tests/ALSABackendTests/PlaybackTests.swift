@@ -139,6 +139,49 @@ extension ALSATests {
             }
         }
 
+        @Test("Host times are compensated or not while it plays; the latency is read, and told when it changes")
+        func switching() async throws {
+            let card = try Card("card2")
+            card.setDelay(100)
+            defer { card.setDelay(0) }
+            let player = try Player(card)
+            #expect(player.output.playbackLatency == 0 && player.output.compensatesLatency)
+            try player.output.start()
+            #expect(player.play(10))
+            for isCompensated in [true, false, true, false] {
+                player.output.compensatesLatency = isCompensated
+                #expect(player.play(2))
+                let time = try #require(player.renderer.lastRenderTime)
+                let late = isCompensated ? Int64((3 * 64 + 100) * 1e9 / 48_000) : 0
+                #expect(abs(time - player.clock.now - late) <= 2, "\(isCompensated)")
+            }
+            #expect(player.output.playbackLatency == 3 * 64 + 100 && player.output.captureLatency == 0)
+            // The first is no news, nor is one that wavers a little.
+            let start = HostClock.now
+            while HostClock.now - start < 700_000_000 { #expect(player.play(1)) }
+            card.setDelay(120)
+            let second = HostClock.now
+            while HostClock.now - second < 700_000_000 { #expect(player.play(1)) }
+            let told = player.events.all.filter { if case .latencyChanged = $0 { true } else { false } }
+            #expect(told == [])
+            card.setDelay(500)
+            let news = OutputEvent.latencyChanged(playback: 3 * 64 + 500, capture: 0)
+            #expect(await becomesTrue { player.play(1) && player.events.all.contains(news) })
+            // A gap is as long as it is, whenever the compensation was switched.
+            player.output.compensatesLatency = true
+            #expect(player.play(4))
+            card.set(.xrun)
+            player.output.compensatesLatency = false
+            #expect(player.play(8))
+            #expect(
+                await becomesTrue {
+                    player.play(1) && player.events.all.contains { if case .gap = $0 { true } else { false } }
+                })
+            for case .gap(let frames, _) in player.events.all { #expect(frames <= 256, "\(frames)") }
+            player.output.stop()
+            #expect(player.output.playbackLatency == 3 * 64 + 500)
+        }
+
         @Test(
             "A card that moves while it is asked how late it is is no later for that", arguments: [false, true])
         func movesWhenAsked(isCapture: Bool) throws {

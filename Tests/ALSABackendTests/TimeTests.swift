@@ -72,6 +72,11 @@ extension ALSATests {
             // The sound of a frame came to the card 48 frames before the card had it.
             let frame = Double((sample - origin) & 0x7FFF)
             let captured = 1e9 + (frame - 48) * 1e9 / 48_000
+            // The sound was as old as the output says.
+            if device != "card17" {
+                let age = Double(clock.now - time) * renderer.sampleRate / 1e9
+                #expect(abs(age - Double(output.captureLatency)) < 1.5, "\(age), \(output.captureLatency) frames")
+            }
             // The sample says its frame to one.
             #expect(abs(Double(time) - captured) < 1.1e9 / 48_000, "\((Double(time) - captured) * 48e-6) frames")
         }

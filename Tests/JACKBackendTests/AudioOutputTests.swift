@@ -24,6 +24,7 @@ extension JACKTests {
             let clock = try choose(nil)
             #expect(clock.output is ClockOutput)
             #expect(clock.choice.contains("no JACK server is running"))
+            #expect(clock.playbackLatency == 0 && clock.captureLatency == 0)
             #expect(throws: JACKError.self) { try choose("jack").start() }
             #expect(throws: OutputError.self) { try choose("trumpet") }
             let server = try DummyServer()
@@ -34,6 +35,12 @@ extension JACKTests {
             try jack.start()
             #expect(jack.state == .running)
             #expect(await becomesTrue { jack.statistics.cycles > 3 })
+            // What is asked of the chosen output is that of the output itself.
+            #expect(await becomesTrue { jack.playbackLatency > 0 })
+            let chosen: any RenderOutput = jack
+            chosen.compensatesLatency = false
+            #expect(!jack.output.compensatesLatency && !jack.compensatesLatency)
+            #expect(chosen.playbackLatency == jack.output.playbackLatency)
             var events = jack.events.makeAsyncIterator()
             #expect(await events.next() == .notice("JACK: a server is running."))
             jack.stop()

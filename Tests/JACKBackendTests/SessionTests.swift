@@ -162,6 +162,17 @@ extension JACKTests {
                     let distance = times.heard.load(ordering: .relaxed) - times.captured.load(ordering: .relaxed)
                     return abs(Double(distance) * 1e-9 - expected) < 1e-6
                 })
+            #expect(output.playbackLatency == behind && output.captureLatency == before && output.compensatesLatency)
+            func isLate(by expected: Double) async -> Bool {
+                await becomesTrue {
+                    let distance = times.heard.load(ordering: .relaxed) - times.captured.load(ordering: .relaxed)
+                    return abs(Double(distance) * 1e-9 - expected) < 1e-6
+                }
+            }
+            output.compensatesLatency = false
+            #expect(await isLate(by: 0))
+            output.compensatesLatency = true
+            #expect(await isLate(by: expected))
             // Another closure, another latency: reported without being asked.
             let more = Late(333)
             try renderer.replaceLoop { context in

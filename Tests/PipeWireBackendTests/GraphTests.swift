@@ -132,6 +132,11 @@ extension PipeWireTests {
                 })
             #expect(await becomesTrue { lag.load(ordering: .relaxed) > 300_000_000 })
             #expect(lag.load(ordering: .relaxed) < 600_000_000)
+            #expect(output.playbackLatency == 24_000 && output.captureLatency >= 0)
+            output.compensatesLatency = false
+            #expect(await becomesTrue { lag.load(ordering: .relaxed) < 200_000_000 })
+            output.compensatesLatency = true
+            #expect(await becomesTrue { lag.load(ordering: .relaxed) > 300_000_000 })
             #expect(try latency(desktop, of: "through:output_MONO", "Input") == 500_000_000)
             // What lies between the capture and the playback counts too.
             let own = try await becomesTrue {

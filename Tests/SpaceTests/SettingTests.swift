@@ -5,7 +5,8 @@ import Testing
 /// What is set while a source plays. The source looks at one number to see that nothing was set: each setting must count there.
 @Suite struct SettingTests {
     private static let names = [
-        "x", "y", "z", "velocityX", "velocityY", "velocityZ", "yaw", "pitch", "coneInner", "coneOuter", "coneLevel",
+        "x", "y", "z", "velocityX", "velocityY", "velocityZ", "yaw", "pitch", "width", "coneInner", "coneOuter",
+        "coneLevel",
         "minimumDistance", "maximumDistance", "rollOff", "occlusion", "obstruction", "send", "doppler", "airAbsorption",
         "distanceModel", "rendering", "taps", "relative",
     ]
@@ -14,9 +15,10 @@ import Testing
     private static func heard(_ name: String?, inTransaction: Bool = false) throws -> [[Float]] {
         let environment = Environment(hrtf: try sparseKemar.get(), reverb: Gain(0.5))
         environment.listener.position = SpatialPoint(0.5, 0, 0)
-        let source = SpatialSource(Noise(seed: 3), rendering: .hrtf(taps: 32), position: SpatialPoint(1, 0.5, -4))
+        let source = SpatialSource(
+            Noise(channels: 2, seed: 3), rendering: .hrtf(taps: 32), position: SpatialPoint(1, 0.5, -4))
         source.velocity = SpatialPoint(0.5, 0, 1)
-        (source.yaw.value, source.pitch.value) = (100, 10)
+        (source.yaw.value, source.pitch.value, source.width.value) = (100, 10, 30)
         (source.coneInner.value, source.coneOuter.value, source.coneLevel.value) = (30, 300, 0.3)
         (source.distanceModel, source.maximumDistance.value, source.rollOff.value) = (.linear, 10, 0.8)
         (source.occlusion.value, source.obstruction.value, source.send.value) = (-3, -3, 0.4)

@@ -45,6 +45,14 @@ package struct SoundPath: ~Copyable, Sendable {
         arrived = block &- mask &+ 1
     }
 
+    /// Becomes the path of another source, with a longest way that is the same.
+    @_noLocks @_noAllocation
+    package mutating func become(_ other: borrowing SoundPath) {
+        precondition(mask == other.mask)
+        for place in 0...mask { unsafe notes.base[place] = other.notes.base[place] }
+        (block, arrived) = (other.block, other.arrived)
+    }
+
     /// Fetches the notes that the next block needs.
     @_noLocks @_noAllocation
     package mutating func fetch() {
