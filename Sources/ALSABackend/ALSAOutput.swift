@@ -25,7 +25,8 @@ public final class ALSAOutput: RenderOutput, CoredOutput {
     ///   - renderer: The renderer to drive.
     ///   - device: ALSA's name of the card that plays: "hw:0", "plughw:CARD=Box"; `nil` to record only.
     ///   - inputDevice: The card that records; by default the same. The output follows the clock of another card.
-    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs. Without any, nothing is
+    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs, those that a later loop brings included: for these
+    ///     the cards are opened anew while it plays. Without any, nothing is
     ///     recorded.
     ///   - rate: Frames per second that the renderer is to run at, whatever the card can do: where it cannot, the sound
     ///     is converted, at its nearest rate. By default, the card is asked for the renderer's rate, and the
@@ -58,11 +59,13 @@ public final class ALSAOutput: RenderOutput, CoredOutput {
             rate.map { $0 >= 1 && $0 <= 1_000_000 } ?? true,
             "ALSAOutput: a rate of \(rate ?? 0); it must be 1…1,000,000")
         demand(device != nil || inputDevice != nil, "ALSAOutput: neither a device to play nor one to record")
+        let followsInputs = inputs == nil
         let inputs = inputs ?? renderer.inputs
         var settings = ALSASettings(
             device: device, inputDevice: inputs.isEmpty ? nil : inputDevice ?? device, inputs: inputs, rate: rate,
             format: format, period: period, periods: periods, isDithered: dither, priority: priority,
             lossPolicy: ifLost, compensatesLatency: compensatesLatency)
+        (settings.followsInputs, settings.laterInputDevice) = (followsInputs, inputDevice ?? device)
         settings.isPaced = true
         settings.growsBuffers = true
         settings.midiInputs = midiInputs
@@ -111,6 +114,6 @@ public final class ALSAOutput: RenderOutput, CoredOutput {
     ///
     /// - Throws: ``ALSAError`` if a card cannot be opened; it is tried again.
     public func setInputDevice(_ name: String?) throws {
-        try session.change { $0.inputDevice = name }
+        try session.change { ($0.inputDevice, $0.laterInputDevice) = (name, name) }
     }
 }

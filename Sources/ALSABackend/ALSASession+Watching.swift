@@ -14,7 +14,7 @@ extension ALSASession {
             if let engine = control.engine {
                 tellNews(&control)
                 let end = engine.end.load(ordering: .acquiring)
-                if growBuffers(&control) {
+                if growBuffers(&control) || takeInputs(&control) {
                     // Nothing of what failed before is left.
                 } else if end > ALSAEngine.End.stopped {
                     lose(&control, end)
@@ -29,6 +29,32 @@ extension ALSASession {
             if HostClock.now >= control.nextTry { search(&control) }
             return true
         }
+    }
+
+    // MARK: More inputs
+
+    /// Records inputs that a new loop has brought; a running sound is interrupted for it. `true`: the devices are open anew.
+    private func takeInputs(_ control: inout Control) -> Bool {
+        let known = control.settings.inputs
+        guard takeThoseThatJoined(&control) else { return false }
+        let names = control.settings.inputs.dropFirst(known.count).map(\.name).joined(separator: ", ")
+        hub.send(.notice("The devices are opened anew for the inputs that have joined: \(names)."))
+        // If that fails, it goes on trying.
+        try? reopen(&control)
+        return true
+    }
+
+    /// Takes the inputs that have joined the renderer. `true`: there are some.
+    func takeThoseThatJoined(_ control: inout Control) -> Bool {
+        guard control.settings.followsInputs,
+            let inputs = CycleInputs.grown(control.settings.inputs, for: renderer)
+        else { return false }
+        // A program that has turned recording off records no more.
+        if control.settings.inputs.isEmpty {
+            control.settings.inputDevice = control.settings.inputDevice ?? control.settings.laterInputDevice
+        }
+        control.settings.inputs = inputs
+        return true
     }
 
     // MARK: Losing

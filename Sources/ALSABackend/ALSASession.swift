@@ -95,6 +95,7 @@ final class ALSASession: Sendable {
             } catch {
                 throw .rendererTaken(error.description)
             }
+            _ = takeThoseThatJoined(&control)
             control.told = Told()
             control.resumesAt = nil
             control.wantedRate = control.settings.rate ?? renderer.sampleRate

@@ -128,6 +128,9 @@ struct ALSASettings: Sendable {
     var device: String?
     var inputDevice: String?
     var inputs: [AudioInput]
+    /// Indicates whether inputs that join the renderer are recorded too, and the card for them where none records yet.
+    var followsInputs = false
+    var laterInputDevice: String?
     var rate: Double?
     var format: ALSAFormat?
     var accesses: [ALSAAccess] = ALSAAccess.allCases

@@ -3,6 +3,7 @@ internal import Dispatch
 internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// One connection to a server: opened, ports made, called, closed. Used by one thread at a time, that which holds the
@@ -14,7 +15,7 @@ internal import Synchronization
     let cycle: JACKCycle
     /// The name that the server has given.
     let name: String
-    let ports: [JACKPort]
+    private(set) var ports: [JACKPort]
     /// The object that the callbacks reach, held until the client is closed.
     private let held: Unmanaged<JACKCycle>
     /// The queue on which the server is asked: one question after the other.
@@ -88,9 +89,7 @@ internal import Synchronization
         self.name = unsafe jack_get_client_name(client).map { unsafe String(cString: $0) } ?? name
         var ports: [JACKPort] = []
         for plan in JACKPortPlan.ports(outputs: renderer.outputChannelCounts, settings) {
-            let flags = plan.isInput ? JackPortIsInput : JackPortIsOutput
-            let kind = plan.isMIDI ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
-            guard let port = unsafe jack_port_register(client, plan.name, kind, UInt(flags.rawValue), 0) else {
+            guard let port = unsafe JACKClient.register(plan, with: client) else {
                 unsafe jack_client_close(client)
                 throw .portRefused(plan.name)
             }
@@ -103,6 +102,38 @@ internal import Synchronization
         unsafe held = .passRetained(cycle)
         setCallbacks()
         describePorts()
+    }
+
+    /// Makes ports for inputs that have joined. `nil`: the server refuses them, or does not answer.
+    func grow(to plans: [JACKPortPlan], inputs: [AudioInput], outputs counts: [Int]) -> [JACKPort]? {
+        let known = Set(ports.map(\.plan.name))
+        let new = plans.filter { !known.contains($0.name) }
+        let made = ask { client -> [JACKPort]? in
+            var made: [JACKPort] = []
+            for plan in new {
+                guard let port = unsafe client.register(plan) else {
+                    for port in made { unsafe jack_port_unregister(client.client, port.port) }
+                    return nil
+                }
+                made.append(unsafe JACKPort(plan: plan, port: port))
+            }
+            return made
+        }
+        guard let made = made ?? nil else { return nil }
+        // In the order of the plans, which is that of the channels.
+        let all = Dictionary(uniqueKeysWithValues: (ports + made).map { ($0.plan.name, $0) })
+        ports = plans.compactMap { all[$0.name] }
+        guard cycle.grow(ports, inputs: inputs, outputs: counts) else { return nil }
+        describePorts()
+        return made
+    }
+
+    private func register(_ plan: JACKPortPlan) -> OpaquePointer? { unsafe JACKClient.register(plan, with: client) }
+
+    private static func register(_ plan: JACKPortPlan, with client: OpaquePointer) -> OpaquePointer? {
+        let flags = plan.isInput ? JackPortIsInput : JackPortIsOutput
+        let kind = plan.isMIDI ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
+        return unsafe jack_port_register(client, plan.name, kind, UInt(flags.rawValue), 0)
     }
 
     private static func connect(

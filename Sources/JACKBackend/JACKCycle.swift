@@ -1,6 +1,7 @@
 internal import CJACK
 internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// The cycle of a run, which all its connections to servers use one after the other.
@@ -22,10 +23,11 @@ final class JACKMemory: @unchecked Sendable {
     let run: OutputRun
     private let settings: JACKSettings
     private let memory: JACKMemory
-    let latencies: JACKLatencies
+    private let currentLatencies: Lock<JACKLatencies>
+    var latencies: JACKLatencies { currentLatencies.withLock { $0 } }
     // The ports, in the order of the cycle's channels and MIDI ports.
     private let outputs: [OpaquePointer]
-    private let inputs: [OpaquePointer]
+    private var inputs: [OpaquePointer]
     private let midiOutputs: [OpaquePointer]
     private let midiInputs: [OpaquePointer]
     /// The distance from JACK's microseconds to the host clock, in nanoseconds: 0 on a usual server.
@@ -69,18 +71,57 @@ final class JACKMemory: @unchecked Sendable {
         unsafe inputs = these(isInput: true, isMIDI: false)
         unsafe midiOutputs = these(isInput: false, isMIDI: true)
         unsafe midiInputs = these(isInput: true, isMIDI: true)
-        latencies = JACKLatencies(ports, inputs: settings.inputs, outputs: counts)
+        currentLatencies = Lock(JACKLatencies(ports, inputs: settings.inputs, outputs: counts))
         bufferSize = Atomic(unsafe Int(jack_get_buffer_size(client)))
         sampleRate = Atomic(unsafe Int(jack_get_sample_rate(client)))
         let difference = HostClock.now - Int64(jack_get_time()) * 1000
         clockOffset = abs(difference) < 5_000_000 ? 0 : difference
     }
 
+    // MARK: More inputs
+
+    /// Inputs and their ports that the next cycle takes, and then those that it has given.
+    @safe final class Growth: @unchecked Sendable {
+        // Unchecked because the process thread alone touches it until it has done so.
+        fileprivate var inputs: CycleInputs
+        fileprivate var ports: [OpaquePointer]
+        fileprivate init(_ inputs: consuming CycleInputs, _ ports: [OpaquePointer]) {
+            self.inputs = inputs
+            unsafe self.ports = ports
+        }
+    }
+    /// The address of one that waits; 0: none.
+    private let growth = Atomic<UInt>(0)
+    /// All that there have been. The process thread gives none back.
+    private let grown = Lock([Growth]())
+
+    /// Takes more inputs, with all ports that there are then. `false`: no cycle has come since the last time.
+    func grow(_ ports: [JACKPort], inputs all: [AudioInput], outputs counts: [Int]) -> Bool {
+        guard growth.load(ordering: .acquiring) == 0 else { return false }
+        let new = unsafe ports.filter { $0.plan.isInput && !$0.plan.isMIDI }.map { unsafe $0.port }
+        let next = unsafe Growth(CycleInputs(all, frames: 0), new)
+        grown.withLock { $0.append(next) }
+        currentLatencies.withLock { $0 = JACKLatencies(ports, inputs: all, outputs: counts) }
+        growth.store(unsafe UInt(bitPattern: Unmanaged.passUnretained(next).toOpaque()), ordering: .releasing)
+        return true
+    }
+
+    private func takeGrowth() {
+        guard let place = unsafe UnsafeRawPointer(bitPattern: growth.load(ordering: .acquiring)) else { return }
+        unsafe Unmanaged<Growth>.fromOpaque(place)._withUnsafeGuaranteedRef { next in
+            memory.cycle.exchange(&next.inputs)
+            unsafe swap(&inputs, &next.ports)
+        }
+        growth.store(0, ordering: .releasing)
+    }
+
     // MARK: The cycle
 
     /// Renders a cycle, into JACK's own buffers. On JACK's process thread.
     func process(_ frames: UInt32) {
-        guard frames > 0, findBuffers(frames) else { return }
+        guard frames > 0 else { return }
+        if growth.load(ordering: .relaxed) != 0 { takeGrowth() }
+        guard findBuffers(frames) else { return }
         let isFreewheeling = isFreewheeling.load(ordering: .relaxed)
         memory.cycle.begin(
             frames: Int(frames), hostTime: isFreewheeling ? nil : cycleTime(Int(frames)), isFreewheeling: isFreewheeling

@@ -28,7 +28,8 @@ public final class JACKOutput: RenderOutput, CoredOutput {
     ///   - name: The name that other programs see; if it is taken, the server may append a number
     ///     (`OutputEvent.renamed(_:)`).
     ///   - server: The name of the server; by default JACK's own choice (`JACK_DEFAULT_SERVER`, else "default").
-    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs.
+    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs, those that a later loop brings included: these get
+    ///     their ports while it plays.
     ///   - midiInputs: The inputs for events.
     ///   - midiOutputs: The outputs for events.
     ///   - connect: The ports to connect to at the start. `RENDERSTACK_JACK_CONNECT=no` or `=physical` in the
@@ -49,7 +50,7 @@ public final class JACKOutput: RenderOutput, CoredOutput {
         let environment = unsafe getenv("RENDERSTACK_JACK_CONNECT").map { unsafe String(cString: $0) }
         let settings = JACKSettings(
             name: name, server: server, inputs: inputs ?? renderer.inputs,
-            midiInputs: midiInputs, midiOutputs: midiOutputs, connect: connect.overridden(by: environment),
+            followsInputs: inputs == nil, midiInputs: midiInputs, midiOutputs: midiOutputs, connect: connect.overridden(by: environment),
             rejoins: rejoins, compensatesLatency: compensatesLatency, startsServer: startsServer,
             startsOverInFreewheel: startsOverInFreewheel)
         session = JACKSession(renderer, settings)

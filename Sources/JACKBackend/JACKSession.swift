@@ -3,13 +3,14 @@ internal import Glibc
 internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// An output's work between start and stop, over all servers that come and go meanwhile.
 final class JACKSession: @unchecked Sendable {
     // Unchecked because all that changes is touched with the gate of `JACKLibrary` held only.
     let core: OutputCore
-    let settings: JACKSettings
+    private(set) var settings: JACKSettings
     var renderer: Renderer { core.renderer }
     var hub: EventHub<OutputEvent> { core.hub }
 
@@ -33,6 +34,8 @@ final class JACKSession: @unchecked Sendable {
     /// Links made lately: the server shows them a cycle later.
     private var fresh: [(link: JACKClient.Link, time: Int64)] = []
     private var seen = Seen()
+    /// The inputs of the last try to give ports to more of them that failed.
+    private var refused: [AudioInput] = []
 
     /// The news that have been reported already.
     private struct Seen {
@@ -71,6 +74,12 @@ final class JACKSession: @unchecked Sendable {
     func open() throws(JACKError) {
         guard let (run, memory) = run else { throw .notRunning }
         let before = isWaiting ? seen : nil
+        // The server may have gone before a cycle took the inputs that have joined.
+        if memory.cycle.inputs.count != settings.inputs.count {
+            var inputs = CycleInputs(settings.inputs, frames: 0)
+            memory.cycle.exchange(&inputs)
+        }
+        refused = []
         let client = try JACKClient.open(
             name, renderer: renderer, run: run, memory: memory, settings: settings,
             startsServer: settings.startsServer && !isWaiting)
@@ -105,6 +114,8 @@ final class JACKSession: @unchecked Sendable {
 
     /// Begins a run, which has the renderer for this output alone.
     func begin() throws(JACKError) {
+        // Those that have joined since the output was made.
+        if settings.followsInputs { settings.inputs = CycleInputs.grown(settings.inputs, for: renderer) ?? settings.inputs }
         do throws(OutputError) {
             run = try core.begin().map { ($0, JACKMemory($0, settings)) }
         } catch {
@@ -219,6 +230,7 @@ final class JACKSession: @unchecked Sendable {
             seen.freewheelChanges += 1
             hub.send(.freewheel(seen.freewheelChanges % 2 == 1))
         }
+        takeInputs(client)
         if cycle.latencies.set(ways) { client.recomputeLatencies() }
         tellPriority(client)
         let changed = cycle.graphChanged.exchange(false, ordering: .acquiring)
@@ -230,6 +242,31 @@ final class JACKSession: @unchecked Sendable {
         }
         tellWhoListens(client, now)
         tellLatency(client.cycle, now)
+    }
+
+    /// Gives ports to inputs that a new loop has brought.
+    private func takeInputs(_ client: JACKClient) {
+        guard settings.followsInputs, let inputs = CycleInputs.grown(settings.inputs, for: renderer),
+            !refused.elementsEqual(inputs, by: ===)
+        else { return }
+        var next = settings
+        next.inputs = inputs
+        let outputs = renderer.outputChannelCounts
+        let plans = JACKPortPlan.ports(outputs: outputs, next)
+        guard let made = client.grow(to: plans, inputs: inputs, outputs: outputs) else {
+            // It is tried again with other inputs, or when the server is back.
+            refused = inputs
+            let names = inputs.dropFirst(settings.inputs.count).map(\.name).joined(separator: ", ")
+            hub.send(.notice("The JACK server gives no ports to the inputs that have joined (\(names)): they are silent."))
+            return
+        }
+        settings = next
+        let names = Set(made.map(\.plan.name))
+        let new = client.links(settings.connect, mainChannels: renderer.channelCount).filter { names.contains($0.port) }
+        planned += new
+        wanted += new
+        makeLinks(client)
+        if settings.connect == .physical { wanted.removeAll { new.contains($0) } }
     }
 
     /// Passes on libjack's messages, each sentence once.

@@ -29,6 +29,8 @@ struct JACKSettings: Sendable {
     var name: String
     var server: String?
     var inputs: [AudioInput]
+    /// Indicates whether inputs that join the renderer get ports.
+    var followsInputs: Bool
     var midiInputs: [MIDIInput]
     var midiOutputs: [MIDIOutput]
     var connect: JACKConnect
@@ -47,7 +49,8 @@ struct JACKSettings: Sendable {
 }
 
 /// A port that an output has.
-@safe struct JACKPort {
+@safe struct JACKPort: @unchecked Sendable {
+    // Unchecked because JACK's functions for ports may be called from any thread.
     let plan: JACKPortPlan
     let port: OpaquePointer
 }

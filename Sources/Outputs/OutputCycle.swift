@@ -31,11 +31,11 @@ internal import Synchronization
     public static let longestMessage = 8_192
 
     /// The inputs for sound, in the order of their channels.
-    public let inputs: [AudioInput]
+    public var inputs: [AudioInput] { incoming.all }
     /// The channels of all outputs of the renderer.
     public let channelCount: Int
     /// The channels of all inputs.
-    public let inputChannelCount: Int
+    public var inputChannelCount: Int { @_noLocks @_noAllocation get { incoming.channelCount } }
     /// The frames of the cycle.
     public private(set) var frameCount = 0
     /// The time at which the first frame is heard, in nanoseconds of ``/Exchange/HostClock``.
@@ -55,13 +55,10 @@ internal import Synchronization
     // They are kept alive: the memory below has their addresses.
     private let midiInputs: [MIDIInput]
     private let midiOutputs: [MIDIOutput]
+    private var incoming: CycleInputs
     /// Memory of its own for the sound.
-    package var inputBlock: AudioBlock
     package let outputBlock: AudioBlock
-    package let inputChannels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
     package let outputChannels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-    private let sounds: UnsafeMutablePointer<CycleSupply.Sound>
-    private let soundCount: Int
     let lists: UnsafeMutablePointer<CycleSupply.Events>
     let events: UnsafeMutablePointer<MIDIEvent>
     let supply: UnsafeMutablePointer<CycleSupply>
@@ -108,32 +105,16 @@ internal import Synchronization
         self.renderer = renderer
         self.news = news
         self.patience = patience
-        (self.inputs, self.midiInputs, self.midiOutputs) = (inputs, midiInputs, midiOutputs)
+        (self.midiInputs, self.midiOutputs) = (midiInputs, midiOutputs)
         let limit = frames > 0 ? 64 : Int.max
         capacity = max(0, frames)
         channelCount = min(limit, renderer.outputChannelCounts.reduce(0, +))
-        inputChannelCount = min(limit, inputs.reduce(0) { $0 + $1.channelCount })
+        incoming = CycleInputs(inputs, frames: capacity)
         outputBlock = AudioBlock(channels: max(1, min(64, channelCount)), frames: capacity)
-        inputBlock = AudioBlock(channels: max(1, min(64, inputChannelCount)), frames: capacity)
         unsafe outputChannels = .allocate(capacity: max(1, channelCount))
-        unsafe inputChannels = .allocate(capacity: max(1, inputChannelCount))
         for channel in 0..<channelCount {
             unsafe (outputChannels + channel).initialize(to: outputBlock.pointers[min(channel, 63)])
         }
-        for channel in 0..<inputChannelCount {
-            unsafe (inputChannels + channel).initialize(to: inputBlock.pointers[min(channel, 63)])
-        }
-        unsafe sounds = .allocate(capacity: max(1, inputs.count))
-        var (first, count) = (0, 0)
-        for input in inputs where first + input.channelCount <= inputChannelCount {
-            unsafe (sounds + count).initialize(
-                to: CycleSupply.Sound(
-                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
-                    channels: UnsafePointer(inputChannels + first), channelCount: input.channelCount, captureTime: 0))
-            first += input.channelCount
-            count += 1
-        }
-        soundCount = count
         var ports = unsafe midiInputs.map { unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
         unsafe ports += midiOutputs.map { unsafe UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
         unsafe lists = .allocate(capacity: max(1, ports.count))
@@ -152,7 +133,6 @@ internal import Synchronization
         unsafe messageLengths.initialize(repeating: 0, count: midiOutputs.count)
         unsafe supply = .allocate(capacity: 1)
         unsafe supply.initialize(to: CycleSupply())
-        unsafe supply.pointee.sounds = sounds
         unsafe supply.pointee.received = lists
         unsafe supply.pointee.receivedCount = midiInputs.count
         unsafe supply.pointee.sent = lists + midiInputs.count
@@ -161,8 +141,6 @@ internal import Synchronization
 
     deinit {
         unsafe outputChannels.deallocate()
-        unsafe inputChannels.deallocate()
-        unsafe sounds.deallocate()
         unsafe lists.deallocate()
         unsafe events.deallocate()
         unsafe held.deallocate()
@@ -170,6 +148,20 @@ internal import Synchronization
         unsafe messageLengths.deallocate()
         unsafe supply.deallocate()
     }
+
+    /// The memory of its own for what comes in.
+    package var inputBlock: AudioBlock {
+        _read { yield incoming.block }
+        _modify { yield &incoming.block }
+    }
+
+    /// The places of the inputs' channels.
+    package var inputChannels: UnsafeMutablePointer<UnsafeMutablePointer<Float>> {
+        @_noLocks @_noAllocation get { unsafe incoming.channels }
+    }
+
+    /// Takes other inputs, and gives those of before. Before ``begin(frames:hostTime:isFreewheeling:)``.
+    package mutating func exchange(_ other: inout CycleInputs) { swap(&incoming, &other) }
 
     /// The transport at the first frame of the cycle. It stays as it is until an output sets another one.
     ///
@@ -212,8 +204,9 @@ internal import Synchronization
     package mutating func render(_ driver: UInt) {
         unsafe supply.pointee.frameCount = frameCount
         holdReceived()
-        unsafe supply.pointee.soundCount = hasInput ? soundCount : 0
-        for index in 0..<soundCount { unsafe sounds[index].captureTime = Renderer.held(captureTime) }
+        unsafe supply.pointee.sounds = incoming.sounds
+        unsafe supply.pointee.soundCount = hasInput ? incoming.soundCount : 0
+        for index in 0..<incoming.soundCount { unsafe incoming.sounds[index].captureTime = Renderer.held(captureTime) }
         unsafe renderer.render(
             frames: frameCount, into: UnsafeBufferPointer(start: UnsafePointer(outputChannels), count: channelCount),
             hostTime: Renderer.held(hostTime), isOffline: isFreewheeling, supply: supply, startsOver: startsOver,
@@ -233,7 +226,7 @@ extension OutputCycle {
     @_noLocks @_noAllocation
     public mutating func input(_ channel: Int) -> MutableSpan<Float> {
         precondition(channel >= 0 && channel < inputChannelCount)
-        let span = unsafe MutableSpan(_unsafeStart: inputChannels[channel], count: frameCount)
+        let span = unsafe MutableSpan(_unsafeStart: incoming.channels[channel], count: frameCount)
         return unsafe _overrideLifetime(span, mutating: &self)
     }
 
@@ -258,8 +251,8 @@ extension OutputCycle {
     @_noLocks @_noAllocation
     @unsafe public mutating func setInput(_ channel: Int, _ samples: UnsafeMutablePointer<Float>) {
         precondition(channel >= 0 && channel < inputChannelCount)
-        unsafe inputChannels[channel] = samples
-        if inputBlock.frameCount == 0 { capacity = .max }
+        unsafe incoming.channels[channel] = samples
+        if incoming.block.frameCount == 0 { capacity = .max }
     }
 
     /// Has a channel of the outputs rendered where a driver wants it, without a copy. Before

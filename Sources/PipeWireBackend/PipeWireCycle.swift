@@ -1,4 +1,5 @@
 internal import CPipeWire
+internal import Glibc
 internal import Outputs
 internal import RenderCore
 internal import Supply
@@ -64,7 +65,7 @@ internal import Synchronization
         // It has no memory for sound: that is PipeWire's own.
         cycle = OutputCycle(
             run, inputs: settings.inputs, midiInputs: settings.midiInputs, midiOutputs: settings.midiOutputs, frames: 0)
-        queue = CaptureQueue(channels: cycle.inputChannelCount, capacity: cycle.inputChannelCount > 0 ? 131_072 : 0)
+        queue = CaptureQueue(channels: cycle.inputChannelCount, capacity: cycle.inputChannelCount > 0 ? Self.queueLength : 0)
         unsafe outputs = .allocate(capacity: Int(CPW_CHANNELS))
         unsafe inputs = .allocate(capacity: Int(CPW_CHANNELS))
         unsafe outputs.initialize(repeating: nil, count: Int(CPW_CHANNELS))
@@ -256,6 +257,27 @@ internal import Synchronization
         clockFrames.wrappingAdd(Self.clockLength, ordering: .relaxed)
         return true
     }
+
+    // MARK: More inputs
+
+    /// Takes other inputs. `false`: a cycle does not end.
+    func take(_ all: [AudioInput]) -> Bool {
+        var inputs = CycleInputs(all, frames: 0)
+        var sound = CaptureQueue(channels: inputs.channelCount, capacity: Self.queueLength)
+        for _ in 0..<200 {
+            if take() {
+                cycle.exchange(&inputs)
+                swap(&queue, &sound)
+                giveBack()
+                return true
+            }
+            usleep(500)
+        }
+        return false
+    }
+
+    /// The frames that may wait between the capture and the playback.
+    private static let queueLength = 131_072
 
     // MARK: Taking turns
 

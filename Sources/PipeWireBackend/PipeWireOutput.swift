@@ -31,7 +31,8 @@ public final class PipeWireOutput: RenderOutput, CoredOutput {
     ///   - icon: The name of an icon of the desktop's theme.
     ///   - role: What the sound is.
     ///   - target: The device that it plays on.
-    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs.
+    ///   - inputs: The inputs for sound; by default those that the renderer's loop runs, those that a later loop brings included: for these
+    ///     the nodes are made anew while it plays.
     ///   - source: The device that it records from.
     ///   - midiInputs: The inputs for events.
     ///   - midiOutputs: The outputs for events.
@@ -55,7 +56,7 @@ public final class PipeWireOutput: RenderOutput, CoredOutput {
             PipeWireSettings(
                 name: name, title: title ?? name, icon: icon, role: role, remote: remote, target: target,
                 source: source,
-                inputs: inputs ?? renderer.inputs, midiInputs: midiInputs, midiOutputs: midiOutputs,
+                inputs: inputs ?? renderer.inputs, followsInputs: inputs == nil, midiInputs: midiInputs, midiOutputs: midiOutputs,
                 cycleLength: cycleLength, sampleRate: sampleRate, rejoins: rejoins,
                 compensatesLatency: compensatesLatency, group: PipeWireOutput.nextGroup()))
     }

@@ -120,7 +120,7 @@ extension PipeWireSession {
 
     /// Says when the inputs are linked to nothing, and when input came too late or was left out.
     func tellInput(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) {
-        guard !settings.inputs.isEmpty else { return }
+        guard !state.inputs.isEmpty else { return }
         if settings.source != .none {
             let isUnfed = nodes.sources.isEmpty
             let since = isUnfed ? state.seen.unfedSince ?? now : nil
@@ -172,12 +172,12 @@ extension PipeWireSession {
         func frames(_ delay: Int64) -> Int { Int((Double(delay) * Double(nodes.rate) / 1e9).rounded()) }
         let waiting = max(0, cycle.waitingInput.load(ordering: .relaxed))
         let behind = frames(cycle.playbackDelay.load(ordering: .relaxed))
-        let before = settings.inputs.isEmpty ? 0 : frames(cycle.captureDelay.load(ordering: .relaxed)) + waiting
+        let before = state.inputs.isEmpty ? 0 : frames(cycle.captureDelay.load(ordering: .relaxed)) + waiting
         (core.latency.playback, core.latency.capture) = (behind, before)
         let news = state.seen.latency.note(playback: behind, capture: before, at: now, staysFor: 500_000_000)
         if let news { core.hub.send(news) }
         // Sound that the program makes itself has come from no input.
-        let own = settings.inputs.compactMap { core.renderer.latencies(from: $0, to: 0)?.upperBound }.max()
+        let own = state.inputs.compactMap { core.renderer.latencies(from: $0, to: 0)?.upperBound }.max()
         let told = own.map { (played: before + $0, captured: behind + $0) } ?? (played: 0, captured: 0)
         let known = state.seen.told
         guard max(abs(told.played - known.played), abs(told.captured - known.captured)) > Self.waver else { return }

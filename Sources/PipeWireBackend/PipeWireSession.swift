@@ -3,6 +3,7 @@ internal import Glibc
 internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// An output's work between start and stop, over all daemons that come and go meanwhile.
@@ -10,8 +11,9 @@ internal import Synchronization
 /// A thread looks after it 20 times a second, and another one renders by the clock while PipeWire does not call.
 final class PipeWireSession: Sendable {
     let core: OutputCore
+    /// The settings that it was made with.
     let settings: PipeWireSettings
-    private let gate = Lock(State(), .output)
+    private let gate: Lock<State>
 
     /// The state of the session, which is touched with the gate held only.
     struct State {
@@ -26,12 +28,16 @@ final class PipeWireSession: Sendable {
         var isMuted: Bool?
         var hasWish = false
         var title: String?
+        /// The inputs: those of the settings, and those that have joined. Of the last try to capture more that failed, all.
+        var inputs: [AudioInput]
+        var refused: [AudioInput] = []
     }
 
     init(_ renderer: Renderer, _ settings: PipeWireSettings) {
         core = OutputCore(renderer, called: "a PipeWireOutput")
         core.latency.isCompensated = settings.compensatesLatency
         self.settings = settings
+        gate = Lock(State(inputs: settings.inputs), .output)
     }
 
     // MARK: Start and stop
@@ -40,6 +46,8 @@ final class PipeWireSession: Sendable {
         try gate.withLock { state throws(PipeWireError) in
             guard state.cycle == nil else { return }
             guard leaving.load(ordering: .acquiring) == 0 else { throw .renderLoopNotEnded }
+            takeThoseThatJoined(&state)
+            let settings = settings(state)
             try settings.check(channels: PipeWireSettings.playedChannels(core.renderer.outputChannelCounts))
             let run: OutputRun
             do throws(OutputError) {
@@ -76,6 +84,19 @@ final class PipeWireSession: Sendable {
         state.cycle = nil
     }
 
+    /// Takes the inputs that have joined since the output was made.
+    private func takeThoseThatJoined(_ state: inout State) {
+        guard settings.followsInputs else { return }
+        state.inputs = CycleInputs.grown(state.inputs, for: core.renderer) ?? state.inputs
+    }
+
+    /// The settings, with the inputs that there are now.
+    private func settings(_ state: borrowing State) -> PipeWireSettings {
+        var now = settings
+        now.inputs = state.inputs
+        return now
+    }
+
     /// The connections that are being closed: a render loop that does not end keeps one waiting.
     private let leaving = Atomic<Int>(0)
 
@@ -97,7 +118,7 @@ final class PipeWireSession: Sendable {
     ) throws(PipeWireError) {
         core.renderer.configureElsewhere(sampleRate: Double(rate))
         let nodes = try PipeWireNodes(
-            connection, cycle, settings, channels: core.renderer.outputChannelCounts, rate: rate)
+            connection, cycle, settings(state), channels: core.renderer.outputChannelCounts, rate: rate)
         state.nodes = nodes
         if let title = state.title { nodes.setTitle(title) }
         state.hasWish = state.volume != nil || state.isMuted != nil
@@ -218,7 +239,7 @@ final class PipeWireSession: Sendable {
         if let words = nodes.connection.graph.takeFailure() ?? nodes.notes.takeError() {
             core.hub.send(.notice("PipeWire says: \(words)"))
         }
-        if replace(&state, nodes, cycle, now) || follow(&state, nodes, cycle) || greetManager(&state, nodes, cycle, now)
+        if takeInputs(&state, nodes, cycle) || replace(&state, nodes, cycle, now) || follow(&state, nodes, cycle) || greetManager(&state, nodes, cycle, now)
         {
             return
         }
@@ -277,6 +298,27 @@ final class PipeWireSession: Sendable {
             return false
         }
         if remake(&state, cycle, rate: rate) { core.hub.send(.sampleRateChanged(Double(rate))) }
+        return true
+    }
+
+    /// Captures inputs that a new loop has brought. `true`: the nodes are new.
+    private func takeInputs(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle) -> Bool {
+        guard settings.followsInputs, let inputs = CycleInputs.grown(state.inputs, for: core.renderer),
+            !state.refused.elementsEqual(inputs, by: ===)
+        else { return false }
+        let names = inputs.dropFirst(state.inputs.count).map(\.name).joined(separator: ", ")
+        var next = settings(state)
+        next.inputs = inputs
+        do throws(PipeWireError) {
+            try next.check(channels: PipeWireSettings.playedChannels(core.renderer.outputChannelCounts))
+        } catch {
+            state.refused = inputs
+            core.hub.send(.notice("The inputs that have joined are silent (\(names)). \(error)"))
+            return false
+        }
+        guard cycle.take(inputs) else { return false }
+        state.inputs = inputs
+        _ = remake(&state, cycle, rate: nodes.rate)
         return true
     }
 

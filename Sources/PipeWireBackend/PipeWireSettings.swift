@@ -49,6 +49,8 @@ struct PipeWireSettings: Sendable {
     var target: PipeWireTarget
     var source: PipeWireTarget
     var inputs: [AudioInput]
+    /// Indicates whether inputs that join the renderer are captured too.
+    var followsInputs: Bool
     var midiInputs: [MIDIInput]
     var midiOutputs: [MIDIOutput]
     var cycleLength: Int?

@@ -47,6 +47,36 @@ extension ALSATests {
             }
         }
 
+        @Test("An input that a new loop brings is recorded: the devices are opened anew for it, and the clock goes on")
+        func laterInput() async throws {
+            let card = try Card("card16b", formats: [.float32])
+            let microphone = try Card("card16b", isCapture: true, formats: [.float32])
+            let input = AudioInput(channels: 2, name: "voice")
+            let renderer = Renderer()
+            let output = ALSAOutput(renderer, device: "card16b", period: 64, periods: 4, priority: 0)
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            #expect(output.inputConfiguration == nil)
+            for _ in 0..<10 {
+                #expect(card.wait(256))
+                #expect(card.move(64) == 64)
+            }
+            let before = renderer.sampleTime
+            try renderer.replaceLoop { context in
+                context.run(input)
+                context.output()
+            }
+            #expect(
+                await becomesTrue {
+                    _ = (microphone.move(64), card.move(64))
+                    return output.inputConfiguration != nil && input.isConnected
+                })
+            #expect(renderer.sampleTime > before && renderer.faultCount == 0)
+            #expect(events.all.contains { "\($0)".contains("inputs that have joined: voice") })
+            #expect(output.state == .running)
+        }
+
         @Test("Recording without playing: every captured frame is rendered once, stamped with its time")
         func inputOnly() async throws {
             let microphone = try Card("card15", isCapture: true, formats: [.int16])

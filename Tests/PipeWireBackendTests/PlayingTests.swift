@@ -85,6 +85,40 @@ extension PipeWireTests {
             #expect(apart < frames.count / 20, "\(apart) of \(frames.count) frames")
         }
 
+        @Test("Inputs that new loops bring are captured while it plays, also by one that had none")
+        func laterInputs() async throws {
+            let desktop = try Desktop()
+            let (voice, guitar) = (AudioInput(channels: 1, name: "voice"), AudioInput(channels: 2, name: "guitar"))
+            let renderer = Renderer()
+            let output = PipeWireOutput(renderer, name: "later")
+            let events = Events(output)
+            try output.start()
+            defer { output.stop() }
+            #expect(await becomesTrue { output.statistics.cycles > 20 })
+            #expect(!voice.isConnected)
+            try renderer.replaceLoop { context in
+                context.run(voice)
+                context.output()
+            }
+            #expect(await becomesTrue { voice.isConnected && (try? output.sourceNames()) == ["microphone"] })
+            try renderer.replaceLoop { context in
+                context.run(voice)
+                context.run(guitar)
+                context.mix(2)
+                context.output()
+            }
+            #expect(await becomesTrue { voice.isConnected && guitar.isConnected })
+            #expect(
+                try await becomesTrue {
+                    let ports = try desktop.links(of: "later-in").map { $0.split(separator: ":").last ?? "" }
+                    return Set(ports).count >= 1
+                })
+            #expect(await becomesTrue { (try? output.deviceNames()) == ["nowhere"] })
+            #expect(output.state == .running)
+            #expect(!events.all.contains { if case .lost = $0 { true } else { false } })
+            #expect(renderer.faultCount == 0)
+        }
+
         @Test("The host time of a cycle is its own and goes on by frames; the renderer has the graph's rate")
         func times() async throws {
             let desktop = try Desktop(rate: 44_100)

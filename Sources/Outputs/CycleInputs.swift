@@ -1,0 +1,51 @@
+package import RenderCore
+package import Supply
+
+/// The memory of the inputs of an output's cycles.
+@safe package struct CycleInputs: ~Copyable, @unchecked Sendable {
+    // Unchecked because it alone leads to its memory, but for that of a driver, which vouches for it.
+
+    /// The inputs, in the order of their channels.
+    package let all: [AudioInput]
+    /// The channels of all inputs.
+    package let channelCount: Int
+    /// Memory of its own for the sound.
+    var block: AudioBlock
+    let channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+    let sounds: UnsafeMutablePointer<CycleSupply.Sound>
+    let soundCount: Int
+
+    /// - Parameter frames: The frames of the longest cycle; 0 if the driver gives memory of its own, for any number of channels.
+    package init(_ inputs: [AudioInput], frames: Int) {
+        all = inputs
+        channelCount = min(frames > 0 ? 64 : .max, inputs.reduce(0) { $0 + $1.channelCount })
+        block = AudioBlock(channels: max(1, min(64, channelCount)), frames: frames)
+        unsafe channels = .allocate(capacity: max(1, channelCount))
+        for channel in 0..<channelCount {
+            unsafe (channels + channel).initialize(to: block.pointers[min(channel, 63)])
+        }
+        unsafe sounds = .allocate(capacity: max(1, inputs.count))
+        var (first, count) = (0, 0)
+        for input in inputs where first + input.channelCount <= channelCount {
+            unsafe (sounds + count).initialize(
+                to: CycleSupply.Sound(
+                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
+                    channels: UnsafePointer(channels + first), channelCount: input.channelCount, captureTime: 0))
+            first += input.channelCount
+            count += 1
+        }
+        soundCount = count
+    }
+
+    deinit {
+        unsafe channels.deallocate()
+        unsafe sounds.deallocate()
+    }
+
+    /// Returns the inputs with those that the renderer has now besides; `nil` if there are none besides. An input that the renderer has
+    /// no more keeps its place.
+    package static func grown(_ known: [AudioInput], for renderer: Renderer) -> [AudioInput]? {
+        let new = renderer.inputs.filter { input in !known.contains { $0 === input } }
+        return new.isEmpty ? nil : known + new
+    }
+}
