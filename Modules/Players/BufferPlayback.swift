@@ -196,12 +196,18 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
         if stream == nil { current.frame = 0 } else { findLength() }
     }
 
-    /// Takes the current sound to another sample rate, at the same place, without a stream until there is one of that rate.
+    /// Takes the current sound to a sample rate that is so many times the last one, at the same place, without a stream until there is one of that rate.
     @_noLocks @_noAllocation
-    mutating func follow(rate: Double, _ entry: borrowing BufferEntry) {
+    mutating func follow(ratio: Double, _ entry: borrowing BufferEntry) {
         endTail()
         fadeIn = 0
-        current.frame = Int(entry.geometry.frame(like: Int64(current.frame), of: stream?.geometry ?? geometry))
+        let old = stream?.geometry ?? geometry
+        if isFile {
+            current.frame = Int(entry.geometry.frame(like: Int64(current.frame), of: old))
+        } else {
+            // The sound itself has been converted.
+            current.frame = Int(Double(old.position(at: Int64(current.frame))) * ratio)
+        }
         if let stream { stream.release() }
         stream = nil
         geometry = entry.geometry

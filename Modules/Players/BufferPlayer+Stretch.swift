@@ -146,7 +146,8 @@ extension BufferPlayer: StretchingPlayer {
         guard let file = content.file ?? sound.map({ StreamFile($0) }) else { return nil }
         let frames = sound.map { 0..<Int64($0.frameCount) } ?? content.frames
         let now = playhead.load()
-        let isHeard = number != nil && number == now.item && now.sampleRate == rate
+        // A place in a file holds at any sample rate; a sound in memory has been converted.
+        let isHeard = number != nil && number == now.item && (sound == nil || now.sampleRate == rate)
         let loops = options.contains(.loops)
         func geometry(from frame: Int64, tempo: Double) -> StreamGeometry {
             StreamGeometry(

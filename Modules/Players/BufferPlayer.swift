@@ -141,12 +141,13 @@ public final class BufferPlayer: Generator, EventSource {
     /// Takes the current sound to the renderer's new sample rate.
     @_noLocks @_noAllocation
     private func changeRate(_ playback: inout BufferPlayback, _ context: inout RenderContext) {
+        let ratio = playback.sampleRate > 0 ? context.sampleRate / playback.sampleRate : 1
         playback.sampleRate = context.sampleRate
         if playback.current.number == 0 { return playback.endTail() }
         let number = playback.current.number
-        entries.search(&context) { entry, context in
+        entries.search(&context) { entry, _ in
             if entry.number != number { return false }
-            playback.follow(rate: context.sampleRate, entry)
+            playback.follow(ratio: ratio, entry)
             return true
         }
     }

@@ -59,7 +59,7 @@ extension FileRecorder {
         var begunInCycle: DiskTake?
         /// Indicates whether fewer takes are ready than are wanted, and more can be made.
         var lacksTakes: Bool {
-            !preparation.hasFailed && ready.count { !$0.hasBegun && !$0.isOver } < preparation.count
+            !preparation.hasFailed && ready.count < 64 && ready.count { $0.isFree } < preparation.count
         }
 
         /// The take that is heard, or was last, or will be next.

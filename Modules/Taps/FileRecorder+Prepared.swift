@@ -103,13 +103,8 @@ extension FileRecorder {
 
     /// Shows the render thread the takes that are ready.
     func showReady(_ control: Control) {
-        let takes = Dictionary(uniqueKeysWithValues: control.ready.map { ($0.number, $0) })
         // Nobody has asked for this: no transaction takes it back.
-        OpenTransaction.suspended {
-            ready.update(control.ready.map(\.number)) { number, _ in
-                takes[number].map { DiskCue(take: $0, number: number) } ?? DiskCue()
-            }
-        }
+        OpenTransaction.suspended { ready.set(ReadyTakes(control.ready)) }
     }
 
     /// Notes the takes that the render loop has begun.

@@ -44,8 +44,9 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     let begins = ManagedValue(DiskCue())
     let stops = ManagedValue(DiskCue())
     let sequels = ManagedValue(DiskCue())
-    /// Takes that were prepared, by their numbers.
-    let ready = ManagedArray<Int, DiskCue>()
+    /// Takes that were prepared, and what the render loop wants until the recorder is run: render states are a running module's.
+    let ready = ManagedValue(ReadyTakes())
+    private let orders = TurnRing<Recording.Order>(capacity: 16)
     let isPreparing = Atomic<Bool>(false)
     /// The number of beginnings in the render loop that found no file, and of those that were told.
     let refused = Atomic<Int>(0)
@@ -102,6 +103,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         let (takes, unused) = control.withLock { ($0.takes, $0.ready) }
         for take in takes { take.close() }
         for take in unused { FileRecorder.discard(take) }
+        orders.deallocate()
         hub.finish()
     }
 
@@ -151,6 +153,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         stops.with(&context) { cue, _ in recording.stop.look(at: cue) }
         if recording.stop.isWaiting { plan.stopAt = frame(of: recording.stop, stamp, context) }
         goOn(&recording, recording.isCut && plan.stopAt > 0, at: stamp, &context)
+        recording.takeOrders(from: orders)
         while let order = recording.takeOrder(context) {
             // Commands of control code for an earlier frame, or the same one, come first.
             carryOut(&plan, upTo: order.frame, &recording, stamp, context)
@@ -250,7 +253,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// - Parameters:
     ///   - frame: The frame, counted from the first of the slice. A negative one is the first.
     ///   - context: That of the render loop.
-    /// - Returns: `false` if no file is ready, or 16 calls wait for their frame.
+    /// - Returns: `false` if no file is ready, or 16 calls wait for the recorder to be run.
     ///
     /// Threads: render.
     @_noLocks @_noAllocation
@@ -258,7 +261,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     public func begin(inFrame frame: Int, _ context: inout RenderContext) -> Bool {
         if context.isDryRun { return false }
         if let take = reserveTake(&context) {
-            if give(Recording.Order(take, at: frame, context), &context) { return true }
+            if orders.send(Recording.Order(take, at: frame, context)) { return true }
             take.unreserve()
         }
         refused.wrappingAdd(1, ordering: .relaxed)
@@ -270,35 +273,21 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// - Parameters:
     ///   - frame: The frame, counted from the first of the slice. A negative one is the first.
     ///   - context: That of the render loop.
-    /// - Returns: `false` if 16 calls wait for their frame.
+    /// - Returns: `false` if 16 calls wait for the recorder to be run.
     ///
     /// Threads: render.
     @_noLocks @_noAllocation
     @discardableResult
     public func stop(inFrame frame: Int, _ context: inout RenderContext) -> Bool {
         if context.isDryRun { return false }
-        return give(Recording.Order(nil, at: frame, context), &context)
-    }
-
-    @_noLocks @_noAllocation
-    private func give(_ order: Recording.Order, _ context: inout RenderContext) -> Bool {
-        guard state.belongs(to: context) else { return false }
-        var recording = state.read(context)
-        let isTaken = recording.give(order)
-        state.write(recording, context)
-        return isTaken
+        return orders.send(Recording.Order(nil, at: frame, context))
     }
 
     /// Reserves the first file that is ready.
     @_noLocks @_noAllocation
     private func reserveTake(_ context: inout RenderContext) -> TakeReference? {
         var found: TakeReference?
-        let rate = context.sampleRate
-        ready.search(&context) { cue, _ in
-            guard let take = cue.command.take, take.isReady(at: rate), take.reserve() else { return false }
-            found = take
-            return true
-        }
+        ready.with(&context) { ready, context in found = ready.reserve(at: context.sampleRate) }
         return found
     }
 

@@ -21,6 +21,8 @@ struct Recording: Sendable {
     /// What the render loop wants, in the order of time.
     private var orders = InlineArray<16, Order?>(repeating: nil)
     private var orderCount = 0
+    /// The turn of the next order in the ring.
+    private var turn: UInt = 0
 
     /// Frames of a slice that belong to a take which has ended.
     private struct Passage: BitwiseCopyable, Sendable {
@@ -43,18 +45,18 @@ struct Recording: Sendable {
 
     init() {}
 
-    /// Keeps an order until its time. `false`: there is no room.
+    /// Takes orders, as many as there is room for, and keeps each until its time.
     @_noLocks @_noAllocation
-    mutating func give(_ order: Order) -> Bool {
-        if orderCount >= 16 { return false }
-        var place = orderCount
-        while place > 0, let before = orders[place &- 1], before.sampleTime > order.sampleTime {
-            orders[place] = before
-            place &-= 1
+    mutating func takeOrders(from ring: TurnRing<Order>) {
+        while orderCount < 16, let order = ring.take(&turn) {
+            var place = orderCount
+            while place > 0, let before = orders[place &- 1], before.sampleTime > order.sampleTime {
+                orders[place] = before
+                place &-= 1
+            }
+            orders[place] = order
+            orderCount &+= 1
         }
-        orders[place] = order
-        orderCount &+= 1
-        return true
     }
 
     /// Takes the next order that is due in this slice, and its frame.

@@ -64,7 +64,7 @@ import Testing
         #expect(await becomesTrue { mixer.sources.count == 1 })
         #expect(mixer.sources[0] === other && strip.removesWhenFinished)
         file.stop()
-        _ = render(renderer, frames: 100)
+        _ = render(renderer, frames: 128, cycles: [64])
         // It was never heard, but it is over.
         #expect(await becomesTrue { mixer.sources.isEmpty })
     }
@@ -94,7 +94,7 @@ import Testing
                 #expect(render(renderer, frames: 100)[0] == ramp(100))
             }
             player.stop()
-            _ = render(renderer, frames: 64)
+            _ = render(renderer, frames: 128, cycles: [64])
             #expect(await becomesTrue { mixer.sources.isEmpty })
             _ = render(renderer, frames: 64)
             #expect(await becomesTrue { strip.mixer == nil })
@@ -133,6 +133,8 @@ import Testing
                 }
             }
         }
+        // One that had finished before it was moved has not played since.
+        next.removeAll()
         for _ in 0..<200 where !(mixer.sources.isEmpty && next.sources.isEmpty) {
             _ = render(renderer, frames: 64)
             try await Task.sleep(for: .milliseconds(5))

@@ -284,8 +284,9 @@ import Testing
             }
             group.addTask { for _ in 0..<400 { _ = render(renderer, frames: 100, cycles: [64]) } }
         }
-        player.stop()
-        _ = render(renderer, frames: 64)
+        // Commands may wait for a cycle.
+        while !player.stop() { _ = render(renderer, frames: 64) }
+        _ = render(renderer, frames: 128, cycles: [64])
         #expect(await becomesTrue { ended.now == 900 })
         #expect(renderer.faultCount == 0 && player.scheduledCount == 0)
     }

@@ -7,14 +7,8 @@ import Testing
 
 /// Takes that the render loop begins, splits and ends.
 @Suite struct PreparedTakeTests {
-    private struct Folder: ~Copyable {
-        let path: String
-        init() throws {
-            path = FileManager.default.temporaryDirectory.appendingPathComponent("takes-\(UUID().uuidString)").path
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        }
-        deinit { try? FileManager.default.removeItem(atPath: path) }
-        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+    private func names(_ folder: TemporaryFolder) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }
 
     private func samples(_ path: String) throws -> [Float] {
@@ -63,7 +57,7 @@ import Testing
         "Splits come on their frame, and nothing is lost or doubled: the files together are the sound, to the bit",
         arguments: [[1], [64], [4_096], [3, 500, 1, 64, 2_000]], [Int64(1_000), 617, 4_096])
     func splits(cycles: [Int], period: Int64) async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let path = folder.path
         let recorder = try FileRecorder(path: "\(path)/unused.wav", channels: 1, ringSeconds: 0.25)
         recorder.prepareTakes(8) { number in "\(path)/bar-\(number).wav" }
@@ -83,7 +77,7 @@ import Testing
 
     @Test("Takes begin and end on their frames, several in a slice too", arguments: [[1], [64], [4_096]])
     func pieces(cycles: [Int]) async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let recorder = try FileRecorder(path: "\(folder.path)/take.wav", channels: 1, ringSeconds: 0.25)
         recorder.prepareTakes(4)
         let renderer = try renderer(recorder, .pieces(every: 2_000, length: 701))
@@ -100,7 +94,7 @@ import Testing
 
     @Test("Without a file that is ready nothing changes: the take goes on, and an event tells it")
     func unprepared() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let recorder = try FileRecorder(path: "\(folder.path)/take.wav", channels: 1)
         let events = recorder.events
         let renderer = try renderer(recorder, .splits(every: 100))
@@ -117,26 +111,27 @@ import Testing
 
     @Test("Files that were prepared and never begun go with the recorder, or when none are wanted")
     func unused() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let path = folder.path
+        defer { withExtendedLifetime(folder) {} }
         do {
             let recorder = try FileRecorder(path: "\(path)/take.wav", channels: 1)
             recorder.prepareTakes(3)
-            #expect(folder.names == ["take-2.wav", "take-3.wav", "take.wav"])
+            #expect(names(folder) == ["take-2.wav", "take-3.wav", "take.wav"])
             recorder.prepareTakes(1)
-            #expect(folder.names == ["take.wav"])
+            #expect(names(folder) == ["take.wav"])
             recorder.prepareTakes(2) { "\(path)/named-\($0).wav" }
-            #expect(folder.names == ["named-1.wav", "named-2.wav"])
+            #expect(names(folder) == ["named-1.wav", "named-2.wav"])
             let renderer = try renderer(recorder, .splits(every: 1_000_000))
             _ = render(renderer, frames: 64)
             try await recorder.finish()
-            #expect(await becomesTrue { folder.names == ["named-1.wav", "named-2.wav", "named-3.wav"] })
+            #expect(await becomesTrue { names(folder) == ["named-1.wav", "named-2.wav", "named-3.wav"] })
         }
-        #expect(await becomesTrue { folder.names == ["named-1.wav"] })
+        #expect(await becomesTrue { names(folder) == ["named-1.wav"] })
         let recorder = try FileRecorder(path: "\(path)/take.wav", channels: 1)
         recorder.prepareTakes(2)
         recorder.prepareTakes(0)
-        #expect(folder.names == ["named-1.wav"])
+        #expect(names(folder) == ["named-1.wav"])
         recorder.begin()
         let renderer = try renderer(recorder, .pieces(every: 1_000_000, length: 500_000))
         _ = render(renderer, frames: 64)
@@ -146,7 +141,7 @@ import Testing
 
     @Test("Control code begins and ends among them, each on its frame")
     func both() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let recorder = try FileRecorder(path: "\(folder.path)/take.wav", channels: 1)
         recorder.prepareTakes(6)
         let counter = Counter()
@@ -173,7 +168,7 @@ import Testing
 
     @Test("At another sample rate the files that wait are made anew, and the take goes on")
     func rates() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let recorder = try FileRecorder(path: "\(folder.path)/take.wav", channels: 1)
         recorder.prepareTakes(3)
         let renderer = try renderer(recorder, .splits(every: 500))
@@ -190,7 +185,7 @@ import Testing
 
     @Test("Several buffers of a slice are mixed into each of the takes that share it")
     func multiSource() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let recorder = try FileRecorder(path: "\(folder.path)/take.wav", channels: 1, isMultiSource: true)
         recorder.prepareTakes(6)
         let counter = Counter()
@@ -209,7 +204,7 @@ import Testing
 
     @Test("Hostile numbers and names: frames of any size, more calls than there is room for, names twice or impossible")
     func hostile() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let path = folder.path
         let recorder = try FileRecorder(path: "\(path)/take.wav", channels: 1)
         let events = recorder.events
@@ -256,7 +251,7 @@ import Testing
     @Test("Control code and the render loop begin and end at the same time, and no frame is in two files",
         .timeLimit(.minutes(2)))
     func threads() async throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let recorder = try FileRecorder(path: "\(folder.path)/take.wav", channels: 1, ringSeconds: 0.25)
         recorder.prepareTakes(4)
         let renderer = try renderer(recorder, .splits(every: 333))
