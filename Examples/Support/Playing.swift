@@ -189,7 +189,7 @@ extension Options {
         Task {
             for await event in events {
                 switch event {
-                case .rateChanged, .gap, .failed: Terminal.note("\(event)")
+                case .rateChanged, .gap, .unprepared, .failed: Terminal.note("\(event)")
                 case .began, .finished: break
                 }
             }

@@ -88,12 +88,11 @@ final class Jam: Sendable {
                 return Terminal.note("Nothing is recorded yet: r begins.")
             }
             let player = try FilePlayer(path: path)
-            takes.append(player)
+            takes.append(player, removesWhenFinished: true)
             player.play()
             state.withLock { $0.take = path }
             Task {
                 await player.waitUntilStopped()
-                takes.remove(player)
                 state.withLock { if $0.take == path { $0.take = nil } }
             }
         } catch {

@@ -83,7 +83,7 @@ do {
             for await event in events {
                 if case .failed(let error) = event { return error }
                 Terminal.note(event.description)
-                if !radio.isPlaying { return nil }
+                if !radio.isStarted { return nil }
             }
             return nil
         }

@@ -312,7 +312,7 @@ final class Player {
             subscriptions.append(
                 recorder.by({ $0() }) { event in
                     switch event {
-                    case .failed, .gap, .rateChanged: mail.put("\(event)")
+                    case .failed, .gap, .rateChanged, .unprepared: mail.put("\(event)")
                     case .began, .finished: break
                     }
                 })

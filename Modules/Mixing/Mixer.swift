@@ -15,6 +15,7 @@ internal import Synchronization
 ///     music.append(bass).isSolo = true            // while it plays
 ///     music.remove(drums)                         // fades out, and is then released
 ///     master.append(music)                        // a mixer is a source too
+///     music.append(applause, removesWhenFinished: true)       // a player that goes when it has ended
 ///
 /// A source is any generator, or another module that pushes one buffer, such as a `ClosureModule(.generates)`. It may
 /// have any number of channels (mono goes to every channel, a mono mixer gets the sum of all channels, and otherwise
@@ -124,12 +125,17 @@ public final class Mixer: Generator {
     ///   - generator: The module to hear: it pushes one buffer.
     ///   - panning: The way in which the strip's pan works.
     ///   - fadesIn: `false` if it begins by itself, so that its attack is kept.
+    ///   - removesWhenFinished: `true` to have it removed when it has come to its end: see
+    ///     ``MixerSource/removesWhenFinished``. What the strip of a generator in this mixer has, stays if this is `false`.
     /// - Returns: The generator's strip; the present one if it is in this mixer already.
     @discardableResult
     public func append(
-        _ generator: any Module, panning: MixerSource.Panning = .balance, fadesIn: Bool = true
+        _ generator: any Module, panning: MixerSource.Panning = .balance, fadesIn: Bool = true,
+        removesWhenFinished: Bool = false
     ) -> MixerSource {
-        append(source(of: generator) ?? MixerSource(generator, panning: panning), fadesIn: fadesIn)
+        let source = source(of: generator) ?? MixerSource(generator, panning: panning)
+        if removesWhenFinished { source.removesWhenFinished = true }
+        return append(source, fadesIn: fadesIn)
     }
 
     /// Adds a source at a place, or moves it there. The order makes no difference to the sum but for its rounding.
@@ -153,13 +159,19 @@ public final class Mixer: Generator {
         // Another thread may have moved the source on before it was in this list, and could not remove it from here.
         forget(source)
         align([])
+        if source.removesWhenFinished { Collector.shared.add(self) }
     }
 
     /// Removes a source: it fades out first.
-    public func remove(_ source: MixerSource) {
-        guard sources.contains(where: { $0 === source }) else { return }
-        source.setPresent(false)
+    public func remove(_ source: MixerSource) { remove(source) { true } }
+
+    /// Removes a source, if it is still here and a condition holds.
+    private func remove(_ source: MixerSource, if condition: () -> Bool) {
+        guard sources.contains(where: { $0 === source }), condition() else { return }
         change { control in
+            // Another thread may have been faster.
+            guard control.sources.contains(where: { $0 === source }), condition() else { return }
+            source.setPresent(false)
             control.sources.removeAll { $0 === source }
             control.leaving.append(Leaver(source: source, turns: source.lastOuterSlice))
         }
@@ -307,8 +319,10 @@ extension Mixer: Collectable {
     /// released with the engine stopped.
     private static let patience: Int64 = 2_000_000_000
 
-    /// Releases sources that have faded out.
+    /// Removes sources that have finished, and releases those that have faded out.
     package func collect() -> Bool {
+        let ending = sources.filter(\.removesWhenFinished)
+        for source in ending where source.hasFinished { remove(source) { source.hasFinished } }
         let now = HostClock.now
         let (gone, isWaiting) = control.withLock { control in
             // As a whole, because others read copies.
@@ -326,6 +340,6 @@ extension Mixer: Collectable {
             change { control in control.leaving.removeAll { leaver in gone.contains { $0 === leaver.source } } }
             for source in gone { source.leaveHome(self) }
         }
-        return isWaiting
+        return isWaiting || !ending.isEmpty
     }
 }

@@ -1,5 +1,6 @@
 internal import Composition
 public import RenderCore
+internal import Synchronization
 
 /// A channel strip: a generator with its volume, pan, mute and solo. The generator keeps these settings when it moves
 /// from one ``Mixer`` to another.
@@ -54,13 +55,23 @@ public final class MixerSource: Sendable {
     enum Note {
         /// The gate of the fade-in, 0 to 1: the bits of a float.
         static var gate: Int { @_noLocks @_noAllocation get { 0 } }
-        /// Indicates whether the source has faded out because it leaves.
-        static var hasLeft: Int { @_noLocks @_noAllocation get { 1 } }
+        /// The bits of `Flag`.
+        static var flags: Int { @_noLocks @_noAllocation get { 1 } }
         /// The outer slice in which it was rendered last.
         static var outerSlice: Int { @_noLocks @_noAllocation get { 2 } }
         /// The mixer that rendered it then.
         static var mixer: Int { @_noLocks @_noAllocation get { 3 } }
     }
+
+    enum Flag {
+        /// The source has faded out because it leaves.
+        static var hasLeft: UInt64 { @_noLocks @_noAllocation get { 1 } }
+        /// The generator has been active since the source joined.
+        static var hasPlayed: UInt64 { @_noLocks @_noAllocation get { 2 } }
+        /// It was active, and is not any more.
+        static var hasFinished: UInt64 { @_noLocks @_noAllocation get { 4 } }
+    }
+    private let leavesAlone = Atomic<Bool>(false)
 
     /// Creates a strip.
     ///
@@ -99,6 +110,31 @@ public final class MixerSource: Sendable {
         set { solo.isOn = newValue }
     }
 
+    /// Indicates whether the mixer removes the source when its generator has finished: when a player has come to its end, or was
+    /// stopped. By default it does not.
+    ///
+    ///     takes.append(player, removesWhenFinished: true)
+    ///     player.play()                           // and no more is to be done
+    ///
+    /// A generator has finished when it was active since it joined, and is not active any more (`Module.isActive`), and the last of
+    /// its sound has been heard. A player that has not been started yet, waits for its time, or rests, has not finished; a module
+    /// that is always active never does. The mixer removes it on a thread of RenderStack's own within some milliseconds, once. A
+    /// player that is started again before that stays.
+    public var removesWhenFinished: Bool {
+        get { leavesAlone.load(ordering: .acquiring) }
+        set {
+            leavesAlone.store(newValue, ordering: .releasing)
+            if newValue, let mixer { Collector.shared.add(mixer) }
+        }
+    }
+
+    /// Indicates whether the generator has finished, and no start is under way.
+    var hasFinished: Bool {
+        let isAtRest = (generator as? any EndingModule)?.isAtRest ?? true
+        // In this order: a cycle takes the flag back before it looks for a start.
+        return isAtRest && notes[Note.flags] & Flag.hasFinished != 0
+    }
+
     /// The parameters by name.
     public var parameters: [ParameterReference] {
         [volume.named("volume"), pan.named("pan"), mute.named("mute"), solo.named("solo")]
@@ -135,11 +171,11 @@ public final class MixerSource: Sendable {
     /// Sets the gate at which the source begins when it is heard next.
     func begin(faded: Bool) {
         notes[Note.gate] = UInt64((faded ? 0 : 1 as Float).bitPattern)
-        notes[Note.hasLeft] = 0
+        notes[Note.flags] = 0
     }
 
     /// Indicates whether the source has faded out.
-    var isGone: Bool { notes[Note.hasLeft] != 0 }
+    var isGone: Bool { notes[Note.flags] & Flag.hasLeft != 0 }
 
     /// Changes with every slice in which a mixer has it.
     var lastOuterSlice: UInt64 { notes[Note.outerSlice] }
@@ -205,16 +241,21 @@ struct MixerStrip: ~Copyable, Sendable {
         if isNew && isAligned && !hasMoved { delay.reset(context) }
         if isNew { gate = Signal.Fader(Float(bitPattern: UInt32(truncatingIfNeeded: notes[MixerSource.Note.gate]))) }
         gate.head(for: isHeard ? 1 : 0, frames: Int(context.sampleRate * MixerStrip.fadeSeconds))
+        var flags = notes[MixerSource.Note.flags] & MixerSource.Flag.hasPlayed
         if isPresent || gate.framesLeft > 0 {
+            notes[MixerSource.Note.flags] = flags
             switch generator.run(&context, waits: mayWait()) {
             case .unknown: return
             case .elsewhere:
                 if waitsSince == 0 { waitsSince = HostClock.now }
                 return
             case .inactive:
+                let isOver = !isAligned || delay.channelsLeft(context) == 0
+                if isOver && flags != 0 { flags |= MixerSource.Flag.hasFinished }
                 gate = Signal.Fader(isHeard ? 1 : 0)
                 if isAligned { addRest(&context, volume, pan, channels, isHeard: isHeard) }
             case .ran:
+                flags = MixerSource.Flag.hasPlayed
                 if isAligned { delay.process(&context) }
                 if gate.framesLeft > 0 || isHeard {
                     applyGate(&context)
@@ -226,7 +267,8 @@ struct MixerStrip: ~Copyable, Sendable {
         }
         isNew = false
         notes[MixerSource.Note.gate] = UInt64(gate.value.bitPattern)
-        notes[MixerSource.Note.hasLeft] = !isPresent && gate.framesLeft == 0 ? 1 : 0
+        if !isPresent && gate.framesLeft == 0 { flags |= MixerSource.Flag.hasLeft }
+        notes[MixerSource.Note.flags] = flags
     }
 
     /// Returns whether this mixer may run the source in this slice: not if another mixer has run it, as may be while it

@@ -1,5 +1,7 @@
+internal import AudioFiles
 internal import DiskStreaming
 internal import RenderCore
+internal import Sharing
 
 /// The render thread's side of a ``BufferPlayer``: the playing sound, and its position.
 struct BufferPlayback: BitwiseCopyable, Sendable {
@@ -60,8 +62,21 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     /// The streams of both, where they are stretched: frames count in them.
     var stream: StreamReference?
     var tailStream: StreamReference?
-    /// Frames that were not stretched in time.
+    /// The gains of both.
+    var gain: Float = 1
+    var tailGain: Float = 1
+    /// Indicates whether the current sound is a file, which is silent without a stream.
+    var isFile = false
+    /// The frames of the current sound as it is.
+    var geometry = StreamGeometry.nothing
+    /// Frames that were not read or stretched in time.
     var missing = 0
+    /// Indicates whether it rests because it was told to, and not for lack of a start.
+    var isPaused = false
+    /// The rate of the frames.
+    var sampleRate: Double = 0
+    /// The sound or stream whose numbers the playhead has.
+    var shownStream = 0
 
     @_noLocks @_noAllocation
     init() {}
@@ -75,6 +90,7 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     mutating func start() {
         if isPlaying { return }
         isPlaying = true
+        isPaused = false
         if isTailShared {
             // It comes back while it fades out.
             fadeIn = fade &- fade &* tailLeft / tailLength
@@ -91,7 +107,10 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
 
     @_noLocks @_noAllocation
     mutating func rest() {
-        if isPlaying { leave() }
+        if isPlaying {
+            leave()
+            isPaused = true
+        }
         isPlaying = false
     }
 
@@ -99,6 +118,7 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     mutating func stop(upTo number: Int) {
         if isPlaying { leave() }
         isPlaying = false
+        isPaused = false
         if current.number > done { done = current.number }
         if number > done { done = number }
         end()
@@ -117,6 +137,7 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
         endTail()
         tail = current
         tailStream = stream
+        tailGain = gain
         tailLeft = frames
         tailLength = frames
     }
@@ -139,19 +160,58 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
 
     /// Begins the sound of an entry.
     @_noLocks @_noAllocation
-    mutating func begin(_ entry: borrowing BufferEntry) {
+    mutating func begin(_ entry: borrowing BufferEntry, _ next: StreamReference?) {
         length = entry.frameCount
         loops = entry.loops
-        guard let next = entry.cue.command.stream, !next.wasBegun else { return }
+        gain = entry.gain
+        isFile = entry.isFile
+        geometry = entry.geometry
+        guard let next, !next.wasBegun else { return }
         next.hold()
         stream = next
         findLength()
+    }
+
+    /// The frame at which the current sound, or its present round, ends: earlier than it should where a file is damaged.
+    var soundEnd: Int {
+        @_noLocks @_noAllocation get {
+            guard let stream else { return length }
+            let end = stream.end
+            return end < Int64(length) ? Int(end) : length
+        }
+    }
+
+    /// Indicates whether the current sound goes on round its loop: not if its file ends early.
+    var goesRound: Bool {
+        @_noLocks @_noAllocation get {
+            if !loops || length == 0 { return false }
+            guard let stream else { return true }
+            return stream.end >= Int64(length)
+        }
     }
 
     /// Goes on at the beginning of a loop.
     @_noLocks @_noAllocation
     mutating func goRound() {
         if stream == nil { current.frame = 0 } else { findLength() }
+    }
+
+    /// Takes the current sound to a sample rate that is so many times the last one, at the same place, without a stream until there is one of that rate.
+    @_noLocks @_noAllocation
+    mutating func follow(ratio: Double, _ entry: borrowing BufferEntry) {
+        endTail()
+        fadeIn = 0
+        let old = stream?.geometry ?? geometry
+        if isFile {
+            current.frame = Int(entry.geometry.frame(like: Int64(current.frame), of: old))
+        } else {
+            // The sound itself has been converted.
+            current.frame = Int(Double(old.position(at: Int64(current.frame))) * ratio)
+        }
+        if let stream { stream.release() }
+        stream = nil
+        geometry = entry.geometry
+        length = entry.frameCount
     }
 
     /// Finds the end of the pass in which the current frame of the stream is.
@@ -171,9 +231,8 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
     ///   - frames: The frames that are to be there.
     ///   - fade: The frames in which one fades over to the other.
     @_noLocks @_noAllocation
-    mutating func follow(_ entry: borrowing BufferEntry, frames: Int, fade: Int) {
-        let next = entry.cue.command.stream
-        if next?.id == stream?.id { return }
+    mutating func follow(_ entry: borrowing BufferEntry, _ next: StreamReference?, frames: Int, fade: Int) {
+        if next?.id == stream?.id || next == nil && isFile { return }
         let old = stream?.geometry ?? entry.geometry, new = next?.geometry ?? entry.geometry
         let frame = new.frame(like: Int64(current.frame), of: old)
         if let next {
@@ -195,25 +254,17 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
         findLength()
     }
 
-    /// A sound and its frame as control code sees them, in one word.
-    struct ShownPlace {
-        let number: Int64
-        let frame: Int64
-
-        init(_ word: Int64) {
-            number = word >> 43
-            frame = word & (1 << 43 - 1)
-        }
-
-        /// Returns whether it is in the sound with a number.
-        func isIn(_ number: Int) -> Bool { number != 0 && Int64(number & 0xFFFFF) == self.number }
-    }
-
-    /// The word of the present place.
+    /// The place of the player as control code sees it, at the end of a slice.
     @_noLocks @_noAllocation
-    func shownPlace(_ geometry: StreamGeometry?) -> Int64 {
-        let frame = geometry?.position(at: Int64(current.frame)) ?? Int64(current.frame)
-        return Int64(current.number & 0xFFFFF) &<< 43 | frame & (1 &<< 43 &- 1)
+    func shown() -> Playhead.State {
+        var shown = Playhead.State()
+        if current.number == 0 { return shown }
+        shown.phase = isPlaying ? .playing : .paused
+        shown.item = current.number
+        shown.stream = stream?.id ?? 0 &- current.number
+        shown.geometry = stream?.geometry ?? geometry
+        shown.frame = Int64(current.frame)
+        return shown
     }
 }
 
@@ -222,32 +273,57 @@ struct BufferEntry: ~Copyable, Sendable {
     enum Interruption: Sendable, BitwiseCopyable { case none, atOnce, atLoop }
 
     let number: Int
+    /// Its notes, and the cue that leads to its stream.
+    let ticket: ScheduledSound
+    /// The sound at the renderer's rate; an empty one in the place of a file.
     let sound: Sound
+    let isFile: Bool
+    let gain: Float
     let frameCount: Int
     let time: RenderTime
     let loops: Bool
     let interruption: Interruption
-    /// The host time at which the last frame is over; 0 if it has not been taken.
-    let end: SharedWords
-    /// The cue that leads to the stream of the sound, if it is stretched.
-    let cue: DiskCue
     /// The frames of the sound as it is.
     let geometry: StreamGeometry
 
-    init(_ number: Int, _ sound: Sound, _ ticket: ScheduledSound, _ stream: DiskStream? = nil) {
-        cue = DiskCue(stream)
-        geometry = StreamGeometry(
-            lower: 0, upper: Int64(sound.frameCount), start: 0, passes: ticket.options.contains(.loops) ? .max : 1,
-            fileRate: sound.sampleRate, outputRate: sound.sampleRate)
-        self.number = number
-        self.sound = sound
-        frameCount = sound.frameCount
-        time = ticket.time
+    private static let nothing = Sound(AudioBlock(channels: 1, frames: 0), sampleRate: 48_000)
+
+    /// - Parameter rate: The renderer's sample rate, if it is known.
+    init(_ ticket: ScheduledSound, at rate: Double?) {
+        let sound = ticket.sound.map { sound in rate.map(sound.at) ?? sound }
+        let own = sound?.sampleRate ?? ticket.sampleRate
+        let frames = sound.map { 0..<Int64($0.frameCount) } ?? ticket.frames
         loops = ticket.options.contains(.loops)
+        geometry = StreamGeometry(
+            lower: frames.lowerBound, upper: frames.upperBound, start: frames.lowerBound, passes: loops ? .max : 1,
+            fileRate: own, outputRate: rate ?? own)
+        frameCount = Int(geometry.end(ofPass: 1))
+        number = ticket.number
+        self.ticket = ticket
+        self.sound = sound ?? Self.nothing
+        isFile = sound == nil
+        gain = ticket.gain
+        time = ticket.time
         interruption =
             ticket.options.contains(.interrupts)
             ? .atOnce : ticket.options.contains(.interruptsAtLoop) ? .atLoop : .none
-        end = SharedWords(sharing: ticket.end)
+    }
+
+    /// Returns the stream of the sound, if it has one.
+    @_noLocks @_noAllocation
+    borrowing func stream(_ context: inout RenderContext) -> StreamReference? {
+        var found: StreamReference?
+        ticket.cue.with(&context) { cue, _ in found = cue.command.stream }
+        return found
+    }
+
+    /// Notes the time of the first frame.
+    @_noLocks @_noAllocation
+    borrowing func noteBeginning(at frame: Int, _ context: borrowing RenderContext) {
+        let host = context.hostTime &+ Int64(Double(frame) * 1e9 / context.sampleRate)
+        ticket.notes[ScheduledSound.Note.beginHost] = UInt64(bitPattern: host)
+        ticket.notes[ScheduledSound.Note.begin] = UInt64(
+            bitPattern: context.sampleTime &+ Int64(frame) &+ 1)
     }
 
     /// Returns the frame of the slice at which the sound may begin.
@@ -264,7 +340,7 @@ struct BufferEntry: ~Copyable, Sendable {
         _ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int, left: Int = 0,
         of length: Int = 0
     ) {
-        BufferEntry.write(sound.block, first, frames, into: &context, at: offset, left: left, of: length)
+        BufferEntry.write(sound.block, first, frames, into: &context, at: offset, left: left, of: length, gain)
     }
 
     /// Returns the channels of a sound that go to a channel of the buffer.
@@ -278,7 +354,7 @@ struct BufferEntry: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     private static func write(
         _ block: borrowing AudioBlock, _ first: Int, _ frames: Int, into context: inout RenderContext, at offset: Int,
-        left: Int, of length: Int
+        left: Int, of length: Int, _ gain: Float
     ) {
         if first > block.frameCount { return }
         var top = context.top
@@ -291,11 +367,11 @@ struct BufferEntry: ~Copyable, Sendable {
             while source < end {
                 let given = block.samples(source, from: first, frames: frames)
                 if length > 0 {
-                    for i in given.indices { samples[offset &+ i] += given[i] * (Float(left &- i) / Float(length)) }
+                    for i in given.indices { samples[offset &+ i] += given[i] * (gain * (Float(left &- i) / Float(length))) }
                 } else if isFirst {
-                    for i in given.indices { samples[offset &+ i] = given[i] }
+                    for i in given.indices { samples[offset &+ i] = given[i] * gain }
                 } else {
-                    for i in given.indices { samples[offset &+ i] += given[i] }
+                    for i in given.indices { samples[offset &+ i] += given[i] * gain }
                 }
                 isFirst = false
                 source &+= 1

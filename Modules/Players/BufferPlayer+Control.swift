@@ -1,5 +1,5 @@
 public import AudioFiles
-internal import DiskStreaming
+package import DiskStreaming
 public import RenderCore
 internal import Sharing
 internal import Synchronization
@@ -24,13 +24,20 @@ extension BufferPlayer {
         public static let interruptsAtLoop = Options(rawValue: 4)
     }
 
+    /// What is scheduled: a sound, or a segment of a file.
+    struct Content: Sendable {
+        let sound: Sound?
+        let file: StreamFile?
+        let frames: Range<Int64>
+    }
+
     /// The state of control code. Under its lock.
     struct Control {
         /// The renderer's rate, when it is known.
         var sampleRate: Double?
         /// The sounds that are scheduled and not over, in order.
         var tickets: [ScheduledSound] = []
-        /// The sounds that have been rendered and are still to be heard.
+        /// The sounds that are over, in order, of which not all are heard yet.
         var sounding: [ScheduledSound] = []
         /// The number up to which the list has been emptied.
         var pruned = 0
@@ -42,6 +49,8 @@ extension BufferPlayer {
         /// The newest stream of each sound that has one, and all that may still be heard.
         var streams: [Int: DiskStream] = [:]
         var allStreams: [DiskStream] = []
+        /// The missing frames that have been reported.
+        var missingTold = 0
     }
 
     // MARK: Scheduling
@@ -52,23 +61,69 @@ extension BufferPlayer {
     ///   - sound: The sound.
     ///   - options: The ways in which it is scheduled.
     ///   - time: Not before; by default as soon as it is its turn.
+    ///   - gain: An amplitude factor, 0…16; a number outside becomes the nearest one, with a notice on standard error.
     /// - Returns: The scheduled sound, which says how it has ended.
     @discardableResult
     public func schedule(
-        _ sound: Sound, _ options: Options = [], at time: RenderTime = .immediately
+        _ sound: Sound, _ options: Options = [], at time: RenderTime = .immediately, gain: Float = 1
     ) -> ScheduledSound {
-        let (rate, stretch) = control.withLock { ($0.sampleRate, $0.wantedStretch) }
-        _ = rate.map(sound.at)  // takes long: not under the lock
-        let stream = rate.flatMap { rate in stretch.flatMap { firstStream(of: sound, options, at: rate, $0) } }
+        schedule(Content(sound: sound, file: nil, frames: 0..<Int64(sound.frameCount)), options, at: time, gain: gain)
+    }
+
+    /// Schedules a file, or a segment of it, behind the scheduled sounds if no option says otherwise. It is streamed from the
+    /// disk when its turn comes.
+    ///
+    /// It waits for the disk, to find out the properties of the file, and if few sounds are scheduled, to read its first frames.
+    /// Of a file that goes away until its turn comes the ``ScheduledSound`` tells an error.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - frames: The segment, in frames of the file; frames outside of the file are left out. By default all of it.
+    ///   - options: The ways in which it is scheduled.
+    ///   - time: Not before; by default as soon as it is its turn.
+    ///   - gain: An amplitude factor, 0…16; a number outside becomes the nearest one, with a notice on standard error.
+    /// - Returns: The scheduled file, which says how it has ended.
+    /// - Throws: An error if the file cannot be played.
+    @discardableResult
+    public func schedule(
+        path: String, frames: Range<Int64>? = nil, _ options: Options = [], at time: RenderTime = .immediately,
+        gain: Float = 1
+    ) throws(AudioFileError) -> ScheduledSound {
+        schedule(try StreamFile(path: path, staysOpen: false), frames: frames, options, at: time, gain: gain)
+    }
+
+    /// Schedules anything that can be streamed.
+    @discardableResult
+    package func schedule(
+        _ file: StreamFile, frames: Range<Int64>? = nil, _ options: Options = [],
+        at time: RenderTime = .immediately, gain: Float = 1
+    ) -> ScheduledSound {
+        let all = 0..<max(0, file.frameCount)
+        let frames = (frames ?? all).clamped(to: all)
+        beginStreaming()
+        return schedule(Content(sound: nil, file: file, frames: frames), options, at: time, gain: gain)
+    }
+
+    private func schedule(
+        _ content: Content, _ options: Options, at time: RenderTime, gain: Float
+    ) -> ScheduledSound {
+        let gain = nearest(
+            to: gain, in: 0...16, insteadOfNaN: 1, "BufferPlayer: a sound with a gain of \(gain); it must be 0…16")
+        let (rate, stretch) = control.withLock { ($0.sampleRate, $0.stretching.stretch) }
+        if let rate, let sound = content.sound { _ = sound.at(rate) }  // takes long: not under the lock
+        let isNear = newest.load(ordering: .relaxed) - done.load(ordering: .relaxed) < BufferPlayer.most
+        let stream = isNear ? rate.flatMap { makeStream(content, options, number: nil, at: $0, stretch) } : nil
+        if stream == nil && !isNear { content.file?.close() }
         let ticket = control.withLock { control in
             control.lastNumber += 1
             let number = control.lastNumber
-            let ticket = ScheduledSound(number: number, sound, options, time)
+            let ticket = ScheduledSound(number: number, content, options, time, gain: gain, handlers)
             control.tickets.append(ticket)
-            let converted = control.sampleRate.map(sound.at) ?? sound
-            let first = control.sampleRate == rate && control.wantedStretch == stretch ? stream : nil
-            control.keep(first, of: number)
-            entries.append(number, BufferEntry(number, converted, ticket, first)) {
+            if let stream, control.sampleRate == rate && control.stretching.stretch == stretch {
+                control.keep(stream, of: number)
+                ticket.cue.set(DiskCue(stream))
+            }
+            entries.append(number, BufferEntry(ticket, at: control.sampleRate)) {
                 $0 > done.load(ordering: .acquiring)
             }
             stage(&control) { [weak self] control in
@@ -83,24 +138,9 @@ extension BufferPlayer {
             newest.store(number, ordering: .releasing)
             return ticket
         }
-        provide()
+        if stream == nil && isNear { provide() }
         Collector.shared.add(self)
         return ticket
-    }
-
-    /// Reads a segment of a file, and schedules it. It waits for the disk.
-    ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - frames: The segment, in frames of the file; by default all of it. It is kept in memory.
-    ///   - options: The ways in which it is scheduled.
-    ///   - time: Not before.
-    /// - Throws: An error if the file cannot be read.
-    @discardableResult
-    public func schedule(
-        path: String, frames: Range<Int64>? = nil, _ options: Options = [], at time: RenderTime = .immediately
-    ) throws(AudioFileError) -> ScheduledSound {
-        schedule(try Sound(path: path, frames: frames), options, at: time)
     }
 
     /// The number of sounds that are scheduled and not over; the one that plays is counted.
@@ -144,11 +184,44 @@ extension BufferPlayer {
         for ticket in dropped { ticket.cut() }
     }
 
-    /// Indicates whether the player was started, and neither paused nor stopped since. It may have nothing to play.
-    public var isPlaying: Bool { shownState.load(ordering: .relaxed) != 0 }
+    /// Indicates whether the player plays: whether a sound is heard. A player that rests, waits for a time, or has nothing to
+    /// play, does not.
+    public var isPlaying: Bool { playhead.load().phase == .playing }
 
-    /// Indicates whether a sound is heard.
-    public var isSounding: Bool { shownState.load(ordering: .relaxed) == 2 }
+    /// Indicates whether the player rests in the middle of a sound.
+    public var isPaused: Bool { playhead.load().phase == .paused }
+
+    /// The sound that is heard, or in which the player rests; `nil` if there is none.
+    public var currentSound: ScheduledSound? {
+        let number = playhead.load().item
+        return number == 0 ? nil : control.withLock { $0.tickets.first { $0.number == number } }
+    }
+
+    /// The frame of the current sound or file that is heard now, reckoned from the last cycle by the clock; offline and at rest
+    /// the next one. 0 if nothing plays.
+    public var currentFrame: Int64 { position.frame }
+
+    /// The position in the current sound or file, in seconds: ``currentFrame`` as a time. In a segment it is that in the file.
+    public var currentTime: Double { position.time }
+
+    private var position: (frame: Int64, time: Double) {
+        let now = playhead.load()
+        let ticket = now.item == 0 ? nil : control.withLock { $0.tickets.first { $0.number == now.item } }
+        guard now.phase != .idle, let ticket else { return (0, 0) }
+        let time = max(now.hostTime.subtractingSaturated(now.sliceLength), min(HostClock.now, now.hostTime))
+        let frame = now.position(at: now.sliceLength == 0 ? now.hostTime : time)
+        // A sound in memory has been converted to the renderer's rate.
+        guard let sound = ticket.sound else { return (frame, Double(frame) / ticket.sampleRate) }
+        let seconds = Double(frame) / now.sampleRate
+        return (min(Int64(sound.frameCount), Int64(saturating: seconds * sound.sampleRate)), seconds)
+    }
+
+    /// The events from now on.
+    public var events: AsyncStream<BufferPlayerEvent> {
+        let stream = hub.subscribe()
+        Collector.shared.add(self)
+        return stream
+    }
 
     /// The delay with which a frame is heard after its time, in seconds, as the output reports it: `playbackLatency` of an output whose
     /// host times do not count it, divided by the sample rate. It counts for
@@ -184,45 +257,64 @@ extension BufferPlayer {
             control.streams = [:]
             return control.tickets.apart
         }
+        if tickets.isEmpty { return }
+        for ticket in tickets { ticket.cue.set(DiskCue()) }
         let byNumber = Dictionary(uniqueKeysWithValues: tickets.map { ($0.number, $0) })
-        entries.replaceEach { number in
-            guard let ticket = byNumber[number] else { return nil }
-            return BufferEntry(number, ticket.sound.at(preparation.sampleRate), ticket)
-        }
+        entries.replaceEach { number in byNumber[number].map { BufferEntry($0, at: preparation.sampleRate) } }
         provide()
     }
 }
 
 extension BufferPlayer: Collectable {
-    /// Reports how sounds have ended, and releases them.
+    /// Reports what has happened to the sounds, and releases those that have ended.
     package func collect() -> Bool {
         let through = done.load(ordering: .acquiring)
-        var (finished, cut, heard): ([ScheduledSound], [ScheduledSound], [ScheduledSound]) = ([], [], [])
+        let current = playhead.load().item
         let now = HostClock.now.subtractingSaturated(outputDelay.load(ordering: .relaxed))
+        var (news, over, heard): ([BufferPlayerEvent], [(ScheduledSound, ScheduledSound.Ending)], [ScheduledSound]) = (
+            [], [], []
+        )
         control.withLock { control in
-            for ticket in control.tickets where ticket.number <= through {
-                if ticket.end[0] == 0 { cut.append(ticket) } else { finished.append(ticket) }
+            for ticket in control.tickets.prefix(while: { $0.number <= max(through, current) }) {
+                let (began, rounds) = ticket.takeNews()
+                if let began { news.append(.began(ticket, began)) }
+                if rounds > 0 { news.append(.looped(ticket, count: rounds)) }
+                if ticket.number > through { continue }
+                let failure = control.streams.removeValue(forKey: ticket.number)?.takeFailure()
+                let ending: ScheduledSound.Ending =
+                    ticket.notes[ScheduledSound.Note.end] == 0 ? .cut : failure.map { .failed($0) } ?? .finished
+                over.append((ticket, ending))
+                news.append(.ended(ticket, ending))
+                // Its stream goes, also if someone keeps the ticket.
+                OpenTransaction.suspended { ticket.cue.set(DiskCue()) }
             }
-            control.tickets.removeAll { $0.number <= through }
-            control.sounding += finished
-            heard = control.sounding.filter { Int64(bitPattern: $0.end[0]) <= now && $0.has(.rendered) }
-            control.sounding.removeAll { ticket in heard.contains { $0 === ticket } }
+            control.tickets.removeFirst(control.tickets.prefix { $0.number <= through }.count)
+            control.sounding += over.map(\.0)
+            // In order: a sound that was cut comes behind those before it.
+            heard = control.sounding.prefix {
+                Int64(bitPattern: $0.notes[ScheduledSound.Note.end]) <= now && $0.has(.rendered)
+            }.map(\.self)
+            control.sounding.removeFirst(heard.count)
+            let missing = missing.load(ordering: .relaxed)
+            if missing > control.missingTold { news.append(.underrun(frames: missing - control.missingTold)) }
+            control.missingTold = missing
             // This is not done while a transaction is open: it would be seen before its time.
             guard control.pruned < through, control.staged == 0 else { return }
             control.pruned = through
             entries.keep { $0 > through }
         }
-        if !cut.isEmpty || !finished.isEmpty || !heard.isEmpty {
+        for event in news { hub.send(event) }
+        if !over.isEmpty || !heard.isEmpty {
             // Code that waits for a sound is the user's, and runs without the lock.
-            let (cut, finished, heard) = (cut, finished, heard)
-            Collector.shared.runErrand {
-                for ticket in cut { ticket.cut() }
-                for ticket in finished { ticket.reach(.consumed) }
+            let (ended, heard) = (over, heard)
+            if !ended.isEmpty {
+                Collector.shared.runErrand { for (ticket, ending) in ended { ticket.reach(.consumed, ending) } }
+                // Rendered: when the cycle is over that has taken the last frame.
+                OpenTransaction.afterCycles { for (ticket, ending) in ended { ticket.reach(.rendered, ending) } }
             }
-            // Rendered: when the cycle is over that has taken the last frame.
-            if !finished.isEmpty { OpenTransaction.afterCycles { for ticket in finished { ticket.reach(.rendered) } } }
-            Collector.shared.runErrand { for ticket in heard { ticket.reach(.played) } }
+            if !heard.isEmpty { Collector.shared.runErrand { for ticket in heard { ticket.reach(.played, .finished) } } }
         }
-        return isPlaying || control.withLock { !$0.sounding.isEmpty || $0.pruned < through }
+        return isStarted.load(ordering: .relaxed)
+            || control.withLock { !$0.sounding.isEmpty || $0.pruned < through }
     }
 }

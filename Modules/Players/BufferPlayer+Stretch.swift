@@ -4,7 +4,7 @@ public import RenderCore
 internal import Sharing
 internal import Synchronization
 
-// Tempo and pitch: streams of sounds in memory, which are stretched on their way to the render thread.
+// Streams: of files, and of sounds in memory that are stretched on their way to the render thread.
 
 extension BufferPlayer: StretchingPlayer {
     /// The values of ``StretchingPlayer/rate``, ``StretchingPlayer/pitch`` and ``StretchingPlayer/keepsFormants``.
@@ -15,25 +15,25 @@ extension BufferPlayer: StretchingPlayer {
     /// Sets several of tempo, pitch and formants as one change: see ``StretchingPlayer``.
     public func stretch(rate: Double? = nil, pitch: Double? = nil, keepsFormants: Bool? = nil) {
         let isLive = control.withLock { control -> Bool? in
-            let streams = control.streams
+            let before = control.streams
             guard let old = control.stretching.set(rate, pitch, keepsFormants) else { return nil }
             let new = control.stretching.stretch
             stage(&control) { control in
-                if control.stretching.stretch == new { (control.stretching.stretch, control.streams) = (old, streams) }
+                if control.stretching.stretch == new { (control.stretching.stretch, control.streams) = (old, before) }
             }
             if OpenTransaction.exists { return false }
             control.stretching.isPending = true
-            return self.isLive.load(ordering: .relaxed) && shownState.load(ordering: .relaxed) == 2
+            return self.isLive.load(ordering: .relaxed) && isPlaying
         }
         guard let isLive else { return }
-        if !stretches.exchange(true, ordering: .acquiringAndReleasing) { DiskThread.shared.add(self) }
+        beginStreaming()
         // Rendered offline, or while nothing is heard, no control is waiting for a knob to move on.
         if !isLive { provide() }
         DiskThread.shared.wake()
     }
 
-    /// The number of frames that were silent because a sound was not stretched in time. See
-    /// ``FilePlayer/stretchedPlayerLimit`` for how many players the processors can bear.
+    /// The number of frames that were silent because a file was not read, or a sound not stretched, in time. See
+    /// ``FilePlayer/stretchedPlayerLimit`` for how many stretching players the processors can bear.
     public var underrunCount: Int { missing.load(ordering: .relaxed) }
 
     // MARK: Streams
@@ -47,12 +47,18 @@ extension BufferPlayer: StretchingPlayer {
     /// Sounds that are made ready ahead: so many seconds of them, and so many at least and at most.
     private static var secondsAhead: Double { 1 }
     private static var fewest: Int { 4 }
-    private static var most: Int { 16 }
+    static var most: Int { 16 }
+    private static var mostUnstretched: Int { 256 }
+
+    /// Has the disk thread look after the player from now on.
+    func beginStreaming() {
+        if !streams.exchange(true, ordering: .acquiringAndReleasing) { DiskThread.shared.add(self) }
+    }
 
     /// Makes what is missing, unless a change was made just before. On the disk thread, which comes by again.
     private func provideSoon() {
         let isDue = control.withLock { control in
-            if nextToMake(control, []) == nil {
+            if next(in: control).tickets.isEmpty {
                 control.stretching.isPending = false
                 return false
             }
@@ -62,95 +68,120 @@ extension BufferPlayer: StretchingPlayer {
     }
 
     /// Makes the streams that are missing, or have another tempo or pitch than is wanted.
-    func provide() {
-        if !stretches.load(ordering: .acquiring) { return }
+    ///
+    /// - Parameters:
+    ///   - seconds: For how long they are to last.
+    ///   - most: The largest number of sounds that are looked at.
+    /// - Returns: `false` if they do not last for so long.
+    @discardableResult
+    func provide(seconds: Double = BufferPlayer.secondsAhead, most: Int? = nil) -> Bool {
+        if !streams.load(ordering: .acquiring) { return true }
         let isOpen = OpenTransaction.exists
-        let isDue = control.withLock { control in
-            // A change in a transaction is not heard before the transaction's time.
-            if control.staged > 0 && !isOpen { return false }
+        let (tickets, lasts) = control.withLock { control in
+            // A change in a transaction is not heard before the transaction's time; what has no stream gets one.
+            if control.staged > 0 && !isOpen { return next(in: control, seconds, most, isStaged: true) }
             if control.stretching.isPending { control.stretching.begin() }
-            return true
+            return next(in: control, seconds, most)
         }
-        if !isDue { return }
-        // Each ticket once: a stream that cannot be put into its place is not tried again and again.
-        var tried: Set<Int> = []
-        while let ticket = control.withLock({ nextToMake($0, tried) }) {
-            tried.insert(ticket.number)
-            let (rate, stretch) = control.withLock { ($0.sampleRate, $0.wantedStretch) }
-            guard let rate else { return }
-            let sound = ticket.sound.at(rate)
-            let stream = stretch.map { makeStream(sound, ticket.options, number: ticket.number, $0) }
-            install(stream, sound, ticket, stretch)
+        for ticket in tickets {
+            let (rate, stretch) = control.withLock { ($0.sampleRate, $0.stretching.stretch) }
+            guard let rate else { return false }
+            let content = Content(sound: ticket.sound, file: ticket.file, frames: ticket.frames)
+            let stream = makeStream(content, ticket.options, number: ticket.number, at: rate, stretch)
+            install(stream, ticket, at: rate, stretch)
         }
+        return lasts
     }
 
-    /// Returns a sound that will be heard soon and has no stream as is wanted.
-    private func nextToMake(_ control: Control, _ tried: Set<Int>) -> ScheduledSound? {
-        guard let rate = control.sampleRate else { return nil }
+    /// Returns the sounds that will be heard soon and have no stream as is wanted, and whether what was looked at lasts for so
+    /// many seconds.
+    private func next(
+        in control: Control, _ secondsAhead: Double = BufferPlayer.secondsAhead, _ most: Int? = nil,
+        isStaged: Bool = false
+    ) -> (tickets: [ScheduledSound], lasts: Bool) {
+        guard let rate = control.sampleRate else { return ([], true) }
         let done = done.load(ordering: .acquiring)
+        let stretch = control.stretching.stretch
+        let limit = most ?? (stretch.isNone ? BufferPlayer.mostUnstretched : BufferPlayer.most)
+        let interruption = newestInterruption.load(ordering: .relaxed)
+        let now = playhead.load()
+        var found: [ScheduledSound] = []
         var (count, seconds) = (0, 0.0)
-        for ticket in control.tickets where ticket.number > done && count < BufferPlayer.most {
-            let isNext = count < BufferPlayer.fewest || seconds < BufferPlayer.secondsAhead
-            seconds += ticket.sound.duration / control.stretching.stretch.rate
-            if isNext || !ticket.options.isDisjoint(with: [.interrupts, .interruptsAtLoop]) {
-                count += 1
-                let isAsWanted = control.streams[ticket.number]?.stretch == control.wantedStretch
-                if isAsWanted || tried.contains(ticket.number) { continue }
-                if Self.canStretch(ticket.sound, at: rate) { return ticket }
-            }
+        for ticket in control.tickets where ticket.number > done {
+            if count >= limit { return (found, seconds >= secondsAhead) }
+            let isNext = count < BufferPlayer.fewest || seconds < secondsAhead
+            if !isNext && interruption < ticket.number { break }
+            // Of the sound that is heard the rest counts.
+            let frames =
+                ticket.number == now.item && now.sampleRate == rate
+                ? Double(max(0, now.geometry.end - now.frame)) / rate : ticket.duration / stretch.rate
+            seconds += ticket.options.contains(.loops) ? secondsAhead : frames
+            guard isNext || !ticket.options.isDisjoint(with: [.interrupts, .interruptsAtLoop]) else { continue }
+            count += 1
+            let wanted = Self.stretch(of: ticket.sound, stretch, at: rate)
+            let present = control.streams[ticket.number]
+            if present?.stretch == wanted || isStaged && (ticket.file == nil || present != nil) { continue }
+            if ticket.frames.isEmpty { continue }
+            found.append(ticket)
         }
-        return nil
+        return (found, true)
     }
 
-    /// Returns a stream for a sound that is about to be scheduled, unless so many are that it has time.
-    func firstStream(of sound: Sound, _ options: Options, at rate: Double, _ stretch: StreamStretch) -> DiskStream? {
-        guard Self.canStretch(sound, at: rate), scheduledCount < Self.most else { return nil }
-        return makeStream(sound.at(rate), options, number: nil, stretch)
+    /// Returns the change of tempo and pitch that the stream of a sound is to have; `nil` if it needs none.
+    private static func stretch(of sound: Sound?, _ stretch: StreamStretch, at rate: Double) -> StreamStretch? {
+        let canStretch = rate >= StreamStretch.lowestSampleRate && (sound?.channelCount ?? 1) <= 64
+        guard canStretch, !stretch.isNone else { return sound == nil ? StreamStretch() : nil }
+        return stretch
     }
 
-    private static func canStretch(_ sound: Sound, at rate: Double) -> Bool {
-        rate >= StreamStretch.lowestSampleRate && sound.frameCount > 0 && sound.channelCount <= 64
-    }
-
-    /// Returns a stream of a sound, with its first frames: from the beginning, or from some time before the frame that
-    /// is heard.
-    private func makeStream(
-        _ sound: Sound, _ options: Options, number: Int?, _ stretch: StreamStretch
-    ) -> DiskStream {
-        let place = BufferPlayback.ShownPlace(place.load(ordering: .acquiring))
-        let isHeard = number.map(place.isIn) ?? false
+    /// Returns a stream of a sound or a file, with its first frames: from the beginning, or from some time before the frame that
+    /// is heard; `nil` if it needs none.
+    func makeStream(
+        _ content: Content, _ options: Options, number: Int?, at rate: Double, _ wanted: StreamStretch
+    ) -> DiskStream? {
+        guard let stretch = Self.stretch(of: content.sound, wanted, at: rate), !content.frames.isEmpty else {
+            return nil
+        }
+        let sound = content.sound?.at(rate)
+        guard let file = content.file ?? sound.map({ StreamFile($0) }) else { return nil }
+        let frames = sound.map { 0..<Int64($0.frameCount) } ?? content.frames
+        let now = playhead.load()
+        // A place in a file holds at any sample rate; a sound in memory has been converted.
+        let isHeard = number != nil && number == now.item && (sound == nil || now.sampleRate == rate)
         let loops = options.contains(.loops)
         func geometry(from frame: Int64, tempo: Double) -> StreamGeometry {
             StreamGeometry(
-                lower: 0, upper: Int64(sound.frameCount), start: frame, passes: loops ? .max : 1,
-                fileRate: sound.sampleRate, outputRate: sound.sampleRate, tempo: tempo)
+                lower: frames.lowerBound, upper: frames.upperBound, start: frame, passes: loops ? .max : 1,
+                fileRate: file.sampleRate, outputRate: rate, tempo: tempo)
         }
-        let plain = geometry(from: 0, tempo: 1)
-        var start: Int64 = 0
+        let plain = geometry(from: frames.lowerBound, tempo: 1)
+        var start = frames.lowerBound
         if isHeard {
-            let runUp = Int64(sound.sampleRate * stretch.runUp * max(1, stretch.rate))
+            // Nothing else needs the frames before, but for the filter of a converter.
+            let runUp = max(
+                stretch.isNone ? 0 : rate * stretch.runUp * max(1, stretch.rate), plain.isAtRate ? 0 : rate / 20)
             // In a loop the frames before the beginning are those of the end.
-            let rounds = loops ? (runUp / Int64(sound.frameCount) + 1) * Int64(sound.frameCount) : 0
-            start = plain.place(before: rounds + place.frame, by: runUp)
+            let round = plain.end(ofPass: 1)
+            let rounds = loops ? plain.end(ofPass: Int64(runUp) / max(1, round) + 1) : 0
+            start = plain.place(before: rounds + plain.frame(like: now.frame, of: now.geometry), by: Int64(runUp))
         }
         let stream = DiskStream(
-            StreamFile(sound), geometry(from: start, tempo: stretch.rate), channels: channelCount,
-            sampleRate: sound.sampleRate, seconds: 1, stretch: stretch)
-        if isHeard { stream.reference.jump(to: stream.geometry.frame(like: place.frame, of: plain)) }
-        stream.fill(atLeast: Int(sound.sampleRate / (isHeard ? 20 : 10)) + 2_048)
+            file, geometry(from: start, tempo: stretch.rate), channels: channelCount, sampleRate: rate,
+            seconds: content.sound == nil ? 2 : 1, stretch: stretch)
+        if isHeard { stream.reference.jump(to: stream.geometry.frame(like: now.frame, of: now.geometry)) }
+        stream.fill(atLeast: Int(rate / (isHeard ? 20 : 10)) + 2_048)
         return stream
     }
 
-    /// Puts a stream into the list, if it is still wanted.
-    private func install(_ stream: DiskStream?, _ sound: Sound, _ ticket: ScheduledSound, _ wanted: StreamStretch?) {
+    /// Puts a stream into its place, if it is still wanted.
+    private func install(_ stream: DiskStream?, _ ticket: ScheduledSound, at rate: Double, _ wanted: StreamStretch) {
         control.withLock { control in
-            guard control.wantedStretch == wanted, control.sampleRate == sound.sampleRate,
-                control.streams[ticket.number]?.stretch != wanted
+            guard control.stretching.stretch == wanted, control.sampleRate == rate,
+                ticket.number > done.load(ordering: .acquiring)
             else { return }
-            let entry = BufferEntry(ticket.number, sound, ticket, stream)
-            guard entries.replace(ticket.number, with: entry) else { return }
             control.streams[ticket.number] = nil
             control.keep(stream, of: ticket.number)
+            ticket.cue.set(DiskCue(stream))
             supply.store(0, ordering: .relaxed)
         }
     }
@@ -158,17 +189,15 @@ extension BufferPlayer: StretchingPlayer {
 
 extension BufferPlayer: DiskClient {
     package func serveDisk() -> DiskNeed {
-        guard stretches.load(ordering: .acquiring) else { return .none }
+        guard streams.load(ordering: .acquiring) else { return .none }
         provideSoon()
         for stream in streamsInUse() { _ = stream.serve() }
-        return control.withLock(\.stretching.isPending) || shownState.load(ordering: .relaxed) != 0 ? .soon : .none
+        return control.withLock(\.stretching.isPending) || isStarted.load(ordering: .relaxed) ? .soon : .none
     }
 
     /// Returns the streams that the render thread may read, and releases the others.
     private func streamsInUse() -> [DiskStream] {
-        let done = done.load(ordering: .acquiring)
-        return control.withLock { control in
-            control.streams = control.streams.filter { $0.key > done }
+        control.withLock { control in
             control.allStreams.removeAll { !$0.isInUse }
             return control.allStreams.apart
         }
@@ -180,22 +209,22 @@ extension BufferPlayer: StreamingModule {
     ///
     /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
-        provide()
-        for stream in streamsInUse() { stream.fill(atLeast: context.frameCount + 12_288) }
-        supply.store(context.frameCount + 12_288, ordering: .relaxed)
+        let (slice, ahead) = (context.frameCount, context.frameCount + 12_288)
+        // Several slices at once; of sounds that are so short that this would be too many, those of this slice.
+        let lasts = provide(seconds: Double(ahead) / context.sampleRate)
+        if !lasts { provide(seconds: Double(slice) / context.sampleRate, most: .max) }
+        for stream in streamsInUse() { stream.fill(atLeast: ahead) }
+        supply.store(lasts ? ahead : slice, ordering: .relaxed)
     }
 
-    /// Returns whether no sound is stretched, or frames are left of those that were made last, and there has been no
+    /// Returns whether no sound is streamed, or frames are left of those that were made last, and there has been no
     /// change since.
     public func isDiskReady(frames: Int) -> Bool {
-        !stretches.load(ordering: .relaxed) || supply.load(ordering: .relaxed) >= frames
+        !streams.load(ordering: .relaxed) || supply.load(ordering: .relaxed) >= frames
     }
 }
 
 extension BufferPlayer.Control {
-    /// The change of tempo and pitch that streams are to have; `nil` if sounds are played as they are.
-    var wantedStretch: StreamStretch? { stretching.stretch.isNone ? nil : stretching.stretch }
-
     /// Keeps a stream as long as it may be heard.
     mutating func keep(_ stream: DiskStream?, of number: Int) {
         guard let stream else { return }

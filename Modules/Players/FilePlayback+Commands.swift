@@ -91,9 +91,7 @@ extension FilePlayback {
             if !seek.keepsPlace {
                 // A seek that came after it says where.
                 stream = next
-            } else if let first = start.stream, first.isSameFile(as: next),
-                next.geometry.includes(first.geometry.start)
-            {
+            } else if let first = start.stream, next.geometry.includes(first.geometry.start) {
                 // Another region, set after the start: it begins at the frame where it would have begun, or at the
                 // nearest one inside. What was heard before does not matter.
                 stream = next
@@ -164,10 +162,10 @@ extension FilePlayback {
         }
     }
 
-    /// Returns the frame of another region's stream that goes on with the present sound; -1 if that is of another file.
+    /// Returns the frame of another region's stream that goes on with the present sound; -1 if there is none.
     @_noLocks @_noAllocation
     private func nextFrame(in stream: StreamReference) -> Int64 {
-        guard let current = heard.stream, current.isSameFile(as: stream) else { return -1 }
+        guard let current = heard.stream else { return -1 }
         return stream.geometry.frame(like: heard.frame, of: current.geometry)
     }
 

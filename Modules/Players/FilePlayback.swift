@@ -6,7 +6,7 @@ struct FilePlayback: Sendable {
     /// A stream that is heard, and how.
     struct HeardStream: Sendable {
         var stream: StreamReference?
-        /// The first stream of the same file, which has the one for the next file.
+        /// The stream that was begun, which has the one that goes round its loop.
         var item: StreamReference?
         /// The stream's next frame.
         var frame: Int64 = 0
@@ -70,7 +70,7 @@ struct FilePlayback: Sendable {
     /// Up to which frame the stream only plays on (and fades out), unless there is another command than this.
     private var steadyEnd: Int64 = 0
     private var steadyCommand = -1
-    /// The stream for which control code has seen to it that the next one is known, offline.
+    /// The stream for which control code has seen to it that what goes round its loop is known, offline.
     var followedStream = 0
 
     init() {}
@@ -94,7 +94,7 @@ struct FilePlayback: Sendable {
     static var longestFade: Int { @_noLocks @_noAllocation get { 65_536 } }
 
     /// Returns the number of frames that need nothing but the frames of the present stream that have come. It is 0 near
-    /// the end of a file until the next stream is known, and if there is a command.
+    /// the end of a stream until it is known what follows, and if there is a command.
     func supply(_ context: borrowing RenderContext, lastCommand number: Int) -> Int {
         if number != commands || isBusy { return 0 }
         // A new stream begins with a tenth of a second: see `makeStream`.
@@ -180,7 +180,7 @@ extension FilePlayback {
         return last < end ? last : end
     }
 
-    /// Returns what is heard after a stream has been left: the loop, the next file, or none. Frames that have
+    /// Returns what is heard after a stream has been left: the loop, or nothing. Frames that have
     /// been passed beyond the end already (a start in the past) count.
     @_noLocks @_noAllocation
     func successor(of heard: HeardStream, past end: Int64, _ context: inout RenderContext) -> HeardStream? {
@@ -196,14 +196,7 @@ extension FilePlayback {
                 return new
             }
         }
-        var next = item.next(&context)
-        // The player has heard that stream already, after another stream of this file.
-        while let candidate = next, candidate.wasBegun { next = candidate.next(&context) }
-        if next == nil { return nil }
-        new.stream = next
-        new.item = next
-        new.passesBefore = 0
-        return new
+        return nil
     }
 
     /// Goes on where a stream has been left. `false`: there is nothing to go on with.
@@ -219,13 +212,11 @@ extension FilePlayback {
             port.tell(wasStopping ? .stopped : .ended, stream: stream.id, at: offset, context)
             return false
         }
-        let isSameFile = new.item?.id == item.id
-        if stream.id != item.id || !isSameFile, !leaving.has(stream) { stream.release() }
-        if !isSameFile, !leaving.has(item) { item.release() }
+        if stream.id != item.id, !leaving.has(stream) { stream.release() }
         next.hold()
         next.jump(to: new.frame)
         heard = new
-        if isSameFile { seams &+= 1 } else { port.tell(.advanced, stream: next.id, at: offset, context) }
+        seams &+= 1
         return true
     }
 
@@ -269,8 +260,7 @@ extension FilePlayback {
     func isLast(_ context: inout RenderContext, _ end: Int64) -> Bool {
         guard let stream = heard.stream, let item = heard.item else { return true }
         let ended = heard.passesBefore &+ stream.geometry.passesEnded(at: end)
-        if end == stream.geometry.end && ended < passes, item.again(&context) != nil { return false }
-        return item.next(&context) == nil
+        return !(end == stream.geometry.end && ended < passes && item.again(&context) != nil)
     }
 
     /// Returns the straight lines of the fades, at its present frame.

@@ -1,5 +1,5 @@
-public import AudioFiles
-package import DiskStreaming
+internal import AudioFiles
+internal import DiskStreaming
 public import RenderCore
 internal import Sharing
 internal import Synchronization
@@ -34,9 +34,6 @@ extension FilePlayer {
         var prepared: DiskStream?
         /// Every stream that may still be heard.
         var streams: [DiskStream] = []
-        /// Files of the queue that have streams and have not begun, in order; and those that wait for one.
-        var upcoming: [DiskStream] = []
-        var waiting: [StreamFile] = []
         /// For each stream that goes on round the loop of another one: that other one.
         var begunBy: [Int: Int] = [:]
         /// The last start: its number, its stream, and whether it was asked for in a transaction.
@@ -53,19 +50,14 @@ extension FilePlayer {
         func inside(_ frame: Int64) -> Int64 {
             let nearest = max(region.lowerBound, min(frame, region.upperBound))
             return nearest == region.upperBound && loops.passes > 1 ? region.lowerBound : nearest
-        }
-
-        /// Returns the number of the stream whose loop a stream goes round; of any other stream its own.
-        func firstPass(of stream: DiskStream) -> Int { begunBy[stream.id] ?? stream.id }
-    }
+        }    }
 
     // MARK: Start and stop
 
     /// Plays from the beginning of the region, or from the frame to which ``seek(to:)`` has gone since.
     ///
     /// A player that plays begins anew. One start can wait at a time: a later one replaces an earlier one. A start
-    /// whose time has passed begins further on, at the present frame of a player that had started then, also in the
-    /// files of the queue.
+    /// whose time has passed begins further on, at the present frame of a player that had started then.
     ///
     /// - Parameter time: The time; by default as soon as possible.
     public func play(at time: RenderTime = .immediately) {
@@ -74,7 +66,7 @@ extension FilePlayer {
             let (prepared, region, rate, before) = (
                 control.prepared, control.region, control.sampleRate, control.start
             )
-            let stream = prepared ?? makeStream(file, from: region.lowerBound, control)
+            let stream = prepared ?? makeStream(from: region.lowerBound, control)
             control.start = (0, stream.id, OpenTransaction.exists)
             // A seek before this start is overruled by it.
             control.lastSeek = (0, false)
@@ -136,7 +128,7 @@ extension FilePlayer {
 
     func seek(to frame: Int64, _ control: inout Control) {
         let current = heard(control)
-        let stream = makeStream(current?.file ?? file, from: frame, control)
+        let stream = makeStream(from: frame, control)
         adopt(stream, &control)
         let before = control.prepared
         if current != nil || isStarting(control) {
@@ -199,7 +191,7 @@ extension FilePlayer {
                 }
                 if let frame = pendingSeek(control) {
                     seek(to: frame, &control)
-                } else if heard(control)?.file === file || isStarting(control) {
+                } else if heard(control) != nil || isStarting(control) {
                     goOn(from: now, &control)
                 }
             }
@@ -211,7 +203,7 @@ extension FilePlayer {
     func pendingSeek(_ control: Control) -> Int64? {
         let (id, isStaged) = control.lastSeek
         let current = heard(control)
-        guard isStaged == OpenTransaction.exists, current?.file === file || current == nil && isStarting(control),
+        guard isStaged == OpenTransaction.exists, current != nil || isStarting(control),
             let stream = control.streams.first(where: { $0.id == id && $0.isInUse && !$0.wasBegun })
         else { return nil }
         return stream.geometry.start
@@ -241,7 +233,7 @@ extension FilePlayer {
             place = region.lowerBound
         }
         let start = startingStream(control)?.geometry.start ?? region.lowerBound
-        if heard(control)?.file !== file {
+        if heard(control) == nil {
             place = start
         } else if isStartUnseen(control) {
             // The render thread finds out whether the start is made before this change, and then goes on from the start's
@@ -249,7 +241,7 @@ extension FilePlayer {
             place = min(control.inside(place), control.inside(start))
         }
         // The waves of two stretched streams do not meet on a frame.
-        goOn(with: makeStream(file, from: place, control), fading: !control.stretch.isNone, &control)
+        goOn(with: makeStream(from: place, control), fading: !control.stretch.isNone, &control)
     }
 
     /// Has a stream take the place of the one that is heard, on the frame that is next then.
@@ -275,8 +267,7 @@ extension FilePlayer {
     }
 
     /// The number of times that the region is heard. It can be changed while the player plays: the present pass is
-    /// heard to the end of the region at least. Loops are seamless: the region's first frame follows on its last. A
-    /// file of the queue is looped as a whole.
+    /// heard to the end of the region at least. Loops are seamless: the region's first frame follows on its last.
     public var loops: Loops {
         get { control.withLock { $0.loops } }
         set {
@@ -308,7 +299,7 @@ extension FilePlayer {
 
     /// The position in the file, in seconds: ``currentFrame`` as a time. Setting it is a ``seek(to:)``.
     public var currentTime: Double {
-        get { Double(currentFrame) / (control.withLock { heard($0) }?.file ?? file).sampleRate }
+        get { Double(currentFrame) / file.sampleRate }
         set { seek(to: frames(newValue)) }
     }
 
@@ -321,55 +312,5 @@ extension FilePlayer {
     private func frames(_ seconds: Double) -> Int64 {
         let frames = (seconds * file.sampleRate).rounded()
         return min(Int64(saturating: max(0, frames)), file.frameCount)
-    }
-
-    // MARK: Queue
-
-    /// Plays a file on the frame after the last, whatever its format and rate. Its channels meet those of the player by
-    /// the rule of `AudioBlock`. Each file of the queue is heard once; a player that loops forever does not come to it
-    /// until `loops` is set anew.
-    ///
-    /// - Throws: An error if the file cannot be played.
-    public func enqueue(path: String) throws(AudioFileError) { enqueue(try StreamFile(path: path)) }
-
-    package func enqueue(_ file: StreamFile) {
-        control.withLock { control in
-            control.waiting.append(file)
-            takeBackIfThrown { [weak self] control in
-                if let index = control.waiting.lastIndex(where: { $0 === file }) {
-                    control.waiting.remove(at: index)
-                } else if let index = control.upcoming.lastIndex(where: { $0.file === file && !$0.wasBegun }) {
-                    control.upcoming.remove(at: index)
-                }
-                self?.relink(&control)
-            }
-            lengthenQueue(&control)
-        }
-        DiskThread.shared.wake()
-    }
-
-    /// Files of the queue that have not begun.
-    public var queue: [String] {
-        control.withLock { control in
-            control.upcoming.filter { !$0.wasBegun }.map(\.file.path) + control.waiting.map(\.path)
-        }
-    }
-
-    /// Empties the queue. A file that has begun is heard to its end.
-    public func clearQueue() {
-        control.withLock { control in
-            let (waiting, upcoming) = (control.waiting, control.upcoming)
-            takeBackIfThrown { [weak self] control in
-                control.waiting = waiting + control.waiting
-                control.upcoming = upcoming + control.upcoming
-                for stream in upcoming where !control.streams.contains(where: { $0 === stream }) {
-                    control.streams.append(stream)
-                }
-                self?.relink(&control)
-            }
-            control.waiting = []
-            control.upcoming = []
-            for stream in control.streams { stream.setNext(nil) }
-        }
     }
 }

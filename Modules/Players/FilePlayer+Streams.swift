@@ -65,36 +65,21 @@ extension FilePlayer {
         }
     }
 
-    /// Leads from each stream to the one that is heard next, as the lists have it.
-    func relink(_ control: inout Control) {
-        for stream in control.streams { stream.setNext(successor(of: stream, control)) }
-    }
-
-    /// Returns the stream that is heard after the last pass of another one. It never leads back: where a stream has not
-    /// begun, what goes on round its loop has the same successor.
-    private func successor(of stream: DiskStream, _ control: Control) -> DiskStream? {
-        let index = control.upcoming.firstIndex { $0.id == control.firstPass(of: stream) }
-        let next = index.map { $0 + 1 } ?? 0
-        return next < control.upcoming.count ? control.upcoming[next] : nil
-    }
-
-    /// Returns the stream that is heard: the first one of its file.
+    /// Returns the stream that is heard: the one that was begun, also where another goes round its loop.
     func heard(_ control: Control) -> DiskStream? {
         let now = playhead.load()
         return now.phase == .idle ? nil : control.streams.first { $0.id == now.item }
     }
 
-    /// Returns a stream of a file from a frame on, with its first frames in it.
-    func makeStream(_ file: StreamFile, from frame: Int64, _ control: Control? = nil) -> DiskStream {
+    /// Returns a stream from a frame of the file on, with its first frames in it.
+    func makeStream(from frame: Int64, _ control: Control? = nil) -> DiskStream {
         let control = control ?? self.control.withLock { $0 }
-        let region = file === self.file ? control.region : 0..<file.frameCount
-        let start = max(region.lowerBound, min(frame, region.upperBound))
-        return makeStream(file, region, start, control.loops.passes, control.sampleRate, control.stretch)
+        let start = max(control.region.lowerBound, min(frame, control.region.upperBound))
+        return makeStream(control.region, start, control.loops.passes, control.sampleRate, control.stretch)
     }
 
     private func makeStream(
-        _ file: StreamFile, _ region: Range<Int64>, _ start: Int64, _ passes: Int64, _ rate: Double,
-        _ wanted: StreamStretch
+        _ region: Range<Int64>, _ start: Int64, _ passes: Int64, _ rate: Double, _ wanted: StreamStretch
     ) -> DiskStream {
         let stretch = rate < StreamStretch.lowestSampleRate ? StreamStretch() : wanted
         let geometry = StreamGeometry(
@@ -107,38 +92,23 @@ extension FilePlayer {
         return stream
     }
 
-    /// Has a stream served from now on, with all that follows on it.
+    /// Has a stream served from now on, with what goes on round its loop.
     func adopt(_ stream: DiskStream, _ control: inout Control) {
         // No transaction takes any of this back: the stream is not heard before its cue is shown.
         OpenTransaction.suspended {
             prune(&control)
             if !control.streams.contains(where: { $0 === stream }) { control.streams.append(stream) }
-            if let next = control.upcoming.first { stream.setNext(next) }
             prepareLoops(&control)
         }
     }
 
     /// Releases streams that are not heard and cannot be heard any more.
     func prune(_ control: inout Control) {
-        let count = control.upcoming.count
-        // The search goes from the end, and takes out all before it: the next one may begin while this looks, and none
-        // may stay behind one that has begun, so that the way from one to the next never leads back.
-        if let last = control.upcoming.lastIndex(where: \.wasBegun) { control.upcoming.removeFirst(last + 1) }
         let prepared = control.prepared?.id
-        func isKept(_ stream: DiskStream) -> Bool {
-            stream.isInUse || stream.id == prepared || control.upcoming.contains { $0.id == stream.id }
-        }
         // The disk thread and offline renderers come by often, and nearly always find nothing to do.
-        if control.upcoming.count == count && control.streams.allSatisfy(isKept) { return }
-        let upcoming = Set(control.upcoming.map(\.id))
-        if control.upcoming.count < count {
-            // No stream leads to one that has been heard any more, so that a long list does not stay in memory.
-            for stream in control.streams where !upcoming.contains(stream.id) {
-                stream.setNext(successor(of: stream, control))
-            }
-        }
+        if control.streams.allSatisfy({ $0.isInUse || $0.id == prepared }) { return }
         control.streams.removeAll { stream in
-            if stream.isInUse || stream.id == prepared || upcoming.contains(stream.id) { return false }
+            if stream.isInUse || stream.id == prepared { return false }
             tellFailure(of: stream)
             return true
         }
@@ -154,8 +124,7 @@ extension FilePlayer {
             // A first pass that begins at its end counts, and only a stream of one pass can have one.
             prepared.geometry.start < prepared.geometry.upper
         else { return }
-        let stream = makeStream(prepared.file, from: prepared.geometry.start, control)
-        if let next = control.upcoming.first { stream.setNext(next) }
+        let stream = makeStream(from: prepared.geometry.start, control)
         control.streams.removeAll { $0 === prepared }
         control.streams.append(stream)
         control.prepared = stream
@@ -169,36 +138,17 @@ extension FilePlayer {
                 !control.begunBy.values.contains(stream.id)
             else { continue }
             let again = makeStream(
-                stream.file, geometry.lower..<geometry.upper, geometry.lower, .max, stream.sampleRate, stream.stretch)
+                geometry.lower..<geometry.upper, geometry.lower, .max, stream.sampleRate, stream.stretch)
             control.streams.append(again)
             control.begunBy[again.id] = stream.id
             stream.setAgain(again)
         }
     }
 
-    /// Makes streams for files of the queue, until enough is ready for as long as the ring lasts.
-    func lengthenQueue(_ control: inout Control) {
-        OpenTransaction.suspended { prune(&control) }
-        while let file = control.waiting.first, control.upcoming.count < 256 {
-            let ready = control.upcoming.reduce(0.0) { $0 + Double($1.file.frameCount) / $1.file.sampleRate }
-            if ready >= seconds { return }
-            control.waiting.removeFirst()
-            let stream = makeStream(file, from: 0, control)
-            // It follows the last one and what goes on round that one's loop, or all that may be heard now.
-            let last = control.upcoming.last?.id
-            for predecessor in control.streams where last == nil || control.firstPass(of: predecessor) == last {
-                predecessor.setNext(stream)
-            }
-            control.upcoming.append(stream)
-            control.streams.append(stream)
-            OpenTransaction.suspended { prepareLoops(&control) }
-        }
-    }
-
     /// Reads as much for every stream as a slice needs.
     func fillAll(frames: Int) {
         let streams = control.withLock { control in
-            lengthenQueue(&control)
+            OpenTransaction.suspended { prune(&control) }
             prepareLoops(&control)
             return control.streams.apart
         }
@@ -213,11 +163,6 @@ extension FilePlayer {
             control.sampleRate = preparation.sampleRate
             control.prepared = nil
             prune(&control)
-            let files = control.upcoming.map(\.file)
-            control.waiting = files + control.waiting
-            control.upcoming = []
-            for stream in control.streams { stream.setNext(nil) }
-            lengthenQueue(&control)
             seek(to: frame, &control)
         }
         DiskThread.shared.wake()
@@ -237,7 +182,7 @@ extension FilePlayer: DiskClient {
     package func serveDisk() -> DiskNeed {
         makePendingStretch()
         let streams = control.withLock { control in
-            lengthenQueue(&control)
+            OpenTransaction.suspended { prune(&control) }
             prepareLoops(&control)
             return control.streams.apart
         }
@@ -247,7 +192,7 @@ extension FilePlayer: DiskClient {
             if !isDriven && stream.serve() { need = .more }
             tellFailure(of: stream)
         }
-        tell(streams)
+        tellNotices()
         watchForStart()
         return need
     }
@@ -289,7 +234,7 @@ extension FilePlayer: DiskClient {
     }
 
     /// Passes on the notices that the render thread has left.
-    private func tell(_ streams: [DiskStream]) {
+    private func tellNotices() {
         func tellLoops() {
             let (seams, missing) = (self.seams.load(ordering: .relaxed), self.missing.load(ordering: .relaxed))
             let before = notes.withLock { notes in
@@ -307,10 +252,6 @@ extension FilePlayer: DiskClient {
         port.notices.drain { notice in
             switch notice.kind {
             case .began: hub.send(.began(notice.time))
-            case .advanced:
-                tellLoops()
-                let path = streams.first { $0.id == notice.stream }?.file.path
-                hub.send(.advanced(path: path ?? file.path))
             case .paused: hub.send(.paused)
             case .resumed: hub.send(.resumed)
             case .stopped, .ended:

@@ -14,11 +14,7 @@ extension FilePlayer: StretchingPlayer {
         control.withLock { control in
             guard let old = control.stretching.set(rate, pitch, keepsFormants) else { return }
             let new = control.stretch
-            takeBackIfThrown { [weak self] control in
-                guard control.stretch == new else { return }
-                control.stretching.stretch = old
-                self?.remakeQueue(&control)
-            }
+            takeBackIfThrown { control in if control.stretch == new { control.stretching.stretch = old } }
             // No hand waits at a knob while a renderer works offline.
             let isLive = playhead.load().sliceLength != 0
             if isLive && !OpenTransaction.exists && heard(control) != nil {
@@ -46,13 +42,12 @@ extension FilePlayer: StretchingPlayer {
             plan = (control, heard, playhead.load())
         }
         guard let plan else { return }
-        let stream = streamThatGoesOn(plan.heard.file, from: plan.now, plan.control)
+        let stream = streamThatGoesOn(from: plan.now, plan.control)
         control.withLock { control in
             // A command that came in between may have made other streams, from the settings of that moment.
             guard control.region == plan.control.region, control.loops == plan.control.loops,
                 control.sampleRate == plan.control.sampleRate, undisturbed(control) === plan.heard
             else { return restretch(&control) }
-            remakeQueue(&control)
             fadeOver(to: stream, &control)
         }
     }
@@ -68,17 +63,16 @@ extension FilePlayer: StretchingPlayer {
     /// Puts other streams in the place of those that are heard, or will be.
     private func restretch(_ control: inout Control) {
         control.stretching.begin()
-        remakeQueue(&control)
         if let prepared = control.prepared {
-            let next = makeStream(prepared.file, from: prepared.geometry.start, control)
+            let next = makeStream(from: prepared.geometry.start, control)
             control.prepared = next
             adopt(next, &control)
             takeBackIfThrown { control in if control.prepared === next { control.prepared = prepared } }
         }
         if let frame = pendingSeek(control) { return seek(to: frame, &control) }
         let current = heard(control)
-        if let current, !isStartUnseen(control) {
-            return fadeOver(to: streamThatGoesOn(current.file, from: playhead.load(), control), &control)
+        if current != nil, !isStartUnseen(control) {
+            return fadeOver(to: streamThatGoesOn(from: playhead.load(), control), &control)
         }
         guard isStarting(control) else { return }
         guard let starting = startingStream(control) else { return seek(to: control.region.lowerBound, &control) }
@@ -87,16 +81,16 @@ extension FilePlayer: StretchingPlayer {
         // from the present one until then.
         var start = Playhead.State()
         start.geometry = starting.geometry
-        fadeOver(to: streamThatGoesOn(starting.file, from: start, control), &control)
+        fadeOver(to: streamThatGoesOn(from: start, control), &control)
     }
 
     /// Returns a stream with the present tempo and pitch that can take the place of the one that is heard.
-    private func streamThatGoesOn(_ file: StreamFile, from now: Playhead.State, _ control: Control) -> DiskStream {
+    private func streamThatGoesOn(from now: Playhead.State, _ control: Control) -> DiskStream {
         let old = Double(now.geometry.down) / Double(now.geometry.up) * control.sampleRate / file.sampleRate
         // A slow sound needs as much of the file as one at its own tempo.
         let faster = max(1, max(1, control.stretch.rate) / max(0.01, old))
         let runUp = Int64(control.sampleRate * control.stretch.runUp * faster)
-        let stream = makeStream(file, from: now.geometry.place(before: now.frame, by: runUp), control)
+        let stream = makeStream(from: now.geometry.place(before: now.frame, by: runUp), control)
         // The frames from the present one on, so that the render thread finds them.
         stream.reference.jump(to: stream.geometry.frame(like: now.frame, of: now.geometry))
         stream.fill(atLeast: Int(control.sampleRate / 20) + 2_048)
@@ -108,18 +102,5 @@ extension FilePlayer: StretchingPlayer {
         goOn(with: stream, fading: true, &control)
         // The next change comes when this one's fade is over.
         control.stretching.last = HostClock.now
-    }
-
-    /// Has the files of the queue that have not begun get streams anew.
-    private func remakeQueue(_ control: inout Control) {
-        guard !control.upcoming.isEmpty else { return }
-        OpenTransaction.suspended {
-            for stream in control.streams { stream.setNext(nil) }
-            // From here on the render thread finds none of them any more.
-            let files = control.upcoming.filter { !$0.wasBegun }.map(\.file)
-            control.waiting = files + control.waiting
-            control.upcoming.removeAll { !$0.wasBegun }
-            lengthenQueue(&control)
-        }
     }
 }

@@ -33,7 +33,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
     /// A switch for silence, which comes and goes in 10 ms; ``isMuted`` sets it too.
     public let mute = Switch(glide: .linear(.milliseconds(10)))
     /// The number of frames of the straight fades at the start and the end, at a stop, a pause and a seek; 0 for none.
-    /// Loops and the queue go on without one.
+    /// Loops go on without one.
     public let microfade = Parameter(0, in: 0...Float(FilePlayback.longestFade), unit: .frames, glide: .none)
 
     /// The path of the file, as the program gave it.
@@ -126,7 +126,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
             to: readAhead, in: 0.25...60, insteadOfNaN: 2,
             "FilePlayer: \(readAhead) s of read-ahead; it must be 0.25…60")
         control = Lock(Control(region: 0..<file.frameCount, sampleRate: file.sampleRate), .module)
-        let first = makeStream(file, from: 0)
+        let first = makeStream(from: 0)
         if let failure = first.takeFailure() { throw failure }
         control.withLock {
             $0.prepared = first
@@ -322,7 +322,7 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         var playback = state.read(context)
         takeCommands(&playback, &context)
         playback.jumpAhead(&context)
-        // The call below has the next stream made; whoever changes the queue or the loop later does so too.
+        // The call below has the next stream made; whoever changes the loop later does so too.
         playback.followedStream = playback.heard.stream?.id ?? 0
         state.write(playback, context)
         // Several slices at once: a read costs more than a slice.
@@ -356,4 +356,9 @@ public final class FilePlayer: Generator, StreamingModule, EventSource {
         seenStart.load(ordering: .acquiring) >> 1 < control.start.number
             && (!control.start.isStaged || OpenTransaction.exists)
     }
+}
+
+extension FilePlayer: EndingModule {
+    /// Indicates whether nothing is heard, and nothing is about to be.
+    package var isAtRest: Bool { isQuiet && staged.load(ordering: .acquiring) == 0 }
 }

@@ -9,8 +9,6 @@ public enum FilePlayerEvent: Sendable, Hashable, CustomStringConvertible {
     case began(RenderTime)
     /// The region began again: the number of times since the last event.
     case looped(count: Int)
-    /// The next file of the queue has begun.
-    case advanced(path: String)
     /// The player rests at a frame.
     case paused
     /// The player goes on from the frame at which it rested.
@@ -34,7 +32,6 @@ public enum FilePlayerEvent: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .began(let time): "The player began at \(time)."
         case .looped(let count): "The player began again\(count > 1 ? " \(count) times" : "")."
-        case .advanced(let path): "The player went on with \"\(path)\"."
         case .paused: "The player paused."
         case .resumed: "The player resumed."
         case .stopped: "The player stopped."
@@ -51,7 +48,7 @@ public enum FilePlayerEvent: Sendable, Hashable, CustomStringConvertible {
 
 /// A report of the render thread, as plain numbers.
 struct PlayerNotice: BitwiseCopyable, Sendable {
-    enum Kind: BitwiseCopyable, Sendable { case began, advanced, paused, resumed, stopped, ended }
+    enum Kind: BitwiseCopyable, Sendable { case began, paused, resumed, stopped, ended }
     let kind: Kind
     let stream: Int
     let time: RenderTime

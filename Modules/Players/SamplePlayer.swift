@@ -166,3 +166,8 @@ public final class SamplePlayer: Generator {
         heard.set(counts.2)
     }
 }
+
+extension SamplePlayer: EndingModule {
+    /// Indicates whether nothing is heard, and nothing is about to be.
+    package var isAtRest: Bool { commands.count == 0 && sounding.value == 0 }
+}

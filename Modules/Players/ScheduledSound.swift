@@ -1,13 +1,18 @@
+public import AudioFiles
+internal import DiskStreaming
 internal import RenderCore
-internal import Synchronization
+internal import Sharing
 
-/// One scheduling of a sound, which reports its stages.
+/// One scheduling of a sound or a file, which reports its stages.
 ///
-///     let ending = await player.schedule(announcement).wait()             // heard, or cut off
+///     let ending = await player.schedule(announcement).wait()             // heard, cut off, or damaged
 ///     player.schedule(part).when(.consumed) { _ in feedTheNext() }
 ///
+/// The sounds of a player reach each stage in the order of the queue, each of them once: also those that are cut, and files
+/// that cannot be read. The handlers of a player run one after the other, in that order.
+///
 /// Threads: control.
-public final class ScheduledSound: Sendable {
+public final class ScheduledSound: Sendable, Hashable {
     /// The stages of a sound.
     ///
     /// Threads: any.
@@ -28,28 +33,70 @@ public final class ScheduledSound: Sendable {
         case finished
         /// The sound was stopped or interrupted, or the player is gone. Loops end so.
         case cut
+        /// The file could not be read, or not to its end: it was heard as far as it could be, and the queue went on.
+        case failed(AudioFileError)
     }
 
-    /// The sound.
-    public let sound: Sound
+    /// The sound; `nil` for a file.
+    public let sound: Sound?
+    /// The path of the file; `nil` for a sound in memory.
+    public var path: String? { file?.path }
+    /// The segment that is heard, in frames of the sound or of the file.
+    public let frames: Range<Int64>
+    /// The amplitude factor with which it is heard.
+    public let gain: Float
+
+    let file: StreamFile?
     let number: Int
     let options: BufferPlayer.Options
     let time: RenderTime
-    let end = SharedWords()
+    /// What the render thread has noted.
+    let notes = SharedWords()
+    enum Note {
+        /// The host time at which the last frame was over; 0 if it has not been taken.
+        static var end: Int { @_noLocks @_noAllocation get { 0 } }
+        /// The number of rounds of a loop that have ended.
+        static var rounds: Int { @_noLocks @_noAllocation get { 1 } }
+        /// The time of the first frame: the host time, and the sample time with 1 added; 0 if it has not begun.
+        static var beginHost: Int { @_noLocks @_noAllocation get { 2 } }
+        static var begin: Int { @_noLocks @_noAllocation get { 3 } }
+    }
+    /// Leads to the stream of the sound, if it has one.
+    let cue = ManagedValue(DiskCue())
+    private let handlers: HandlerQueue
     private let state = Lock(State())
 
     private struct State {
         var stage: Stage?
-        var wasCut = false
+        var ending = Ending.cut
         var waiting: [(stage: Stage, tell: @Sendable (Ending) -> Void)] = []
+        var hasToldBeginning = false
+        var roundsTold: UInt64 = 0
     }
 
-    init(number: Int, _ sound: Sound, _ options: BufferPlayer.Options, _ time: RenderTime) {
+    init(
+        number: Int, _ content: BufferPlayer.Content, _ options: BufferPlayer.Options, _ time: RenderTime,
+        gain: Float, _ handlers: HandlerQueue
+    ) {
         self.number = number
-        self.sound = sound
+        (sound, file, frames) = (content.sound, content.file, content.frames)
         self.options = options
         self.time = time
+        self.gain = gain
+        self.handlers = handlers
     }
+
+    /// Frames per second of the sound or the file.
+    var sampleRate: Double { sound?.sampleRate ?? file?.sampleRate ?? 1 }
+
+    /// The length of the segment, in seconds.
+    public var duration: Double { Double(frames.count) / sampleRate }
+
+    /// Returns whether both are the same scheduling.
+    public static func == (left: ScheduledSound, right: ScheduledSound) -> Bool { left === right }
+
+    /// Hashes the identity of the scheduling.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
     /// Waits until the sound has reached a stage. It notices that within some milliseconds; a cancelled task does not
     /// wait.
@@ -63,15 +110,14 @@ public final class ScheduledSound: Sendable {
         return .cut
     }
 
-    /// Calls a closure when the sound has reached a stage, in a task of its own.
+    /// Calls a closure when the sound has reached a stage: once, behind the handlers of its player that were due before.
     public func when(_ stage: Stage = .played, _ handler: @escaping @Sendable (Ending) async -> Void) {
-        listen(for: stage) { ending in Task { await handler(ending) } }
+        listen(for: stage) { [handlers] ending in handlers.add { await handler(ending) } }
     }
 
     private func listen(for stage: Stage, _ tell: @escaping @Sendable (Ending) -> Void) {
         let ending: Ending? = state.withLock { state in
-            if let reached = state.stage, reached.rawValue >= stage.rawValue { return .finished }
-            if state.wasCut { return .cut }
+            if let reached = state.stage, reached.rawValue >= stage.rawValue { return state.ending }
             state.waiting.append((stage, tell))
             return nil
         }
@@ -80,21 +126,48 @@ public final class ScheduledSound: Sendable {
 
     func has(_ stage: Stage) -> Bool { state.withLock { ($0.stage?.rawValue ?? -1) >= stage.rawValue } }
 
-    func reach(_ stage: Stage) {
-        let told = state.withLock { state in
-            state.stage = stage
+    /// Tells those who wait for a stage, or an earlier one. The first call decides how the sound has ended.
+    func reach(_ stage: Stage, _ ending: Ending) {
+        let (told, ending) = state.withLock { state in
+            if state.stage == nil { state.ending = ending }
+            state.stage = Stage(rawValue: max(stage.rawValue, state.stage?.rawValue ?? 0))
             defer { state.waiting.removeAll { $0.stage.rawValue <= stage.rawValue } }
-            return state.waiting.filter { $0.stage.rawValue <= stage.rawValue }
+            return (state.waiting.filter { $0.stage.rawValue <= stage.rawValue }, state.ending)
         }
-        for listener in told { listener.tell(.finished) }
+        for listener in told { listener.tell(ending) }
     }
 
-    func cut() {
-        let told = state.withLock { state in
-            state.wasCut = true
-            defer { state.waiting = [] }
-            return state.waiting
+    /// Ends a sound that is not heard, or not any more.
+    func cut() { reach(.played, .cut) }
+
+    /// Returns the beginning and the rounds that have not been told yet.
+    func takeNews() -> (began: RenderTime?, rounds: Int) {
+        let (begin, rounds) = (notes[Note.begin], notes[Note.rounds])
+        if begin == 0 { return (nil, 0) }
+        return state.withLock { state in
+            defer { (state.hasToldBeginning, state.roundsTold) = (true, rounds) }
+            let time = RenderTime(
+                sampleTime: Int64(bitPattern: begin) &- 1, hostTime: Int64(bitPattern: notes[Note.beginHost]))
+            return (state.hasToldBeginning ? nil : time, Int(truncatingIfNeeded: rounds &- state.roundsTold))
         }
-        for listener in told { listener.tell(.cut) }
+    }
+}
+
+/// Runs the handlers of a player one after the other.
+final class HandlerQueue: Sendable {
+    typealias Handler = @Sendable () async -> Void
+    private let continuation = Lock<AsyncStream<Handler>.Continuation?>(nil)
+
+    deinit { continuation.withLock { $0 }?.finish() }
+
+    func add(_ handler: @escaping Handler) {
+        let continuation = self.continuation.withLock { continuation in
+            if let continuation { return continuation }
+            let (handlers, new) = AsyncStream.makeStream(of: Handler.self)
+            continuation = new
+            Task { for await handler in handlers { await handler() } }
+            return new
+        }
+        continuation.yield(handler)
     }
 }

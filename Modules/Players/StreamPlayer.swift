@@ -114,11 +114,11 @@ public final class StreamPlayer: Generator, StreamingModule, EventSource {
     /// The events from now on.
     public var events: AsyncStream<StreamPlayerEvent> { hub.subscribe() }
 
-    /// Indicates whether a stream plays, or is waited for.
-    public var isPlaying: Bool { control.withLock { $0.stream != nil } }
+    /// Indicates whether a stream was started, and has neither ended nor been stopped: it is heard, or waited for.
+    public var isStarted: Bool { control.withLock { $0.stream != nil } }
 
-    /// Indicates whether a stream is heard.
-    public var isSounding: Bool { line.ring.isSounding }
+    /// Indicates whether the player plays: whether a stream is heard. A player that waits for one does not.
+    public var isPlaying: Bool { line.ring.isSounding }
 
     /// The information about the sound that is heard, or was heard last; `nil` before the first.
     public var info: AudioStreamInfo? { control.withLock { $0.info } }
@@ -251,4 +251,9 @@ extension StreamPlayer: DiskClient {
         for event in events { hub.send(event) }
         return .soon
     }
+}
+
+extension StreamPlayer: EndingModule {
+    /// Indicates whether nothing is heard, and nothing is about to be.
+    package var isAtRest: Bool { done.load(ordering: .acquiring) == started.load(ordering: .acquiring) }
 }

@@ -15,6 +15,8 @@ public enum FileRecorderEvent: Sendable, Hashable, CustomStringConvertible {
     /// The renderer has another sample rate now, and a file has one: the take ended with the last frame before, and the recording
     /// goes on in the file `next`, with the frame after it. `nil`: that file could not be made, and ``failed(_:)`` says why.
     case rateChanged(path: String, from: Double, to: Double, next: String?)
+    /// So often since the last event the render loop began a take and no file was ready: nothing changed. Prepare more.
+    case unprepared(count: Int)
     /// The file could not be written any further. The frames written until then are playable.
     case failed(AudioFileError)
     /// The file is closed, with that many frames.
@@ -28,6 +30,8 @@ public enum FileRecorderEvent: Sendable, Hashable, CustomStringConvertible {
         case .rateChanged(let path, let old, let new, let next):
             "\"\(path)\" ended because the sample rate changed from \(old) to \(new) Hz; "
                 + (next.map { "the recording goes on in \"\($0)\"." } ?? "begin another take.")
+        case .unprepared(let count):
+            "No file was ready for a take\(count > 1 ? ", \(count) times" : ""): prepareTakes() with more of them."
         case .failed(let error): error.description
         case .finished(let path, let frames): "\"\(path)\" is closed, with \(frames) frames."
         }
@@ -49,8 +53,19 @@ extension FileRecorder {
         /// Takes that go on with the sound of another one as soon as the renderer has their rate, until that has been told.
         var sequels: [(take: DiskTake, of: DiskTake)] = []
 
+        /// The wish for takes that are ready for the render loop, those takes, and the last one that it has begun.
+        var preparation = Preparing()
+        var ready: [DiskTake] = []
+        var begunInCycle: DiskTake?
+        /// Indicates whether fewer takes are ready than are wanted, and more can be made.
+        var lacksTakes: Bool {
+            !preparation.hasFailed && ready.count < 64 && ready.count { $0.isFree } < preparation.count
+        }
+
         /// The take that is heard, or was last, or will be next.
-        var current: DiskTake? { sequels.last { $0.take.hasBegun }?.take ?? latest?.take }
+        var current: DiskTake? {
+            sequels.last { $0.take.hasBegun }?.take ?? ready.last(where: \.hasBegun) ?? begunInCycle ?? latest?.take
+        }
         /// Takes whose files are not closed, or that the render thread may still have.
         var takes: [DiskTake] = []
         /// Takes that are over.
@@ -71,7 +86,8 @@ extension FileRecorder {
     public func begin(at time: RenderTime = .immediately) {
         control.withLock { control in
             attempt(&control) { control throws(AudioFileError) in
-                let take = if let armed = control.armed { armed } else { try makeNextTake(&control) }
+                let take =
+                    if let take = control.armed ?? claimReady(&control) { take } else { try makeNextTake(&control) }
                 control.armed = nil
                 cue(take, at: time, &control) { control in
                     // Its file is there: the next take goes into it.
@@ -150,7 +166,11 @@ extension FileRecorder {
     private func askedFor() -> ([DiskTake], AudioFileError?) {
         control.withLock { control in
             defer { control.failure = nil }
-            return (control.takes.filter { $0 !== control.armed }, control.failure)
+            let waiting = control.ready.filter { !$0.hasBegun }
+            return (
+                control.takes.filter { take in take !== control.armed && !waiting.contains { $0 === take } },
+                control.failure
+            )
         }
     }
 
@@ -208,9 +228,12 @@ extension FileRecorder: DiskClient {
 
     package func serveDisk() -> DiskNeed {
         let takes = control.withLock { control in
+            adoptBegun(&control)
             prune(&control)
             return control.takes.apart
         }
+        if control.withLock({ $0.lacksTakes }) { replenish() }
+        tellRefused()
         return takes.reduce(.none) { need, take in max(need, take.serve { tell($0, of: take) }) }
     }
 

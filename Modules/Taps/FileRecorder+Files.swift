@@ -55,6 +55,7 @@ extension FileRecorder {
         let (before, isStaged) = (control.latest, OpenTransaction.exists)
         if !control.takes.contains(where: { $0 === take }) { control.takes.append(take) }
         control.latest = (take, time, isStaged)
+        control.begunInCycle = nil
         // An earlier take that has not begun will not begin any more, once the render thread sees this one.
         let end: @Sendable () -> Void = {
             if let old = before?.take, !old.hasBegun && old !== take { old.close() }
@@ -73,7 +74,7 @@ extension FileRecorder {
 
     func prune(_ control: inout Control) {
         let over = control.takes.filter { take in
-            take.isDone && !take.isInUse && take !== control.latest?.take
+            take.isDone && !take.isInUse && take !== control.latest?.take && take !== control.begunInCycle
                 && !control.sequels.contains { $0.take === take && take.hasBegun }
         }
         if over.isEmpty { return }
@@ -99,7 +100,8 @@ extension FileRecorder {
                 for take in control.takes where !take.isDone { take.makeRoom(forSlicesOf: control.maximumFrameCount) }
                 return
             }
-            for prepare in [prepareSequel, prepareArmed, prepareLatest] { attempt(&control, prepare) }
+            adoptBegun(&control)
+            for prepare in [prepareSequel, prepareArmed, prepareLatest, remakeReady] { attempt(&control, prepare) }
         }
         DiskThread.shared.wake()
     }
@@ -155,11 +157,12 @@ extension FileRecorder {
             let old = control.sequels.remove(at: index).of
             // A take that waits for its time stays the latest.
             if control.latest?.take === old { control.latest?.take = take }
+            if control.begunInCycle === old { control.begunInCycle = take }
             return old
         }
     }
 
-    private func remake(_ take: DiskTake, _ control: inout Control) throws(AudioFileError) -> DiskTake {
+    func remake(_ take: DiskTake, _ control: inout Control) throws(AudioFileError) -> DiskTake {
         take.close()
         while !take.isDone { _ = take.serve { _ in } }
         control.takes.removeAll { $0 === take && !$0.isInUse }

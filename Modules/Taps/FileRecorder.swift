@@ -15,7 +15,14 @@ internal import Synchronization
 ///     try await recorder.waitUntilFinished()              // the file is closed
 ///
 /// A take begins and ends on the frame that is asked for, however far ahead, by the time stamp of the buffer that it
-/// hears. The render thread copies into a ring of four seconds, and one thread writes for all recorders. If the disk is
+/// hears. The render loop can begin, split and end takes too, on a frame of its slice, in files that were prepared:
+///
+///     recorder.prepareTakes(3) { number in "bar-\(number).wav" }          // in control code
+///     …
+///     if let frame = barLine { recorder.begin(inFrame: frame, &context) }       // in the render loop: a bar begins
+///     context.run(recorder)
+///
+/// The render thread copies into a ring of four seconds, and one thread writes for all recorders. If the disk is
 /// slower than that, the take has silence in the place of the lost frames: counted in ``gapCount``, and reported as an
 /// event.
 ///
@@ -37,6 +44,13 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     let begins = ManagedValue(DiskCue())
     let stops = ManagedValue(DiskCue())
     let sequels = ManagedValue(DiskCue())
+    /// Takes that were prepared, and what the render loop wants until the recorder is run: render states are a running module's.
+    let ready = ManagedValue(ReadyTakes())
+    private let orders = TurnRing<Recording.Order>(capacity: 16)
+    let isPreparing = Atomic<Bool>(false)
+    /// The number of beginnings in the render loop that found no file, and of those that were told.
+    let refused = Atomic<Int>(0)
+    let refusedTold = Atomic<Int>(0)
     let commands = Atomic<Int>(0)
     private let state = RenderState(Recording())
 
@@ -86,7 +100,10 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     }
 
     deinit {
-        for take in control.withLock({ $0.takes }) { take.close() }
+        let (takes, unused) = control.withLock { ($0.takes, $0.ready) }
+        for take in takes { take.close() }
+        for take in unused { FileRecorder.discard(take) }
+        orders.deallocate()
         hub.finish()
     }
 
@@ -94,26 +111,6 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
 
     /// `true` for a recorder of several sources, which mixes what it hears in a slice.
     public var isRepeatable: Bool { isMultiSource }
-
-    /// The render thread's own state.
-    private struct Recording: Sendable {
-        /// The take that is recorded.
-        var take: TakeReference?
-        /// A take that has ended in this slice; other buffers of the slice may still belong to it.
-        var ended: TakeReference?
-        var first = 0
-        var end = 0
-        var endedFirst = 0
-        var endedEnd = 0
-        /// The slice.
-        var sampleTime: Int64 = .min
-        var begin = DiskCommand()
-        var stop = DiskCommand()
-        /// The take that goes on with the sound of another one waits for its rate.
-        var sequel = DiskCommand()
-        /// Indicates whether another rate has ended the take, and the one that goes on has not come yet.
-        var isCut = false
-    }
 
     /// Records the top.
     ///
@@ -127,20 +124,16 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
             recording.sampleTime = context.sampleTime
             decide(&recording, &context)
         }
-        if let take = recording.ended { take.hear(context, from: recording.endedFirst, to: recording.endedEnd) }
+        recording.hearEnded(context)
         if let take = recording.take { take.hear(context, from: recording.first, to: recording.end) }
-        if !isMixed, let take = recording.ended {
-            take.end()
-            recording.ended = nil
-        }
+        if !isMixed { recording.endAll() }
         state.write(recording, context)
     }
 
     /// Finds out which frames of the slice belong to which take.
     @_noLocks @_noAllocation
     private func decide(_ recording: inout Recording, _ context: inout RenderContext) {
-        if let take = recording.ended { take.end() }
-        recording.ended = nil
+        recording.endAll()
         if let take = recording.take, take.isClosed || take.sampleRate != context.sampleRate {
             recording.isCut = !take.isClosed
             if recording.isCut { take.cut() } else { take.end() }
@@ -151,30 +144,151 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
         recording.first = 0
         recording.end = count
 
-        var beginAt = count
-        var next: TakeReference?
+        var plan = Plan(beginAt: count, stopAt: count)
         begins.with(&context) { cue, _ in recording.begin.look(at: cue) }
         if recording.begin.isWaiting, let take = recording.begin.take, take.sampleRate == context.sampleRate {
-            beginAt = frame(of: recording.begin, stamp, context)
-            if beginAt < count { next = take }
+            plan.beginAt = frame(of: recording.begin, stamp, context)
+            if plan.beginAt < count { plan.next = take }
         }
         stops.with(&context) { cue, _ in recording.stop.look(at: cue) }
-        let stopAt = recording.stop.isWaiting ? frame(of: recording.stop, stamp, context) : count
-        goOn(&recording, recording.isCut && stopAt > 0, at: stamp, &context)
-        // In the order in which they are due, and where that is the same, in which they were given.
-        let isStopFirst = stopAt < beginAt || stopAt == beginAt && recording.stop.number < recording.begin.number
-        if isStopFirst { stop(&recording, at: stopAt, next: nil, context) }
-        if beginAt < count, let next {
-            recording.begin.isWaiting = false
-            if !next.hasBegun, !next.isClosed, next.begin(at: time(of: beginAt, stamp, context)) {
-                close(&recording, at: beginAt, context)
-                recording.take = next
-                recording.isCut = false
-                recording.first = beginAt
-                recording.end = count
-            }
+        if recording.stop.isWaiting { plan.stopAt = frame(of: recording.stop, stamp, context) }
+        goOn(&recording, recording.isCut && plan.stopAt > 0, at: stamp, &context)
+        recording.takeOrders(from: orders)
+        while let order = recording.takeOrder(context) {
+            // Commands of control code for an earlier frame, or the same one, come first.
+            carryOut(&plan, upTo: order.frame, &recording, stamp, context)
+            obey(order.order, at: order.frame, &recording, stamp, &context)
         }
-        if !isStopFirst { stop(&recording, at: stopAt, next: next, context) }
+        carryOut(&plan, upTo: count &- 1, &recording, stamp, context)
+    }
+
+    /// The commands of control code that are due in a slice.
+    private struct Plan: Sendable {
+        var beginAt: Int
+        var stopAt: Int
+        var next: TakeReference?
+        var hasBegun = false
+        var hasStopped = false
+
+        @_noLocks @_noAllocation
+        init(beginAt: Int, stopAt: Int) {
+            self.beginAt = beginAt
+            self.stopAt = stopAt
+        }
+    }
+
+    /// Does what control code wants up to a frame: in the order in which it is due, and where that is the same, in which it was
+    /// given.
+    @_noLocks @_noAllocation
+    private func carryOut(
+        _ plan: inout Plan, upTo last: Int, _ recording: inout Recording, _ stamp: RenderTime,
+        _ context: borrowing RenderContext
+    ) {
+        let isStopFirst =
+            plan.stopAt < plan.beginAt || plan.stopAt == plan.beginAt && recording.stop.number < recording.begin.number
+        if isStopFirst && !plan.hasStopped && plan.stopAt <= last {
+            plan.hasStopped = true
+            stop(&recording, at: plan.stopAt, next: nil, context)
+        }
+        if !plan.hasBegun && plan.beginAt <= last, let next = plan.next {
+            plan.hasBegun = true
+            recording.begin.isWaiting = false
+            if !next.hasBegun, !next.isClosed { begin(next, at: plan.beginAt, &recording, stamp, context) }
+        }
+        if !isStopFirst && !plan.hasStopped && plan.stopAt <= last {
+            plan.hasStopped = true
+            stop(&recording, at: plan.stopAt, next: plan.next, context)
+        }
+    }
+
+    /// Begins a take at a frame of this slice; the one that is running ends on the frame before. Returns whether it has begun.
+    @_noLocks @_noAllocation @discardableResult
+    private func begin(
+        _ take: TakeReference, at frame: Int, _ recording: inout Recording, _ stamp: RenderTime,
+        _ context: borrowing RenderContext
+    ) -> Bool {
+        guard take.begin(at: time(of: frame, stamp, context)) else { return false }
+        recording.close(at: frame, context)
+        recording.take = take
+        recording.isCut = false
+        recording.first = frame
+        recording.end = context.frameCount
+        return true
+    }
+
+    /// Does what the render loop wants.
+    @_noLocks @_noAllocation
+    private func obey(
+        _ order: Recording.Order, at frame: Int, _ recording: inout Recording, _ stamp: RenderTime,
+        _ context: inout RenderContext
+    ) {
+        guard let take = order.take else {
+            recording.isCut = false
+            return recording.close(at: frame, context)
+        }
+        let hasBegun = begin(take, at: frame, &recording, stamp, context)
+        take.unreserve()
+        if hasBegun { return }
+        // Another sample rate has taken it away: others have come in its place.
+        if let other = reserveTake(&context) {
+            begin(other, at: frame, &recording, stamp, context)
+            other.unreserve()
+        } else {
+            refused.wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
+    // MARK: From the render loop
+
+    /// Begins a take in a frame of this slice, from the render loop: where a level passes a threshold, or a bar begins. Call it
+    /// before the recorder is run; afterwards, or for a frame beyond this slice, it begins in a later one.
+    ///
+    ///     if attack && !recorder.isRecording { recorder.begin(inFrame: frame, &context) }
+    ///     context.run(recorder)
+    ///
+    /// A take that is running ends on the frame before: so this splits a recording, and no frame is lost or in both files. It takes
+    /// the first file that ``prepareTakes(_:named:)`` has made ready. If there is none, nothing changes: a take that is running goes
+    /// on, and none begins; ``FileRecorderEvent/unprepared(count:)`` tells it.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame, counted from the first of the slice. A negative one is the first.
+    ///   - context: That of the render loop.
+    /// - Returns: `false` if no file is ready, or 16 calls wait for the recorder to be run.
+    ///
+    /// Threads: render.
+    @_noLocks @_noAllocation
+    @discardableResult
+    public func begin(inFrame frame: Int, _ context: inout RenderContext) -> Bool {
+        if context.isDryRun { return false }
+        if let take = reserveTake(&context) {
+            if orders.send(Recording.Order(take, at: frame, context)) { return true }
+            take.unreserve()
+        }
+        refused.wrappingAdd(1, ordering: .relaxed)
+        return false
+    }
+
+    /// Ends the take in a frame of this slice, from the render loop. The frame is not in the file. Call it before the recorder is run.
+    ///
+    /// - Parameters:
+    ///   - frame: The frame, counted from the first of the slice. A negative one is the first.
+    ///   - context: That of the render loop.
+    /// - Returns: `false` if 16 calls wait for the recorder to be run.
+    ///
+    /// Threads: render.
+    @_noLocks @_noAllocation
+    @discardableResult
+    public func stop(inFrame frame: Int, _ context: inout RenderContext) -> Bool {
+        if context.isDryRun { return false }
+        return orders.send(Recording.Order(nil, at: frame, context))
+    }
+
+    /// Reserves the first file that is ready.
+    @_noLocks @_noAllocation
+    private func reserveTake(_ context: inout RenderContext) -> TakeReference? {
+        var found: TakeReference?
+        ready.with(&context) { ready, context in found = ready.reserve(at: context.sampleRate) }
+        return found
     }
 
     /// Returns the frame of this slice at which a command is due; the number of its frames if it is later.
@@ -217,21 +331,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
             recording.begin.isWaiting = false
             recording.begin.take?.end()
         }
-        close(&recording, at: frame, context)
-    }
-
-    /// Ends the take at a frame of this slice.
-    @_noLocks @_noAllocation
-    private func close(_ recording: inout Recording, at frame: Int, _ context: borrowing RenderContext) {
-        guard let take = recording.take else { return }
-        if let other = recording.ended {
-            other.hear(context, from: recording.endedFirst, to: recording.endedEnd)
-            other.end()
-        }
-        recording.ended = take
-        recording.endedFirst = recording.first
-        recording.endedEnd = frame > recording.first ? frame : recording.first
-        recording.take = nil
+        recording.close(at: frame, context)
     }
 
     @_noLocks @_noAllocation
@@ -246,6 +346,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     ///
     /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
+        if control.withLock({ $0.lacksTakes }) { replenish() }
         for take in control.withLock({ $0.takes }) {
             take.makeRoom(frames: context.frameCount) { tell($0, of: take) }
         }

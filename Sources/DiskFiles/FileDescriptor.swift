@@ -52,6 +52,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return unsafe lstat(path, &status) == 0
     }
 
+    /// Removes a file, if it is there.
+    package static func remove(_ path: String) { _ = unsafe unlink(path) }
+
     private static func open(
         _ path: String, _ flags: Int32, mode: mode_t = 0o666, named name: String, reading: Bool
     ) throws(DiskFault) -> FileDescriptor {

@@ -66,7 +66,7 @@ internal import Synchronization
         unsafe core.initialize(
             to: StreamCore(
                 id: Self.ids.wrappingAdd(1, ordering: .relaxed).newValue,
-                file: UInt(bitPattern: ObjectIdentifier(file)), geometry: geometry,
+                geometry: geometry,
                 ring: AudioRing(
                     frames: max(1, Int(frames)), channels: isPairs ? 1 : channels, sampleRate: sampleRate, blocks: 256),
                 isPairs: isPairs))
@@ -135,9 +135,6 @@ internal import Synchronization
 
     /// Has another stream go on where this one ends, if the region is to be heard again.
     package func setAgain(_ stream: DiskStream) { unsafe core.pointee.again.set(DiskCue(stream)) }
-
-    /// Has another stream be heard after the last pass; none if there is none.
-    package func setNext(_ stream: DiskStream?) { unsafe core.pointee.next.set(DiskCue(stream)) }
 }
 
 // MARK: - The disk thread, and jobs that stretch

@@ -102,8 +102,16 @@ internal import Synchronization
     package var gapCount: Int64 { writer.withLock { $0.gaps } }
     /// Indicates whether the render thread has it in hand, or can find a cue that leads to it.
     package var isInUse: Bool {
-        unsafe core.pointee.cues.load(ordering: .acquiring) > 0 || core.pointee.isHeld.load(ordering: .acquiring)
+        let isReserved = unsafe core.pointee.claim.load(ordering: .acquiring) == TakeCore.renders
+        return unsafe core.pointee.cues.load(ordering: .acquiring) > 0
+            || core.pointee.isHeld.load(ordering: .acquiring) || isReserved
     }
+
+    /// Indicates whether it waits for whoever begins it.
+    package var isFree: Bool { unsafe core.pointee.claim.load(ordering: .acquiring) == TakeCore.free && !hasBegun && !isOver }
+
+    /// Takes a take that was prepared for the control side. Returns whether the render thread has not reserved it.
+    package func claim() -> Bool { unsafe core.pointee.claim(for: TakeCore.controls) }
 
     func countCue(_ change: Int) { unsafe core.pointee.cues.wrappingAdd(change, ordering: .acquiringAndReleasing) }
 

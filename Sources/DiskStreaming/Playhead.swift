@@ -26,7 +26,7 @@ package struct Playhead: ~Copyable, Sendable {
         /// Frames per second of the stream.
         package var sampleRate: Double = 48_000
         /// The frames of the file that the stream gives.
-        package var geometry = StreamGeometry(lower: 0, upper: 0, start: 0, passes: 1, up: 1, down: 1, end: 0)
+        package var geometry = StreamGeometry.nothing
 
         /// Creates the state in which nothing is heard.
         @_noLocks @_noAllocation

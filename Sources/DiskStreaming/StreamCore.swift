@@ -7,8 +7,6 @@ internal import Synchronization
 /// The part of a stream that both sides touch: the ring, and a few atomics.
 @safe struct StreamCore: ~Copyable, Sendable {
     let id: Int
-    /// The stream's file: the address of the object that stands for it.
-    let file: UInt
     let geometry: StreamGeometry
     let ring: AudioRing
     /// Indicates whether the ring has pairs of 16-bit integers in the place of one channel, as the file has them: half
@@ -28,11 +26,8 @@ internal import Synchronization
     let cues = Atomic<Int>(0)
     /// The stream that goes on where this one has ended, if the region is to be heard again.
     let again = ManagedValue(DiskCue())
-    /// The stream that is heard after the last pass: the next file.
-    let next = ManagedValue(DiskCue())
 
-    init(id: Int, file: UInt, geometry: StreamGeometry, ring: consuming AudioRing, isPairs: Bool) {
-        self.file = file
+    init(id: Int, geometry: StreamGeometry, ring: consuming AudioRing, isPairs: Bool) {
         self.isPairs = isPairs
         self.id = id
         self.geometry = geometry
@@ -57,10 +52,6 @@ internal import Synchronization
 
     /// The frame behind the last; `.max` if it never ends.
     package var end: Int64 { @_noLocks @_noAllocation get { unsafe core.pointee.end.load(ordering: .acquiring) } }
-
-    /// Returns whether another stream is of the same file.
-    @_noLocks @_noAllocation
-    package func isSameFile(as other: StreamReference) -> Bool { unsafe core.pointee.file == other.core.pointee.file }
 
     /// Returns whether frames from one on have come, as far as there are any.
     @_noLocks @_noAllocation
@@ -166,14 +157,6 @@ internal import Synchronization
     package func again(_ context: inout RenderContext) -> StreamReference? {
         var found: StreamReference?
         unsafe core.pointee.again.with(&context) { cue, _ in found = cue.command.stream }
-        return found
-    }
-
-    /// Returns the stream that is heard next.
-    @_noLocks @_noAllocation
-    package func next(_ context: inout RenderContext) -> StreamReference? {
-        var found: StreamReference?
-        unsafe core.pointee.next.with(&context) { cue, _ in found = cue.command.stream }
         return found
     }
 }

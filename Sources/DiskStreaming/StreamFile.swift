@@ -17,11 +17,14 @@ package final class StreamFile: Sendable {
     let hasPairs: Bool
     private let open: @Sendable () throws(AudioFileError) -> any StreamSource
     private let idle: Lock<(any StreamSource)?>
+    private let staysOpen: Bool
 
     /// Creates a file whose properties the caller has found out.
+    ///
+    /// - Parameter staysOpen: `false` to close the file when a stream has read it, for one of many that is heard once.
     package init(
         path: String, sampleRate: Double, channelCount: Int, frameCount: Int64, hasPairs: Bool = false,
-        source: (any StreamSource)? = nil,
+        source: (any StreamSource)? = nil, staysOpen: Bool = true,
         open: @escaping @Sendable () throws(AudioFileError) -> any StreamSource
     ) {
         self.path = path
@@ -30,6 +33,7 @@ package final class StreamFile: Sendable {
         self.frameCount = frameCount
         self.hasPairs = hasPairs
         self.open = open
+        self.staysOpen = staysOpen
         idle = Lock(source)
     }
 
@@ -43,15 +47,18 @@ package final class StreamFile: Sendable {
     }
 
     /// Takes a file back. One is kept open, others are closed.
-    func put(_ source: any StreamSource) { idle.withLock { if $0 == nil { $0 = source } } }
+    func put(_ source: any StreamSource) { if staysOpen { idle.withLock { if $0 == nil { $0 = source } } } }
+
+    /// Closes the file, until a stream takes it.
+    package func close() { idle.change { $0 = nil } }
 }
 
 extension StreamFile {
     /// Opens a file, to find out its properties.
     ///
     /// - Throws: An error if the file cannot be read, or is empty.
-    package convenience init(path: String) throws(AudioFileError) {
-        try self.init(path) { () throws(AudioFileError) in ReaderSource(try AudioFileReader(path: path)) }
+    package convenience init(path: String, staysOpen: Bool = true) throws(AudioFileError) {
+        try self.init(path, staysOpen: staysOpen) { () throws(AudioFileError) in ReaderSource(try AudioFileReader(path: path)) }
     }
 
     /// Opens a sound of which all bytes are in memory.
@@ -62,7 +69,8 @@ extension StreamFile {
     }
 
     private convenience init(
-        _ path: String, open: @escaping @Sendable () throws(AudioFileError) -> ReaderSource
+        _ path: String, staysOpen: Bool = true,
+        open: @escaping @Sendable () throws(AudioFileError) -> ReaderSource
     ) throws(AudioFileError) {
         let source = try open()
         let info = source.reader.info
@@ -73,8 +81,19 @@ extension StreamFile {
         try info.checkRate("play")
         self.init(
             path: path, sampleRate: info.sampleRate, channelCount: info.channelCount, frameCount: info.frameCount,
-            hasPairs: source.reader.isDirect && info.channelCount == 2, source: source,
-            open: open)
+            hasPairs: source.reader.isDirect && info.channelCount == 2, source: source, staysOpen: staysOpen,
+            open: { [isDirect = source.reader.isDirect] () throws(AudioFileError) in
+                let again = try open()
+                let found = again.reader.info
+                if found.sampleRate != info.sampleRate || found.channelCount != info.channelCount
+                    || again.reader.isDirect != isDirect
+                {
+                    throw AudioFileError(
+                        path: path, reason: .damaged, cannot: "play",
+                        explanation: "another file has taken its place since it was opened; open it again")
+                }
+                return again
+            })
     }
 }
 

@@ -112,7 +112,9 @@ final class StreamFiller: StreamWriter {
     init(_ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool) {
         self.isPairs = isPairs
         self.file = file
-        block = AudioBlock(channels: isPairs ? 1 : file.channelCount, frames: Self.chunk)
+        // A short segment, one of thousands in a queue maybe, takes no more memory than it needs.
+        let frames = Int(max(1, min(Int64(Self.chunk), geometry.end)))
+        block = AudioBlock(channels: isPairs ? 1 : file.channelCount, frames: frames)
         super.init(geometry, outputRate: outputRate)
     }
 

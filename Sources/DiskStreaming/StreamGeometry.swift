@@ -55,6 +55,13 @@ package struct StreamGeometry: Sendable, Hashable, BitwiseCopyable {
         self.end = end
     }
 
+    /// The geometry of no frames.
+    package static var nothing: StreamGeometry {
+        @_noLocks @_noAllocation get {
+            StreamGeometry(lower: 0, upper: 0, start: 0, passes: 1, up: 1, down: 1, end: 0)
+        }
+    }
+
     /// Frames in a whole pass, in the file.
     package var length: Int64 { @_noLocks @_noAllocation get { upper &- lower } }
     /// Frames in the first pass, in the file.

@@ -27,6 +27,17 @@ internal import Synchronization
     let hostTime = Atomic<Int64>(0)
     let isHeld = Atomic<Bool>(false)
     let cues = Atomic<Int>(0)
+    /// The side that a take belongs to that was prepared for either.
+    let claim = Atomic<UInt8>(TakeCore.free)
+    static var free: UInt8 { @_noLocks @_noAllocation get { 0 } }
+    static var renders: UInt8 { @_noLocks @_noAllocation get { 1 } }
+    static var controls: UInt8 { @_noLocks @_noAllocation get { 2 } }
+
+    /// Gives the take to one side. Returns whether it was free.
+    @_noLocks @_noAllocation
+    func claim(for side: UInt8) -> Bool {
+        claim.compareExchange(expected: TakeCore.free, desired: side, ordering: .acquiringAndReleasing).exchanged
+    }
 
     /// A slice on its way into the ring. Only the thread that has `isBusy` may touch it, and the pointer to it. It has
     /// memory of its own, because changing a part of a value takes exclusive access to all of it, and the ring has a
@@ -52,11 +63,11 @@ internal import Synchronization
     }
 
     deinit {
-        TakeCore.free(larger.load(ordering: .acquiring))
+        TakeCore.release(larger.load(ordering: .acquiring))
         var next: UnsafeMutablePointer<Mix>? = unsafe mix
         while let mix = unsafe next {
             unsafe next = mix.pointee.before
-            TakeCore.free(UInt(bitPattern: mix))
+            TakeCore.release(UInt(bitPattern: mix))
         }
     }
 
@@ -66,7 +77,7 @@ internal import Synchronization
         return unsafe mix
     }
 
-    private static func free(_ address: UInt) {
+    private static func release(_ address: UInt) {
         guard let mix = unsafe UnsafeMutablePointer<Mix>(bitPattern: address) else { return }
         unsafe mix.deinitialize(count: 1)
         unsafe mix.deallocate()
@@ -77,7 +88,7 @@ internal import Synchronization
     func makeRoom(_ frames: Int) {
         let mix = unsafe TakeCore.makeMix(channels: ring.channelCount, frames: frames)
         let address = UInt(bitPattern: mix)
-        TakeCore.free(larger.exchange(address, ordering: .acquiringAndReleasing))
+        TakeCore.release(larger.exchange(address, ordering: .acquiringAndReleasing))
     }
 
     /// On the render thread. Returns whether it has begun the take: not if control code has called it off.
@@ -132,6 +143,18 @@ internal import Synchronization
     /// Returns whether this is the same take.
     @_noLocks @_noAllocation
     package func isSame(as other: TakeReference) -> Bool { unsafe core == other.core }
+
+    /// Returns whether the take can be begun at a sample rate.
+    @_noLocks @_noAllocation
+    package func isReady(at rate: Double) -> Bool { !hasBegun && !isClosed && sampleRate == rate }
+
+    /// Reserves a take that was prepared, for the render thread. Returns whether nobody else has.
+    @_noLocks @_noAllocation
+    package func reserve() -> Bool { unsafe core.pointee.claim(for: TakeCore.renders) }
+
+    /// Gives a take back that was reserved, and has not begun.
+    @_noLocks @_noAllocation
+    package func unreserve() { unsafe core.pointee.claim.store(TakeCore.free, ordering: .releasing) }
 
     /// Begins the recording. On the render thread. Returns whether it has begun: control code may have called it off.
     @_noLocks @_noAllocation

@@ -42,7 +42,7 @@ enum Plugin {
         return rename("\(configuration).new", configuration) == 0
     }
 
-    static let cardNames = (0..<20).map { "card\($0)" }
+    static let cardNames = (0..<22).map { "card\($0)" }
 
     nonisolated(unsafe) private(set) static var library = ""
     nonisolated(unsafe) private(set) static var configuration = ""

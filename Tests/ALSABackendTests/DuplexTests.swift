@@ -49,11 +49,11 @@ extension ALSATests {
 
         @Test("An input that a new loop brings is recorded: the devices are opened anew for it, and the clock goes on")
         func laterInput() async throws {
-            let card = try Card("card16b", formats: [.float32])
-            let microphone = try Card("card16b", isCapture: true, formats: [.float32])
+            let card = try Card("card20", formats: [.float32])
+            let microphone = try Card("card20", isCapture: true, formats: [.float32])
             let input = AudioInput(channels: 2, name: "voice")
             let renderer = Renderer()
-            let output = ALSAOutput(renderer, device: "card16b", period: 64, periods: 4, priority: 0)
+            let output = ALSAOutput(renderer, device: "card20", period: 64, periods: 4, priority: 0)
             let events = Events(output)
             try output.start()
             defer { output.stop() }

@@ -196,10 +196,8 @@ import Testing
         }
         player.region = 0..<0
         player.loops = .forever
-        for _ in 0..<300 { try player.enqueue(path: player.path) }
         player.play()
         #expect(await ends { _ = renderer.renderOffline(frames: 20_000) })
-        player.clearQueue()
         player.stop()
         #expect(await ends { _ = renderer.renderOffline(frames: 20_000) })
     }

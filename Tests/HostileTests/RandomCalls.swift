@@ -219,11 +219,9 @@ enum Calls {
                 case 3: player.seek(to: dice.hits(oneIn: 5) ? [.max, .min][dice.below(2)] : frame)
                 case 4: player.region = frame..<frame + Int64(dice.below(5_000))
                 case 5: player.loops = [.off, .forever, .times(dice.below(5) - 2), .times(.max)][dice.below(4)]
-                case 6: try player.enqueue(path: dice.pick(world.files)!)
-                case 7: player.clearQueue()
-                case 8: player.microfade.value = dice.number()
+                case 6...8: player.microfade.value = dice.number()
                 case 9:
-                    _ = (player.isPlaying, player.currentFrame, player.queue, player.playhead(at: .max), player.region)
+                    _ = (player.isPlaying, player.currentFrame, player.playhead(at: .max), player.region)
                 case 10: world.keep(player.by({ $0() }) { _ in })
                 default: player.play(at: dice.time())
                 }
@@ -233,7 +231,18 @@ enum Calls {
             "BufferPlayer",
             { world, dice in
                 guard let player = world.module(BufferPlayer.self, &dice) else { return }
-                switch dice.below(7) {
+                let options = BufferPlayer.Options(rawValue: dice.below(9) - 1)
+                switch dice.below(10) {
+                case 7, 8:
+                    guard player.scheduledCount < 20 else { return }
+                    let done = completion(world, &dice)
+                    let first = Int64(dice.below(20_000)) - 1_000
+                    try player.schedule(
+                        path: dice.pick(world.files)!,
+                        frames: dice.hits(oneIn: 2) ? nil : first..<first + Int64(dice.below(5_000)), options,
+                        at: dice.time(), gain: dice.number()
+                    ).when { _ in done() }
+                case 9: _ = (player.isPlaying, player.isPaused, player.currentTime, player.currentSound?.path)
                 case 5: player.rate = Double(dice.number())
                 case 6: player.stretch(rate: dice.hits(oneIn: 2) ? 1 : nil, pitch: Double(dice.number()))
                 case 0: player.stop(at: dice.time())
@@ -243,7 +252,7 @@ enum Calls {
                     guard player.scheduledCount < 20 else { return }
                     let done = completion(world, &dice)
                     player.schedule(
-                        dice.pick(world.sounds)!, BufferPlayer.Options(rawValue: dice.below(9) - 1), at: dice.time()
+                        dice.pick(world.sounds)!, options, at: dice.time(), gain: dice.number()
                     ).when(ScheduledSound.Stage.allCases.randomElement(using: &dice)!) { _ in done() }
                 }
             }

@@ -69,7 +69,6 @@ final class Census: Sendable {
         for object in entries.withLock({ $0.compactMap(\.object) }) {
             (object as? ModuleList)?.removeAll()
             (object as? Mixer)?.removeAll()
-            (object as? FilePlayer)?.clearQueue()
             guard let renderer = object as? Renderer else { continue }
             renderer.removeLoop()
             _ = renderer.renderOffline(frames: 20, cycle: 1)

@@ -70,8 +70,8 @@ private struct NaivePlayer {
 }
 
 @Suite struct BufferPlayerModelTests {
-    @Test("Any schedule gives the samples of a player without cycles", arguments: 1...40)
-    func random(seed: Int) throws {
+    @Test("Any schedule gives the samples of a player without cycles", arguments: 1...40, [false, true])
+    func random(seed: Int, usesFiles: Bool) throws {
         var random = Numbers(seed: UInt64(seed))
         let player = BufferPlayer(channels: 1)
         let renderer = try Renderer(channels: 1) { context in
@@ -91,9 +91,14 @@ private struct NaivePlayer {
                 if random.below(3) == 0 { options.insert(.loops) }
                 let time = random.below(2) == 0 ? -1 : naive.now + random.below(400)
                 naive.entries.append(NaivePlayer.Entry(number: number, samples: samples, options: options, time: time))
-                player.schedule(
-                    Sound(AudioBlock([samples]), sampleRate: 48_000), options,
-                    at: time < 0 ? .immediately : .sample(Int64(time)))
+                let start = time < 0 ? RenderTime.immediately : .sample(Int64(time))
+                if usesFiles && number % 2 == 0 {
+                    // A segment of a file with other samples around.
+                    let file = memoryFile([[7, 7, 7] + samples + [7, 7]])
+                    player.schedule(file, frames: 3..<Int64(3 + length), options, at: start)
+                } else {
+                    player.schedule(Sound(AudioBlock([samples]), sampleRate: 48_000), options, at: start)
+                }
             }
             for _ in 0..<random.below(4) {
                 let time = naive.now + random.below(250)

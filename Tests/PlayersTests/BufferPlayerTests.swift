@@ -179,7 +179,7 @@ private func comesTrue(_ condition: () -> Bool) async -> Bool {
         player.play()
         let heard = render(renderer, frames: 600)[0]
         #expect(heard[..<480].allSatisfy { $0 > 0.5 } && heard[480...].allSatisfy { $0 == 0 })
-        #expect(ticket.sound.frameCount == 441)
+        #expect(ticket.sound?.frameCount == 441)
     }
 
     @Test("A segment of a file, to the frame; a missing file is an error")

@@ -143,8 +143,7 @@ import Testing
         }
         #expect(refusal { _ = try FilePlayer(path: path) }.contains("\(rate)"))
         #expect(refusal { _ = try Sound(path: path) }.contains("\(rate)"))
-        let player = try FilePlayer(memoryFile([ramp(10)]))
-        #expect(refusal { try player.enqueue(path: path) }.contains("\(rate)"))
+        #expect(refusal { try BufferPlayer().schedule(path: path) }.contains("\(rate)"))
         await #expect(throws: AudioFileError.self) { _ = try await Sound.load(path: path) }
         await #expect(throws: AudioFileError.self) { _ = try await AudioBlock.load(path: path, sampleRate: 48_000) }
     }

@@ -4,54 +4,6 @@ import TestSupport
 import Testing
 
 @Suite struct FilePlayerLifeTests {
-    // MARK: Queue
-
-    @Test("The next file follows on the next frame, whatever its rate, format and channels")
-    func gapless() throws {
-        let folder = try TemporaryFolder()
-        let a = noise(10_001, seed: 6), b = noise(7_003, seed: 7), c = noise(5_000, seed: 8)
-        let player = try FilePlayer(path: folder.write([a, a], "a.wav"))
-        try player.enqueue(path: folder.write([b], "b.flac"))
-        try player.enqueue(path: folder.write([c, c], "c.wav", rate: 44_100))
-        try player.enqueue(path: folder.write([a, b + Array(repeating: 0, count: 2_998)], "d.caf"))
-        #expect(throws: AudioFileError.self) { try player.enqueue(path: "\(folder.path)/none.wav") }
-        #expect(player.queue.count == 3)
-        let renderer = try solo(player, channels: 2)
-        player.play()
-        let count = SampleRateConverter.frameCount(of: 5_000, from: 44_100, to: 48_000)
-        let output = render(renderer, frames: 40_000, cycles: [512, 33])
-        var converter = SampleRateConverter(from: 44_100, to: 48_000, channels: 1)
-        var block = AudioBlock(channels: 1, frames: count)
-        let (_, made) = converter.convert(AudioBlock([c]), from: 0, frames: 5_000, into: &block, at: 0)
-        _ = converter.finish(into: &block, at: made)
-        let left = a + b + block.array(0) + a
-        let right = a + b + block.array(0) + b
-        #expect(largestDifference(Array(output[0][..<left.count]), left) < 1e-6)
-        #expect(largestDifference(Array(output[1][..<right.count]), right) < 1e-6)
-        #expect(output[0][left.count...].allSatisfy { $0 == 0 })
-        #expect(player.queue.isEmpty)
-    }
-
-    @Test("A long queue of short files keeps neither memory nor files open")
-    func longQueue() throws {
-        let folder = try TemporaryFolder()
-        let player = try FilePlayer(memoryFile([ramp(10)]))
-        let path = try folder.write([noise(100, seed: 1)], "short.wav")
-        for _ in 0..<1_000 { try player.enqueue(path: path) }
-        let renderer = try solo(player)
-        player.play()
-        let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-        var most = before
-        for _ in 0..<100 {
-            _ = renderer.renderOffline(frames: 1_000)
-            most = max(most, try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count)
-        }
-        // Other tests may have files of their own open; a thousand they do not have.
-        #expect(most < before + 100)
-        _ = renderer.renderOffline(frames: 100)
-        #expect(player.queue.isEmpty)
-    }
-
     // MARK: A bad disk
 
     @Test("A disk that stops costs silence, counted and told; then the player is where it would have been")

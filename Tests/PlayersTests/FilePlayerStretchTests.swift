@@ -236,20 +236,6 @@ import Testing
         #expect(!player.isPlaying && player.currentFrame == 0)
     }
 
-    @Test("A file of the queue has the tempo too, and begins on the frame behind the last") func queue() throws {
-        let player = try FilePlayer(memoryFile([sine(440, 24_000)]))
-        player.enqueue(memoryFile([sine(660, 24_000)], path: "next"))
-        let renderer = try solo(player)
-        player.play()
-        _ = render(renderer, frames: 4_000)
-        player.rate = 2
-        // 10,000 frames of the first and 12,000 of the second are left.
-        let output = render(renderer, frames: 24_000)[0]
-        #expect(!player.isPlaying && player.queue.isEmpty)
-        #expect(level(Array(output[12_000..<20_000]), frequency: 660) > -7)
-        #expect(output[22_001...].allSatisfy { $0 == 0 } && output[21_900..<22_000].contains { abs($0) > 0.01 })
-    }
-
     @Test("Hostile values are kept in range, and what is no number changes nothing") func hostile() throws {
         let player = try FilePlayer(memoryFile([sine(440, 24_000)]))
         let renderer = try solo(player)

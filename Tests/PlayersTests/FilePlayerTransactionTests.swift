@@ -37,32 +37,26 @@ private func thrownOut(_ renderer: Renderer, _ body: () -> Void) {
         await player.waitUntilStopped()
     }
 
-    @Test("Regions, loops, seeks and the queue come back from a transaction that is thrown out of")
+    @Test("Regions, loops and seeks come back from a transaction that is thrown out of")
     func thrownSettings() throws {
         let player = try FilePlayer(memoryFile([ramp(1_000)]))
-        player.enqueue(memoryFile([ramp(100, from: 5_001)], path: "second"))
         let renderer = try solo(player)
         thrownOut(renderer) {
             player.region = 100..<200
             player.loops = .forever
             player.seek(to: 150)
-            player.clearQueue()
-            player.enqueue(memoryFile([ramp(100, from: 7_001)], path: "third"))
             player.play()
         }
         #expect(player.region == 0..<1_000)
         #expect(player.loops == .off)
         #expect(player.currentFrame == 0)
-        #expect(player.queue == ["second"])
         player.play()
         #expect(renderer.renderOffline(frames: 500).array(0) == ramp(500))
         thrownOut(renderer) {
             player.loops = .forever
             player.region = 0..<600
-            player.clearQueue()
         }
-        let rest = ramp(500, from: 501) + ramp(100, from: 5_001) + [0, 0]
-        #expect(renderer.renderOffline(frames: 602).array(0) == rest)
+        #expect(renderer.renderOffline(frames: 502).array(0) == ramp(500, from: 501) + [0, 0])
         // A command that was taken back can be given again.
         player.loops = .forever
         player.play()

@@ -85,7 +85,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
         let ear = Ear(player)
         let renderer = try playing(player)
         player.play(AudioBytes(bytes, name: "ramp"))
-        #expect(player.isPlaying)
+        #expect(player.isStarted)
         let heard = render(renderer, frames: 24_000, cycles: cycles)
         for channel in 0..<2 {
             #expect(heard[channel] == samples[channel] + [Float](repeating: 0, count: 4_000))
@@ -97,7 +97,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
             return
         }
         #expect(info.sampleRate == 48_000 && info.name == "ramp" && player.info == info)
-        #expect(!player.isPlaying && !player.isSounding && player.underrunCount == 0)
+        #expect(!player.isStarted && !player.isPlaying && player.underrunCount == 0)
         #expect(renderer.faultCount == 0)
     }
 
@@ -145,7 +145,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
         try pipe.fileHandleForWriting.write(contentsOf: all[..<(start(all) + 40_000)])
         #expect(await becomesTrue { player.waiting >= 0.1 })
         var heard = await ear.wait(renderer) { $0 == .ranDry }[0]
-        #expect(player.underrunCount > 0 && !player.isSounding && player.isPlaying)
+        #expect(player.underrunCount > 0 && !player.isPlaying && player.isStarted)
         // The player takes no more than it needs: who sends the rest has to wait.
         Thread.detachNewThread {
             try? pipe.fileHandleForWriting.write(contentsOf: all[(start(all) + 40_000)...])
@@ -178,7 +178,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
             try await Task.sleep(for: .milliseconds(30))
             player.stop()
             await ear.wait(own) { $0 == .stopped }
-            #expect(ear.events == [.stopped] && !player.isPlaying && source.wasCancelled)
+            #expect(ear.events == [.stopped] && !player.isStarted && source.wasCancelled)
             player.stop()
 
             // Another one takes its place at once.
@@ -204,7 +204,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
             })
         player.stop()
         await ear.wait { $0 == .stopped }
-        #expect(!player.isPlaying && ear.events == [.stopped])
+        #expect(!player.isStarted && ear.events == [.stopped])
         isFree.signal()
         // The player can play on.
         player.play(AudioBytes(try ramp(10_000).bytes))
@@ -257,7 +257,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
         player.play(AudioBytes(Array("<html>404</html>".utf8), name: "radio"))
         await ear.wait(renderer) { if case .failed = $0 { true } else { false } }
         guard case .failed(let error)? = ear.events.last else { return }
-        #expect(error.reason == .notAudio && error.path == "radio" && !player.isPlaying)
+        #expect(error.reason == .notAudio && error.path == "radio" && !player.isStarted)
         player.play(AudioBytes([]))
         await ear.wait(renderer) { if case .failed(let error) = $0 { error.reason == .empty } else { false } }
         player.play(AudioBytes(try ramp(1_000).bytes))
@@ -295,7 +295,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
         try renderer.messages.send { context in context.reset(player) }
         _ = live(renderer, frames: 480)
         await ear.wait(renderer) { $0 == .stopped }
-        #expect(!player.isPlaying)
+        #expect(!player.isStarted)
     }
 
     @Test("a sound in memory is played by a file player, with seeks, and by a buffer player")
@@ -343,7 +343,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
                         case 2: player.play(AudioBytes(Array(all[40...])))
                         default: player.play(AudioBytes(all))
                         }
-                        _ = (player.isPlaying, player.info, player.waiting, player.isSounding)
+                        _ = (player.isStarted, player.info, player.waiting, player.isPlaying)
                         try? await Task.sleep(for: .microseconds(700))
                     }
                 }
@@ -354,7 +354,7 @@ private func live(_ renderer: Renderer, frames: Int) -> [[Float]] {
         #expect(
             await becomesTrue {
                 _ = live(renderer, frames: 256)
-                return players.allSatisfy { !$0.isPlaying }
+                return players.allSatisfy { !$0.isStarted }
             })
     }
 }

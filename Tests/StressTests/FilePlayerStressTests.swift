@@ -65,8 +65,7 @@ private func command(
     case 5: player.seek(to: Int64(random.next() % 20_000))
     case 6: player.loops = [.off, .times(3), .forever][Int(random.next() % 3)]
     case 7: player.region = 0..<Int64(random.next() % 20_000)
-    case 8: player.enqueue(memoryFile([ramp(1 + Int(random.next() % 500))]))
-    case 9: player.clearQueue()
+    case 8, 9: player.seek(to: player.region.upperBound - 1)
     case 10: _ = player.currentFrame
     case 11:
         renderer.transaction {

@@ -1,0 +1,149 @@
+internal import AudioFiles
+internal import DiskFiles
+internal import DiskStreaming
+internal import RenderCore
+internal import Sharing
+internal import Synchronization
+
+// Takes that wait for the render loop, each with its open file.
+
+extension FileRecorder {
+    /// Has files ready for takes that the render loop begins (``begin(inFrame:_:)``), at any time so many.
+    ///
+    ///     recorder.prepareTakes()                                         // "take.wav", "take-2.wav", …
+    ///     recorder.prepareTakes(3) { number in "bar-\(number).wav" }       // names of your own
+    ///
+    /// The first files are there when this returns, unless there was an error: then ``events`` and ``finish()`` tell it, and no more
+    /// are prepared. A thread of RenderStack's own makes another one within some milliseconds after one has been begun. Prepare
+    /// as many as may begin within 50 ms.
+    ///
+    /// Files that were prepared and never begun are removed when the recorder goes, or with `prepareTakes(0)`.
+    /// ``begin(at:)`` takes one of them too.
+    ///
+    /// - Parameters:
+    ///   - count: The number of files, 0…64; a number outside becomes the nearest one, with a notice on standard error. Each takes
+    ///     the memory of a ring.
+    ///   - named: Returns the path of a file: the first one that is made gets 1, the next one 2, and so on. A file of that name is
+    ///     emptied. It is called here, and later on a thread of RenderStack's own, which may wait. By default files are named as
+    ///     those of ``begin(at:)`` are.
+    public func prepareTakes(_ count: Int = 2, named: (@Sendable (Int) -> String)? = nil) {
+        let count = nearest(to: count, in: 0...64, "FileRecorder: \(count) files to be prepared; it must be 0…64")
+        let unwanted = control.withLock { control in
+            control.preparation = Preparing(count: count, named: named)
+            // Files with other names, and those that are too many, go.
+            let kept = named == nil ? count : 0
+            var unwanted: [DiskTake] = []
+            while control.ready.count > kept, let index = control.ready.lastIndex(where: { $0.claim() }) {
+                unwanted.append(control.ready.remove(at: index))
+            }
+            if !unwanted.isEmpty { showReady(control) }
+            return unwanted
+        }
+        for take in unwanted {
+            FileRecorder.discard(take)
+            control.withLock { control in control.takes.removeAll { $0 === take && !$0.isInUse } }
+        }
+        replenish()
+        DiskThread.shared.wake()
+    }
+
+    /// The wish for takes that are ready.
+    struct Preparing: Sendable {
+        var count = 0
+        var named: (@Sendable (Int) -> String)?
+        /// The number of names that were asked for.
+        var nameCount = 0
+        var hasFailed = false
+    }
+
+    /// Makes files until as many are ready as are wanted. On the control side; one thread at a time, others go on.
+    func replenish() {
+        while control.withLock({ $0.lacksTakes }) {
+            guard !isPreparing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+            defer { isPreparing.store(false, ordering: .releasing) }
+            prepareOne()
+        }
+    }
+
+    private func prepareOne() {
+        let naming = control.withLock { control -> (named: @Sendable (Int) -> String, number: Int)? in
+            guard control.lacksTakes, let named = control.preparation.named else { return nil }
+            control.preparation.nameCount += 1
+            return (named, control.preparation.nameCount)
+        }
+        // It is the user's code, and runs without the lock.
+        let path = naming.map { $0.named($0.number) }
+        control.withLock { control in
+            guard control.lacksTakes else { return }
+            do throws(AudioFileError) {
+                let take: DiskTake
+                if let path {
+                    if control.takes.contains(where: { $0.path == path && !$0.isDone }) {
+                        throw AudioFileError(
+                            path: path, reason: .notPermitted,
+                            explanation: "another take is being written to it; give each take a name of its own")
+                    }
+                    take = try makeTake(path, control)
+                } else if let armed = control.armed {
+                    take = armed
+                    control.armed = nil
+                } else {
+                    take = try makeNextTake(&control)
+                }
+                if !control.takes.contains(where: { $0 === take }) { control.takes.append(take) }
+                control.ready.append(take)
+                showReady(control)
+            } catch {
+                control.preparation.hasFailed = true
+                control.failure = error
+                hub.send(.failed(error))
+            }
+        }
+    }
+
+    /// Shows the render thread the takes that are ready.
+    func showReady(_ control: Control) {
+        // Nobody has asked for this: no transaction takes it back.
+        OpenTransaction.suspended { ready.set(ReadyTakes(control.ready)) }
+    }
+
+    /// Notes the takes that the render loop has begun.
+    func adoptBegun(_ control: inout Control) {
+        let begun = control.ready.filter { $0.hasBegun || $0.isOver }
+        if begun.isEmpty { return }
+        control.ready.removeAll { take in begun.contains { $0 === take } }
+        if let last = begun.last(where: \.hasBegun) { control.begunInCycle = last }
+        showReady(control)
+    }
+
+    /// Returns a take that was prepared, for the control side.
+    func claimReady(_ control: inout Control) -> DiskTake? {
+        guard let index = control.ready.firstIndex(where: { !$0.isOver && $0.claim() }) else { return nil }
+        defer { showReady(control) }
+        return control.ready.remove(at: index)
+    }
+
+    /// Makes the files that are ready anew, at the renderer's new sample rate.
+    func remakeReady(_ control: inout Control) throws(AudioFileError) {
+        control.preparation.hasFailed = false
+        defer { showReady(control) }
+        for take in control.ready where take.callOff() {
+            let new = try remake(take, &control)
+            if let index = control.ready.firstIndex(where: { $0 === take }) { control.ready[index] = new }
+        }
+    }
+
+    /// Tells of beginnings that found no file.
+    func tellRefused() {
+        let refused = refused.load(ordering: .relaxed)
+        let told = refusedTold.exchange(refused, ordering: .relaxed)
+        if refused > told { hub.send(.unprepared(count: refused - told)) }
+    }
+
+    /// Closes a take that has not begun, and removes its file.
+    static func discard(_ take: DiskTake) {
+        guard take.callOff() else { return }
+        while !take.isDone { _ = take.serve { _ in } }
+        FileDescriptor.remove(take.path)
+    }
+}
