@@ -1,7 +1,7 @@
 public import Mixing
 
 extension Mixer {
-    /// Adds a source that may have a place in an ``Environment``, at the end. In a mixer it plays its channels as they are, 8 frames
+    /// Adds a source that may have a place in an `Environment`, at the end. In a mixer it plays its channels as they are, 8 frames
     /// later, wherever its place is.
     ///
     ///     environment.append(bee)             // at its place

@@ -23,7 +23,7 @@ public import RenderCore
 /// of all directions, and in the bass. A level below -100 dB is silence, which costs less.
 ///
 /// All settings belong to the source and go with it into another environment, and into a `Mixer`, where it plays as it is, without a
-/// place: ``/Mixing/Mixer/append(_:fadesIn:)``.
+/// place: `mixer.append(bee)`.
 ///
 /// Threads: control.
 public final class SpatialSource: Sendable {

@@ -18,6 +18,8 @@ public enum ALSAError: Error, Sendable, Hashable, CustomStringConvertible {
     case failed(name: String, what: String, error: Int32)
     /// ALSA's configuration cannot be read, or a plug-in that it names is missing: the library's message.
     case misconfigured(name: String, said: String)
+    /// The card has no gain of its own for playing, or for recording: the device, or nothing where an output has none.
+    case noGain(name: String, isCapture: Bool)
     /// The render loop of an earlier start has not ended, so its devices are not free.
     case closureNotEnded
     /// Another output drives the renderer: which one, and what to do.
@@ -44,6 +46,11 @@ public enum ALSAError: Error, Sendable, Hashable, CustomStringConvertible {
         case .misconfigured(let name, let said):
             "The sound device \"\(name)\" cannot be opened, because of ALSA's configuration (~/.asoundrc, /etc/asound.conf). "
                 + "ALSA says: \"\(said)\". Correct it, or install the plug-in that it names."
+        case .noGain("", let isCapture):
+            "The output \(isCapture ? "records from" : "plays on") no card, so there is no card's gain to set."
+        case .noGain(let name, let isCapture):
+            "The sound device \"\(name)\" has no gain of its own for \(isCapture ? "recording" : "playing"): it has no mixer, or none "
+                + "with a volume or a mute. Use a `Gain` in the render loop, or the volume of the sound server."
         case .closureNotEnded:
             "The render loop of an earlier start has not ended yet, and keeps the sound device. Look in the render loop for "
                 + "a `while` without an end, or for a call that waits."

@@ -110,6 +110,18 @@ public final class ALSAOutput: RenderOutput, CoredOutput {
     /// that.
     public var inputDevice: String? { session.settings.inputDevice }
 
+    /// Returns the gain and the mute of the card itself that plays, or of the one that records. It may be asked before the start, too.
+    ///
+    /// - Parameter isCapture: `true` for the card that records.
+    /// - Throws: ``ALSAError/noGain(name:isCapture:)`` if the card has none, or if there is no such card.
+    public func hardwareGain(isCapture: Bool = false) throws(ALSAError) -> ALSAGain {
+        let settings = session.settings
+        guard let device = isCapture ? settings.inputDevice : settings.device else {
+            throw .noGain(name: "", isCapture: isCapture)
+        }
+        return try ALSAGain(of: device, isCapture: isCapture)
+    }
+
     /// Turns recording on or off, or records from another card.
     ///
     /// - Throws: ``ALSAError`` if a card cannot be opened; it is tried again.
