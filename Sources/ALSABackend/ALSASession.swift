@@ -3,6 +3,7 @@ internal import Glibc
 internal import LinuxRealtime
 internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 /// An output's work between start and stop, whatever happens to its devices meanwhile.
@@ -249,6 +250,10 @@ final class ALSASession: Sendable {
     func openCapture(_ control: Control, rate: Double) throws(ALSAError) -> ALSAStream? {
         let settings = control.settings
         guard let input = settings.inputDevice, settings.inputChannels > 0 else { return nil }
+        if settings.inputs.contains(where: \.isWholeDevice), let abilities = try? ALSADevice.abilities(of: input, isCapture: true) {
+            // A converter takes any number.
+            CycleInputs.settle(settings.inputs, on: abilities.channels.upperBound > 64 ? 0 : abilities.channels.upperBound)
+        }
         return try ALSAStream(
             input, isCapture: true, rate: rate, channels: settings.inputChannels, settings: control.settings(for: input)
         )

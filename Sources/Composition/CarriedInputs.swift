@@ -9,6 +9,7 @@ package struct CarriedInputs: ~Copyable, Sendable {
 
     private struct Known {
         var inputs: [AudioInput] = []
+        var channels: [Int] = []
         var make: (@Sendable ([AudioInput]) -> CarriedSupply)?
     }
 
@@ -19,7 +20,7 @@ package struct CarriedInputs: ~Copyable, Sendable {
     /// - Parameter make: Makes the memory, now and whenever there are other inputs.
     package func prepare(_ renderer: Renderer, _ make: @escaping @Sendable ([AudioInput]) -> CarriedSupply) {
         let inputs = renderer.inputs
-        known.withLock { $0 = Known(inputs: inputs, make: make) }
+        known.withLock { $0 = Known(inputs: inputs, channels: inputs.map(\.channelCount), make: make) }
         state.replace(with: Place(make(inputs)))
     }
 
@@ -27,8 +28,10 @@ package struct CarriedInputs: ~Copyable, Sendable {
     package func look(at renderer: Renderer) {
         let inputs = renderer.inputs
         let make = known.withLock { known -> (@Sendable ([AudioInput]) -> CarriedSupply)? in
-            guard let make = known.make, !known.inputs.elementsEqual(inputs, by: ===) else { return nil }
-            known.inputs = inputs
+            let channels = inputs.map(\.channelCount)
+            guard let make = known.make, !known.inputs.elementsEqual(inputs, by: ===) || known.channels != channels
+            else { return nil }
+            (known.inputs, known.channels) = (inputs, channels)
             return make
         }
         if let make { state.replace(with: Place(make(inputs))) }

@@ -87,6 +87,7 @@ internal import Synchronization
         }
         unsafe self.client = client
         self.name = unsafe jack_get_client_name(client).map { unsafe String(cString: $0) } ?? name
+        CycleInputs.settle(settings.inputs, on: unsafe JACKClient.sourceCount(settings.connect, client))
         var ports: [JACKPort] = []
         for plan in JACKPortPlan.ports(outputs: renderer.outputChannelCounts, settings) {
             guard let port = unsafe JACKClient.register(plan, with: client) else {
@@ -97,6 +98,11 @@ internal import Synchronization
         }
         self.ports = ports
         renderer.configureElsewhere(sampleRate: unsafe Double(jack_get_sample_rate(client)))
+        // Others may have joined, or have more channels here than on the server before.
+        if !memory.cycle.isMade(for: settings.inputs) {
+            var inputs = CycleInputs(settings.inputs, frames: 0)
+            memory.cycle.exchange(&inputs)
+        }
         cycle = unsafe JACKCycle(
             client, run: run, memory: memory, settings: settings, outputs: renderer.outputChannelCounts, ports: ports)
         unsafe held = .passRetained(cycle)
@@ -141,6 +147,13 @@ internal import Synchronization
     ) -> OpaquePointer? {
         if let server { return unsafe cjack_client_open(name, options, server, &status) }
         return unsafe cjack_client_open(name, options, nil, &status)
+    }
+
+    /// The ports from which a whole device is recorded: those that are named, or the physical ones.
+    @unsafe private static func sourceCount(_ connect: JACKConnect, _ client: OpaquePointer) -> Int {
+        if case .ports(_, let inputs) = connect { return inputs.count }
+        let flags = JackPortIsPhysical.rawValue | JackPortIsOutput.rawValue
+        return unsafe take(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, UInt(flags))).count
     }
 
     /// Returns whether there are ports under the name of a client that has not made any.

@@ -74,11 +74,6 @@ final class JACKSession: @unchecked Sendable {
     func open() throws(JACKError) {
         guard let (run, memory) = run else { throw .notRunning }
         let before = isWaiting ? seen : nil
-        // The server may have gone before a cycle took the inputs that have joined.
-        if memory.cycle.inputs.count != settings.inputs.count {
-            var inputs = CycleInputs(settings.inputs, frames: 0)
-            memory.cycle.exchange(&inputs)
-        }
         refused = []
         let client = try JACKClient.open(
             name, renderer: renderer, run: run, memory: memory, settings: settings,

@@ -48,4 +48,15 @@ package import Supply
         let new = renderer.inputs.filter { input in !known.contains { $0 === input } }
         return new.isEmpty ? nil : known + new
     }
+
+    /// Gives the first input of a whole device the channels that the others leave it.
+    ///
+    /// - Parameter count: The channels of the device; 0 if it does not say.
+    package static func settle(_ inputs: [AudioInput], on count: Int) {
+        guard count > 0, let whole = inputs.first(where: \.isWholeDevice) else { return }
+        whole.settle(channels: count - inputs.reduce(0) { $0 + ($1 === whole ? 0 : $1.channelCount) })
+    }
+
+    /// Indicates whether the inputs have the channels that they had when this memory was made.
+    package var isCurrent: Bool { channelCount >= 64 || channelCount == all.reduce(0) { $0 + $1.channelCount } }
 }

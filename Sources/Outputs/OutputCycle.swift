@@ -160,6 +160,11 @@ internal import Synchronization
         @_noLocks @_noAllocation get { unsafe incoming.channels }
     }
 
+    /// Indicates whether there is memory for these inputs, as many channels as they have now.
+    package func isMade(for inputs: [AudioInput]) -> Bool {
+        incoming.isCurrent && incoming.all.elementsEqual(inputs, by: ===)
+    }
+
     /// Takes other inputs, and gives those of before. Before ``begin(frames:hostTime:isFreewheeling:)``.
     package mutating func exchange(_ other: inout CycleInputs) { swap(&incoming, &other) }
 

@@ -260,6 +260,9 @@ internal import Synchronization
 
     // MARK: More inputs
 
+    /// Indicates whether there is memory for these inputs, as many channels as they have now. While PipeWire does not call.
+    func isMade(for inputs: [AudioInput]) -> Bool { cycle.isMade(for: inputs) }
+
     /// Takes other inputs. `false`: a cycle does not end.
     func take(_ all: [AudioInput]) -> Bool {
         var inputs = CycleInputs(all, frames: 0)

@@ -21,8 +21,15 @@ final class PipeWireGraph: Sendable {
         var to: UInt32
     }
 
+    /// A port from which sound comes.
+    private struct Port: Hashable {
+        var node: UInt32
+        var isMonitor: Bool
+    }
+
     private struct State {
         var nodes: [UInt32: Node] = [:]
+        var ports: [UInt32: Port] = [:]
         var links: [UInt32: Link] = [:]
         /// "default.audio.sink" and its kin, and "clock.rate" and its kin.
         var settings: [String: String] = [:]
@@ -47,6 +54,10 @@ final class PipeWireGraph: Sendable {
                 mediaClass: property("media.class") ?? "", serial: property("object.serial") ?? "",
                 client: property("client.id") ?? "")
             state.withLock { $0.nodes[id] = node }
+        case "Port" where property("port.direction") == "out" && property("format.dsp")?.contains("audio") != false:
+            guard let node = property("node.id").flatMap(UInt32.init) else { return }
+            let port = Port(node: node, isMonitor: property("port.monitor") == "true")
+            state.withLock { $0.ports[id] = port }
         case "Link":
             guard let from = property("link.output.node").flatMap(UInt32.init),
                 let to = property("link.input.node").flatMap(UInt32.init)
@@ -79,6 +90,7 @@ final class PipeWireGraph: Sendable {
     func went(_ id: UInt32) {
         state.withLock { state in
             state.nodes[id] = nil
+            state.ports[id] = nil
             state.links[id] = nil
             if state.manager == id { state.manager = nil }
             if state.echoModule == id { state.echoModule = nil }
@@ -152,6 +164,22 @@ final class PipeWireGraph: Sendable {
             if !isEscaped { name.append(character) }
         }
         return nil
+    }
+
+    /// Returns the channels that a target brings; 0 if there is none, or it does not say.
+    func channelCount(of target: PipeWireTarget) -> Int {
+        let (name, isMonitor): (String?, Bool) =
+            switch target {
+            case .standard: (defaultName(isSink: false), false)
+            case .device(let name): (name, false)
+            case .monitor(let name): (name ?? defaultName(isSink: true), true)
+            case .none: (nil, false)
+            }
+        return state.withLock { state in
+            guard let name, let node = state.nodes.first(where: { [$0.value.name, $0.value.serial].contains(name) })
+            else { return 0 }
+            return state.ports.values.count { $0.node == node.key && $0.isMonitor == isMonitor }
+        }
     }
 
     /// The rate at which the graph begins, if it says one.

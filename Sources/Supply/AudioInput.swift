@@ -22,11 +22,14 @@ internal import Synchronization
 ///
 /// Threads: control.
 public final class AudioInput: Generator {
-    /// Channels of the buffer that is pushed: 1…64.
-    public let channelCount: Int
+    /// Channels of the buffer that is pushed: 1…64. Those of a whole device are 2 until an output has found how many it has.
+    public var channelCount: Int { @_noLocks @_noAllocation get { channels.load(ordering: .relaxed) } }
+    /// Indicates whether it has as many channels as the device that the output records from.
+    public let isWholeDevice: Bool
     /// The name of the input's ports, and of the module in faults and statistics.
     public let name: String
 
+    private let channels: Atomic<Int>
     private let enabled = Switch(true)
     private let active = Atomic<Bool>(false)
 
@@ -36,11 +39,32 @@ public final class AudioInput: Generator {
     ///   - channels: The number of channels, 1…64.
     ///   - name: A name for people: "voice".
     /// - Precondition: `channels` is in range.
-    public init(channels: Int = 2, name: String = "input") {
+    public convenience init(channels: Int = 2, name: String = "input") {
         demand((1...64).contains(channels), "AudioInput: \(channels) channels; it must have 1…64")
-        channelCount = channels
-        self.name = name
+        self.init(channels, name, isWholeDevice: false)
     }
+
+    private init(_ count: Int, _ name: String, isWholeDevice: Bool) {
+        channels = Atomic(count)
+        self.name = name
+        self.isWholeDevice = isWholeDevice
+    }
+
+    /// Returns an input that has as many channels as the device that the output records from, up to 64: JACK's physical ports, those of
+    /// the card, or those of PipeWire's source. Other inputs of the output take theirs first.
+    ///
+    ///     let interface = AudioInput.wholeDevice(name: "interface")
+    ///     let renderer = try Renderer(layout: StackLayout(channels: 32)) { context in
+    ///         context.run(interface)              // its buffer has the device's channels
+    ///
+    /// The output looks when it starts, and when it comes to a device anew. The stack's layout says how many channels a buffer can have,
+    /// and those beyond are left out.
+    ///
+    /// - Parameter name: A name for people.
+    public static func wholeDevice(name: String = "input") -> AudioInput { AudioInput(2, name, isWholeDevice: true) }
+
+    /// Gives the input of a whole device its channels, held to 1…64.
+    package func settle(channels count: Int) { channels.store(max(1, min(64, count)), ordering: .relaxed) }
 
     /// Indicates whether the input is enabled: `true` at first. While it is not, the buffer is silent.
     public var isEnabled: Bool {
