@@ -41,6 +41,8 @@ public final class Environment: Generator {
     private let head: SharedState<HeadHolder>
     private let numbers: ListenerNumbers
     private let motion: SharedState<ListenerMotion>
+    private let moves = ManagedValue(SpatialEnds.Move())
+    private let ends = RenderState(SpatialEnds())
     /// The versions of the listener's motion and of the head, as sources look at them.
     private let versions = SharedWords()
     private let control: Lock<Control>
@@ -52,6 +54,8 @@ public final class Environment: Generator {
         var known: [ObjectIdentifier: (source: SpatialSource, version: Int)] = [:]
         var version = 0
         var sampleRate = 0.0
+        /// The number of sources that have gone elsewhere while they sounded.
+        var moves = 0
         /// The number of times that the responses or the rate were set, and the one of them for which the table was made.
         var wantedHead = 0
         var madeHead = 0
@@ -101,6 +105,9 @@ public final class Environment: Generator {
     @discardableResult
     public func append(_ source: SpatialSource, fadesIn: Bool = true) -> SpatialSource {
         forgetThoseThatLeft()
+        if let old = source.environment, old !== self {
+            old.noteMove(from: min(old.layout.channels, layout.channels))
+        }
         control.withLock { control in
             control.version += 1
             control.known[ObjectIdentifier(source.strip)] = (source, control.version)
@@ -127,8 +134,18 @@ public final class Environment: Generator {
     /// Has a source play in a mixer as it is, while its place here fades.
     func leave(_ placed: PlacedGenerator, for mixer: Mixer) {
         let fits = layout != .ambisonics && layout.channels <= max(2, mixer.channels)
+        noteMove(from: fits ? layout.channels : 2)
         placed.enter(
             motion, fits ? layout : .stereo, sends: false, head, versions, flat: mixer.channels, fadesIn: false)
+    }
+
+    /// Notes that a source goes on elsewhere, but for its sound from a channel on, which falls.
+    private func noteMove(from first: Int) {
+        let number = control.withLock { control in
+            control.moves += 1
+            return control.moves
+        }
+        moves.set(SpatialEnds.Move(number: number, first: first))
     }
 
     /// Removes a source: it fades out first.
@@ -218,10 +235,12 @@ public final class Environment: Generator {
         versions[1] = UInt64(truncatingIfNeeded: headVersion)
         if !hasReverb {
             guard case .ran = mixerHandle.run(&context) else { return context.push(channels: channels) }
+            if channels > 2 { end(&context) }
             return
         }
         context.push(channels: channels)
         guard case .ran = mixerHandle.run(&context) else { return }
+        end(&context)
         context.withTop2 { mix, sum in
             for channel in 0..<sum.channelCount {
                 let source = mix.samples(channel)
@@ -250,6 +269,21 @@ public final class Environment: Generator {
         }
         context.pop()
     }
+
+    /// Lets the sound fall that has gone elsewhere.
+    @_noLocks @_noAllocation
+    private func end(_ context: inout RenderContext) {
+        var (number, first) = (0, 0)
+        moves.with(&context) { move, _ in (number, first) = (move.number, move.first) }
+        let last = (number, first)
+        ends.with(&context) { ends, context in ends.process(&context, last.0, from: last.1) }
+    }
+
+    /// Forgets the sound that falls.
+    ///
+    /// Threads: render.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) { ends.with(&context) { ends, _ in ends.reset() } }
 }
 
 /// Stands where there is no reverb. It does not run.

@@ -175,6 +175,25 @@ import Testing
         }
     }
 
+    @Test("What a source sends to a reverb, or plays from other loudspeakers, falls without a step when it moves")
+    func ends() throws {
+        for layout in [SpatialLayout.stereo, .quad, .ambisonics] {
+            for (number, reverb) in ([Gain(1), Reverb(.mediumHall, mix: 1)] as [any Module]).enumerated() {
+                let stage = try Stage(layout, reverb: reverb)
+                let source = SpatialSource(Playback(Self.sine(1, 24_000)), position: SpatialPoint(0.2, 0, 1))
+                source.send.value = 1
+                stage.environment.append(source, fadesIn: false)
+                try stage.renderer.transaction(at: .sample(9_640)) { stage.mixer.append(source) }
+                let sound = render(stage.renderer, frames: 14_000, cycles: [333])
+                for (channel, samples) in sound.enumerated() {
+                    // A sine of 200 Hz and 0.5 that ends at once has a step of as much, and bends by as much.
+                    let found = Self.corner(samples, from: 2_000)
+                    #expect(found < 0.02, "\(layout), \(number), \(channel): \(found)")
+                }
+            }
+        }
+    }
+
     @Test("A transaction that throws leaves a source where it was")
     func undone() throws {
         struct Refusal: Error {}
