@@ -254,10 +254,11 @@ extension BufferPlayer {
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
             control.streams = [:]
+            // Under the lock, so that no stream of the new rate is put away.
+            for ticket in control.tickets { ticket.cue.set(DiskCue()) }
             return control.tickets.apart
         }
         if tickets.isEmpty { return }
-        for ticket in tickets { ticket.cue.set(DiskCue()) }
         let byNumber = Dictionary(uniqueKeysWithValues: tickets.map { ($0.number, $0) })
         entries.replaceEach { number in byNumber[number].map { BufferEntry($0, at: preparation.sampleRate) } }
         provide()
