@@ -312,7 +312,9 @@ extension BufferPlayer: Collectable {
                 // Rendered: when the cycle is over that has taken the last frame.
                 OpenTransaction.afterCycles { for (ticket, ending) in ended { ticket.reach(.rendered, ending) } }
             }
-            if !heard.isEmpty { Collector.shared.runErrand { for ticket in heard { ticket.reach(.played, .finished) } } }
+            if !heard.isEmpty {
+                Collector.shared.runErrand { for ticket in heard { ticket.reach(.played, .finished) } }
+            }
         }
         return isStarted.load(ordering: .relaxed)
             || control.withLock { !$0.sounding.isEmpty || $0.pruned < through }

@@ -248,7 +248,8 @@ import Testing
         await #expect(throws: AudioFileError.self) { try await recorder.finish() }
     }
 
-    @Test("Control code and the render loop begin and end at the same time, and no frame is in two files",
+    @Test(
+        "Control code and the render loop begin and end at the same time, and no frame is in two files",
         .timeLimit(.minutes(2)))
     func threads() async throws {
         let folder = try TemporaryFolder()
