@@ -367,7 +367,9 @@ struct BufferEntry: ~Copyable, Sendable {
             while source < end {
                 let given = block.samples(source, from: first, frames: frames)
                 if length > 0 {
-                    for i in given.indices { samples[offset &+ i] += given[i] * (gain * (Float(left &- i) / Float(length))) }
+                    for i in given.indices {
+                        samples[offset &+ i] += given[i] * (gain * (Float(left &- i) / Float(length)))
+                    }
                 } else if isFirst {
                     for i in given.indices { samples[offset &+ i] = given[i] * gain }
                 } else {

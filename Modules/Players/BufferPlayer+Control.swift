@@ -255,10 +255,11 @@ extension BufferPlayer {
             if control.sampleRate == preparation.sampleRate { return [] }
             control.sampleRate = preparation.sampleRate
             control.streams = [:]
+            // Under the lock, so that no stream of the new rate is put away.
+            for ticket in control.tickets { ticket.cue.set(DiskCue()) }
             return control.tickets.apart
         }
         if tickets.isEmpty { return }
-        for ticket in tickets { ticket.cue.set(DiskCue()) }
         let byNumber = Dictionary(uniqueKeysWithValues: tickets.map { ($0.number, $0) })
         entries.replaceEach { number in byNumber[number].map { BufferEntry($0, at: preparation.sampleRate) } }
         provide()
@@ -312,7 +313,9 @@ extension BufferPlayer: Collectable {
                 // Rendered: when the cycle is over that has taken the last frame.
                 OpenTransaction.afterCycles { for (ticket, ending) in ended { ticket.reach(.rendered, ending) } }
             }
-            if !heard.isEmpty { Collector.shared.runErrand { for ticket in heard { ticket.reach(.played, .finished) } } }
+            if !heard.isEmpty {
+                Collector.shared.runErrand { for ticket in heard { ticket.reach(.played, .finished) } }
+            }
         }
         return isStarted.load(ordering: .relaxed)
             || control.withLock { !$0.sounding.isEmpty || $0.pruned < through }

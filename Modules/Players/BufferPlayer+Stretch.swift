@@ -177,7 +177,9 @@ extension BufferPlayer: StretchingPlayer {
     private func install(_ stream: DiskStream?, _ ticket: ScheduledSound, at rate: Double, _ wanted: StreamStretch) {
         control.withLock { control in
             guard control.stretching.stretch == wanted, control.sampleRate == rate,
-                ticket.number > done.load(ordering: .acquiring)
+                ticket.number > done.load(ordering: .acquiring),
+                // Another thread may have been faster.
+                stream == nil || control.streams[ticket.number]?.stretch != wanted
             else { return }
             control.streams[ticket.number] = nil
             control.keep(stream, of: ticket.number)
@@ -210,11 +212,22 @@ extension BufferPlayer: StreamingModule {
     /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
         let (slice, ahead) = (context.frameCount, context.frameCount + 12_288)
+        pruneSoon()
         // Several slices at once; of sounds that are so short that this would be too many, those of this slice.
         let lasts = provide(seconds: Double(ahead) / context.sampleRate)
         if !lasts { provide(seconds: Double(slice) / context.sampleRate, most: .max) }
         for stream in streamsInUse() { stream.fill(atLeast: ahead) }
         supply.store(lasts ? ahead : slice, ordering: .relaxed)
+    }
+
+    /// Drops sounds that are over from the render thread's list, where many are: it goes faster than the collector comes by.
+    private func pruneSoon() {
+        let through = done.load(ordering: .acquiring)
+        control.withLock { control in
+            guard through - control.pruned >= 256, control.staged == 0 else { return }
+            control.pruned = through
+            entries.keep { $0 > through }
+        }
     }
 
     /// Returns whether no sound is streamed, or frames are left of those that were made last, and there has been no

@@ -50,7 +50,8 @@ extension FilePlayer {
         func inside(_ frame: Int64) -> Int64 {
             let nearest = max(region.lowerBound, min(frame, region.upperBound))
             return nearest == region.upperBound && loops.passes > 1 ? region.lowerBound : nearest
-        }    }
+        }
+    }
 
     // MARK: Start and stop
 

@@ -27,9 +27,11 @@ extension FileRecorder {
             isMultiSource: isMultiSource)
     }
 
-    func makeNextTake(_ control: inout Control) throws(AudioFileError) -> DiskTake {
+    func makeNextTake(_ control: inout Control, takesSequel: Bool = true) throws(AudioFileError) -> DiskTake {
         // A file that was made for another rate, and that no cycle has needed.
-        if let index = control.sequels.lastIndex(where: { !$0.take.hasBegun }), control.sequels[index].take.callOff() {
+        if takesSequel, let index = control.sequels.lastIndex(where: { !$0.take.hasBegun }),
+            control.sequels[index].take.callOff()
+        {
             return try remake(control.sequels.remove(at: index).take, &control)
         }
         // Nobody has named this file: it takes the place of none.

@@ -88,7 +88,8 @@ extension FileRecorder {
                     take = armed
                     control.armed = nil
                 } else {
-                    take = try makeNextTake(&control)
+                    // A take that is running may need the file in which it goes on.
+                    take = try makeNextTake(&control, takesSequel: false)
                 }
                 if !control.takes.contains(where: { $0 === take }) { control.takes.append(take) }
                 control.ready.append(take)

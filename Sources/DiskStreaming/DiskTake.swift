@@ -108,7 +108,9 @@ internal import Synchronization
     }
 
     /// Indicates whether it waits for whoever begins it.
-    package var isFree: Bool { unsafe core.pointee.claim.load(ordering: .acquiring) == TakeCore.free && !hasBegun && !isOver }
+    package var isFree: Bool {
+        unsafe core.pointee.claim.load(ordering: .acquiring) == TakeCore.free && !hasBegun && !isOver
+    }
 
     /// Takes a take that was prepared for the control side. Returns whether the render thread has not reserved it.
     package func claim() -> Bool { unsafe core.pointee.claim(for: TakeCore.controls) }

@@ -58,7 +58,9 @@ extension StreamFile {
     ///
     /// - Throws: An error if the file cannot be read, or is empty.
     package convenience init(path: String, staysOpen: Bool = true) throws(AudioFileError) {
-        try self.init(path, staysOpen: staysOpen) { () throws(AudioFileError) in ReaderSource(try AudioFileReader(path: path)) }
+        try self.init(path, staysOpen: staysOpen) { () throws(AudioFileError) in
+            ReaderSource(try AudioFileReader(path: path))
+        }
     }
 
     /// Opens a sound of which all bytes are in memory.

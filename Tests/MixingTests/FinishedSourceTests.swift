@@ -18,7 +18,9 @@ import Testing
     @Test("A player that has ended goes, and every sample of it was heard", arguments: [1, 64, 4_096])
     func ends(cycle: Int) async throws {
         let mixer = Mixer(channels: 1)
-        let (file, buffer, samples) = (try FilePlayer(memoryFile([ramp(900)])), BufferPlayer(channels: 1), SamplePlayer())
+        let (file, buffer, samples) = (
+            try FilePlayer(memoryFile([ramp(900)])), BufferPlayer(channels: 1), SamplePlayer()
+        )
         let stays = try FilePlayer(memoryFile([ramp(10)]))
         let renderer = try renderer(mixer)
         buffer.schedule(sound(1_200))

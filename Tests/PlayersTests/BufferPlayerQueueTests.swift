@@ -77,7 +77,9 @@ import Testing
         #expect(largestDifference(Array(heard[1][..<5_000]), right) < 1e-4)
     }
 
-    @Test("Completions and events come in order, once each: also of what is cut, damaged, or gone", .timeLimit(.minutes(1)))
+    @Test(
+        "Completions and events come in order, once each: also of what is cut, damaged, or gone",
+        .timeLimit(.minutes(1)))
     func completions() async throws {
         let folder = try TemporaryFolder()
         let player = BufferPlayer(channels: 1)
@@ -169,7 +171,8 @@ import Testing
             if let frames { expected += counted(frames) }
             #expect(ticket.frames.count == frames?.count ?? 0)
         }
-        for (gain, taken) in [(Float.nan, 1), (.infinity, 16), (-.infinity, 0), (-1, 0), (1e30, 16), (0, 0), (-0.0, 0)] {
+        for (gain, taken) in [(Float.nan, 1), (.infinity, 16), (-.infinity, 0), (-1, 0), (1e30, 16), (0, 0), (-0.0, 0)]
+        {
             let ticket = player.schedule(file, frames: 0..<2, gain: gain)
             #expect(ticket.gain == Float(taken))
             expected += [Float(taken), Float(2 * taken)]

@@ -177,7 +177,7 @@ import Testing
         _ = render(renderer, frames: 750, cycles: [250])
         try await recorder.finish()
         let takes = recorder.takes
-        #expect(takes.reduce(0) { $0 + $1.frameCount } == 1_500)
+        #expect(takes.reduce(0) { $0 + $1.frameCount } == 1_500, "\(takes)")
         #expect(takes.map(\.sampleRate).sorted() == [44_100, 44_100, 48_000, 48_000])
         #expect(Set(try takes.flatMap { try samples($0.path) }).count == 1_500)
         for take in takes { #expect(try AudioFileInfo(path: take.path).sampleRate == take.sampleRate) }
@@ -248,7 +248,8 @@ import Testing
         await #expect(throws: AudioFileError.self) { try await recorder.finish() }
     }
 
-    @Test("Control code and the render loop begin and end at the same time, and no frame is in two files",
+    @Test(
+        "Control code and the render loop begin and end at the same time, and no frame is in two files",
         .timeLimit(.minutes(2)))
     func threads() async throws {
         let folder = try TemporaryFolder()
