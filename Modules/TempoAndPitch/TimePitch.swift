@@ -71,7 +71,8 @@ public final class TimePitch: Generator, SupplyPassing {
     package func lookAtInputs() { inputs.look(at: renderer) }
 
     package func latencies(fromInside source: any Module, at sampleRate: Double) -> ClosedRange<Int>? {
-        let own = TimeStretch.latency(sampleRate: TimePitch.inRange(sampleRate))
+        let own =
+            TimeStretch.latency(sampleRate: TimePitch.inRange(sampleRate))
             + CarriedSupply.lagInBlocks(for: TimePitch.paces)
         return renderer.latencies(from: source, at: sampleRate).map { $0.lowerBound + own...$0.upperBound + own }
     }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Outputs
 internal import RenderCore
+internal import Supply
 internal import Synchronization
 
 // The watcher's work, a hundred times a second: it reports news, and looks for devices that are gone. With the gate

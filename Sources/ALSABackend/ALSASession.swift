@@ -250,9 +250,12 @@ final class ALSASession: Sendable {
     func openCapture(_ control: Control, rate: Double) throws(ALSAError) -> ALSAStream? {
         let settings = control.settings
         guard let input = settings.inputDevice, settings.inputChannels > 0 else { return nil }
-        if settings.inputs.contains(where: \.isWholeDevice), let abilities = try? ALSADevice.abilities(of: input, isCapture: true) {
+        if settings.inputs.contains(where: \.isWholeDevice),
+            let abilities = try? ALSADevice.abilities(of: input, isCapture: true)
+        {
             // A converter takes any number.
-            CycleInputs.settle(settings.inputs, on: abilities.channels.upperBound > 64 ? 0 : abilities.channels.upperBound)
+            CycleInputs.settle(
+                settings.inputs, on: abilities.channels.upperBound > 64 ? 0 : abilities.channels.upperBound)
         }
         return try ALSAStream(
             input, isCapture: true, rate: rate, channels: settings.inputChannels, settings: control.settings(for: input)

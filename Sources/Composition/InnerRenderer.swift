@@ -44,7 +44,8 @@ extension InnerRenderer.Reference {
     ///   - resets: `true` if its modules are reset before; `false` when that is done.
     @_noLocks @_noAllocation
     package func push(
-        through resampler: inout Resampler, at step: Resampler.Step, rate: Double, carrying inputs: CarriedInputs.Reference,
+        through resampler: inout Resampler, at step: Resampler.Step, rate: Double,
+        carrying inputs: CarriedInputs.Reference,
         resets: inout Bool, _ context: inout RenderContext
     ) {
         guard let supply = unsafe inputs.supply else { return }
@@ -110,7 +111,8 @@ extension InnerRenderer.Reference {
     ///   - resets: `true` if its modules are reset before; `false` when that is done.
     @_noLocks @_noAllocation
     package func push(
-        through stretch: inout TimeStretch, with settings: TimeStretch.Settings, carrying inputs: CarriedInputs.Reference,
+        through stretch: inout TimeStretch, with settings: TimeStretch.Settings,
+        carrying inputs: CarriedInputs.Reference,
         resets: inout Bool, _ context: inout RenderContext
     ) {
         guard let supply = unsafe inputs.supply else { return }

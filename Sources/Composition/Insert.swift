@@ -160,11 +160,13 @@ extension RenderContext {
                     unsafe (sounds.baseAddress! + supply.soundCount).initialize(
                         to: CycleSupply.Sound(
                             identity: input.identity, channels: UnsafePointer(table), channelCount: shown,
-                            captureTime: entry.pointee.times[1] &- RenderTime.nearest(Double(start) * 1e9 / sampleRate)))
+                            captureTime: entry.pointee.times[1] &- RenderTime.nearest(Double(start) * 1e9 / sampleRate))
+                    )
                     supply.soundCount += 1
                 }
                 unsafe withUnsafeMutablePointer(to: &supply) { supply in
-                    isDone = unsafe pushRendered(by: state, supply: PassedSupply(supply: supply, start: start), resets: resets)
+                    isDone = unsafe pushRendered(
+                        by: state, supply: PassedSupply(supply: supply, start: start), resets: resets)
                 }
             }
         }

@@ -81,7 +81,8 @@ internal import Synchronization
         unsafe jobs = .allocate(capacity: branches)
         for index in 0..<branches {
             let job = unsafe Job(
-                state: nil, channels: .allocate(capacity: 64), supply: .allocate(capacity: 1), outbox: .allocate(capacity: 1))
+                state: nil, channels: .allocate(capacity: 64), supply: .allocate(capacity: 1),
+                outbox: .allocate(capacity: 1))
             unsafe job.supply.initialize(to: CycleSupply())
             unsafe job.outbox.initialize(to: Outbox(capacity: Self.messageLimit))
             unsafe (jobs + index).initialize(to: job)

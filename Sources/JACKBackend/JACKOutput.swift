@@ -50,7 +50,8 @@ public final class JACKOutput: RenderOutput, CoredOutput {
         let environment = unsafe getenv("RENDERSTACK_JACK_CONNECT").map { unsafe String(cString: $0) }
         let settings = JACKSettings(
             name: name, server: server, inputs: inputs ?? renderer.inputs,
-            followsInputs: inputs == nil, midiInputs: midiInputs, midiOutputs: midiOutputs, connect: connect.overridden(by: environment),
+            followsInputs: inputs == nil, midiInputs: midiInputs, midiOutputs: midiOutputs,
+            connect: connect.overridden(by: environment),
             rejoins: rejoins, compensatesLatency: compensatesLatency, startsServer: startsServer,
             startsOverInFreewheel: startsOverInFreewheel)
         session = JACKSession(renderer, settings)

@@ -110,7 +110,9 @@ final class JACKSession: @unchecked Sendable {
     /// Begins a run, which has the renderer for this output alone.
     func begin() throws(JACKError) {
         // Those that have joined since the output was made.
-        if settings.followsInputs { settings.inputs = CycleInputs.grown(settings.inputs, for: renderer) ?? settings.inputs }
+        if settings.followsInputs {
+            settings.inputs = CycleInputs.grown(settings.inputs, for: renderer) ?? settings.inputs
+        }
         do throws(OutputError) {
             run = try core.begin().map { ($0, JACKMemory($0, settings)) }
         } catch {
@@ -252,7 +254,8 @@ final class JACKSession: @unchecked Sendable {
             // It is tried again with other inputs, or when the server is back.
             refused = inputs
             let names = inputs.dropFirst(settings.inputs.count).map(\.name).joined(separator: ", ")
-            hub.send(.notice("The JACK server gives no ports to the inputs that have joined (\(names)): they are silent."))
+            hub.send(
+                .notice("The JACK server gives no ports to the inputs that have joined (\(names)): they are silent."))
             return
         }
         settings = next

@@ -35,6 +35,8 @@ internal import Synchronization
     /// The channels of all outputs of the renderer.
     public let channelCount: Int
     /// The channels of all inputs.
+    ///
+    /// Threads: any.
     public var inputChannelCount: Int { @_noLocks @_noAllocation get { incoming.channelCount } }
     /// The frames of the cycle.
     public private(set) var frameCount = 0

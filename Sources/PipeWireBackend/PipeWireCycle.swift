@@ -65,7 +65,8 @@ internal import Synchronization
         // It has no memory for sound: that is PipeWire's own.
         cycle = OutputCycle(
             run, inputs: settings.inputs, midiInputs: settings.midiInputs, midiOutputs: settings.midiOutputs, frames: 0)
-        queue = CaptureQueue(channels: cycle.inputChannelCount, capacity: cycle.inputChannelCount > 0 ? Self.queueLength : 0)
+        queue = CaptureQueue(
+            channels: cycle.inputChannelCount, capacity: cycle.inputChannelCount > 0 ? Self.queueLength : 0)
         unsafe outputs = .allocate(capacity: Int(CPW_CHANNELS))
         unsafe inputs = .allocate(capacity: Int(CPW_CHANNELS))
         unsafe outputs.initialize(repeating: nil, count: Int(CPW_CHANNELS))
@@ -260,7 +261,7 @@ internal import Synchronization
 
     // MARK: More inputs
 
-    /// Indicates whether there is memory for these inputs, as many channels as they have now. While PipeWire does not call.
+    /// Indicates whether there is memory for these inputs, as many channels as they have now. On the thread that gives them.
     func isMade(for inputs: [AudioInput]) -> Bool { cycle.isMade(for: inputs) }
 
     /// Takes other inputs. `false`: a cycle does not end.

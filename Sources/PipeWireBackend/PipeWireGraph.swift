@@ -178,7 +178,10 @@ final class PipeWireGraph: Sendable {
         return state.withLock { state in
             guard let name, let node = state.nodes.first(where: { [$0.value.name, $0.value.serial].contains(name) })
             else { return 0 }
-            return state.ports.values.count { $0.node == node.key && $0.isMonitor == isMonitor }
+            // The ports of a virtual source are those of a monitor themselves.
+            return state.ports.values.count {
+                $0.node == node.key && ($0.isMonitor == isMonitor || !node.value.isSink)
+            }
         }
     }
 

@@ -56,7 +56,8 @@ public final class PipeWireOutput: RenderOutput, CoredOutput {
             PipeWireSettings(
                 name: name, title: title ?? name, icon: icon, role: role, remote: remote, target: target,
                 source: source,
-                inputs: inputs ?? renderer.inputs, followsInputs: inputs == nil, midiInputs: midiInputs, midiOutputs: midiOutputs,
+                inputs: inputs ?? renderer.inputs, followsInputs: inputs == nil, midiInputs: midiInputs,
+                midiOutputs: midiOutputs,
                 cycleLength: cycleLength, sampleRate: sampleRate, rejoins: rejoins,
                 compensatesLatency: compensatesLatency, group: PipeWireOutput.nextGroup()))
     }

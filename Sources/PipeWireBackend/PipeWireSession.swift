@@ -84,19 +84,6 @@ final class PipeWireSession: Sendable {
         state.cycle = nil
     }
 
-    /// Takes the inputs that have joined since the output was made.
-    private func takeThoseThatJoined(_ state: inout State) {
-        guard settings.followsInputs else { return }
-        state.inputs = CycleInputs.grown(state.inputs, for: core.renderer) ?? state.inputs
-    }
-
-    /// The settings, with the inputs that there are now.
-    private func settings(_ state: borrowing State) -> PipeWireSettings {
-        var now = settings
-        now.inputs = state.inputs
-        return now
-    }
-
     /// The connections that are being closed: a render loop that does not end keeps one waiting.
     private let leaving = Atomic<Int>(0)
 
@@ -241,7 +228,9 @@ final class PipeWireSession: Sendable {
         if let words = nodes.connection.graph.takeFailure() ?? nodes.notes.takeError() {
             core.hub.send(.notice("PipeWire says: \(words)"))
         }
-        if takeInputs(&state, nodes, cycle) || replace(&state, nodes, cycle, now) || follow(&state, nodes, cycle) || greetManager(&state, nodes, cycle, now)
+        if takeInputs(&state, nodes, cycle) || followSource(&state, nodes, cycle)
+            || replace(&state, nodes, cycle, now) || follow(&state, nodes, cycle)
+            || greetManager(&state, nodes, cycle, now)
         {
             return
         }
@@ -303,27 +292,6 @@ final class PipeWireSession: Sendable {
         return true
     }
 
-    /// Captures inputs that a new loop has brought. `true`: the nodes are new.
-    private func takeInputs(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle) -> Bool {
-        guard settings.followsInputs, let inputs = CycleInputs.grown(state.inputs, for: core.renderer),
-            !state.refused.elementsEqual(inputs, by: ===)
-        else { return false }
-        let names = inputs.dropFirst(state.inputs.count).map(\.name).joined(separator: ", ")
-        var next = settings(state)
-        next.inputs = inputs
-        do throws(PipeWireError) {
-            try next.check(channels: PipeWireSettings.playedChannels(core.renderer.outputChannelCounts))
-        } catch {
-            state.refused = inputs
-            core.hub.send(.notice("The inputs that have joined are silent (\(names)). \(error)"))
-            return false
-        }
-        guard cycle.take(inputs) else { return false }
-        state.inputs = inputs
-        _ = remake(&state, cycle, rate: nodes.rate)
-        return true
-    }
-
     /// Makes the nodes anew when another program has taken one away, once a second at most.
     private func replace(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle, _ now: Int64) -> Bool {
         guard nodes.notes.now.isRemoved, now - state.seen.replaced > 1_000_000_000 else { return false }
@@ -351,7 +319,7 @@ final class PipeWireSession: Sendable {
     }
 
     /// Makes the nodes anew in the same connection. `false`: that has failed, and another connection will be made.
-    private func remake(_ state: inout State, _ cycle: PipeWireCycle, rate: Int) -> Bool {
+    func remake(_ state: inout State, _ cycle: PipeWireCycle, rate: Int) -> Bool {
         guard let connection = close(&state, keepsConnection: true) else { return false }
         do throws(PipeWireError) {
             try makeNodes(&state, connection, cycle, rate: rate)

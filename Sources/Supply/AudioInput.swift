@@ -23,6 +23,8 @@ internal import Synchronization
 /// Threads: control.
 public final class AudioInput: Generator {
     /// Channels of the buffer that is pushed: 1…64. Those of a whole device are 2 until an output has found how many it has.
+    ///
+    /// Threads: any.
     public var channelCount: Int { @_noLocks @_noAllocation get { channels.load(ordering: .relaxed) } }
     /// Indicates whether it has as many channels as the device that the output records from.
     public let isWholeDevice: Bool

@@ -73,8 +73,29 @@ extension ALSATests {
                     return output.inputConfiguration != nil && input.isConnected
                 })
             #expect(renderer.sampleTime > before && renderer.faultCount == 0)
-            #expect(events.all.contains { "\($0)".contains("inputs that have joined: voice") })
+            #expect(await becomesTrue { events.all.contains { "\($0)".contains("that have joined: voice") } })
             #expect(output.state == .running)
+        }
+
+        @Test("An input of a whole device has the channels of the card")
+        func wholeDevice() async throws {
+            let card = try Card("card21", formats: [.float32])
+            let microphone = try Card("card21", isCapture: true, formats: [.float32], channels: 2...6)
+            let all = AudioInput.wholeDevice()
+            let renderer = try Renderer(layout: StackLayout(channels: 8)) { context in
+                context.run(all)
+                context.output()
+            }
+            let output = ALSAOutput(renderer, device: "card21", period: 64, periods: 4, priority: 0)
+            try output.start()
+            defer { output.stop() }
+            #expect(all.channelCount == 6 && output.inputConfiguration?.channelCount == 6)
+            #expect(
+                await becomesTrue {
+                    _ = (microphone.move(64), card.move(64))
+                    return all.isConnected
+                })
+            #expect(renderer.faultCount == 0)
         }
 
         @Test("Recording without playing: every captured frame is rendered once, stamped with its time")

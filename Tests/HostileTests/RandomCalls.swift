@@ -220,8 +220,7 @@ enum Calls {
                 case 4: player.region = frame..<frame + Int64(dice.below(5_000))
                 case 5: player.loops = [.off, .forever, .times(dice.below(5) - 2), .times(.max)][dice.below(4)]
                 case 6...8: player.microfade.value = dice.number()
-                case 9:
-                    _ = (player.isPlaying, player.currentFrame, player.playhead(at: .max), player.region)
+                case 9: _ = (player.isPlaying, player.currentFrame, player.playhead(at: .max), player.region)
                 case 10: world.keep(player.by({ $0() }) { _ in })
                 default: player.play(at: dice.time())
                 }
@@ -230,30 +229,23 @@ enum Calls {
         (
             "BufferPlayer",
             { world, dice in
-                guard let player = world.module(BufferPlayer.self, &dice) else { return }
+                guard let player = world.module(BufferPlayer.self, &dice), player.scheduledCount < 20 else { return }
                 let options = BufferPlayer.Options(rawValue: dice.below(9) - 1)
                 switch dice.below(10) {
-                case 7, 8:
-                    guard player.scheduledCount < 20 else { return }
-                    let done = completion(world, &dice)
-                    let first = Int64(dice.below(20_000)) - 1_000
-                    try player.schedule(
-                        path: dice.pick(world.files)!,
-                        frames: dice.hits(oneIn: 2) ? nil : first..<first + Int64(dice.below(5_000)), options,
-                        at: dice.time(), gain: dice.number()
-                    ).when { _ in done() }
-                case 9: _ = (player.isPlaying, player.isPaused, player.currentTime, player.currentSound?.path)
                 case 5: player.rate = Double(dice.number())
                 case 6: player.stretch(rate: dice.hits(oneIn: 2) ? 1 : nil, pitch: Double(dice.number()))
-                case 0: player.stop(at: dice.time())
-                case 1: player.pause(at: dice.time())
+                case 0, 1: _ = dice.hits(oneIn: 2) ? player.stop(at: dice.time()) : player.pause(at: dice.time())
                 case 2: player.play(at: dice.time())
+                case 3: _ = (player.isPlaying, player.isPaused, player.currentTime, player.currentSound?.path)
+                case 7, 8:
+                    let (first, path) = (Int64(dice.below(20_000)) - 1_000, dice.pick(world.files)!)
+                    let frames = dice.hits(oneIn: 2) ? nil : first..<first + Int64(dice.below(5_000))
+                    try player.schedule(path: path, frames: frames, options, at: dice.time(), gain: dice.number())
+                        .when { [done = completion(world, &dice)] _ in done() }
                 default:
-                    guard player.scheduledCount < 20 else { return }
-                    let done = completion(world, &dice)
-                    player.schedule(
-                        dice.pick(world.sounds)!, options, at: dice.time(), gain: dice.number()
-                    ).when(ScheduledSound.Stage.allCases.randomElement(using: &dice)!) { _ in done() }
+                    let stage = ScheduledSound.Stage.allCases.randomElement(using: &dice)!
+                    player.schedule(dice.pick(world.sounds)!, options, at: dice.time())
+                        .when(stage) { [done = completion(world, &dice)] _ in done() }
                 }
             }
         ),

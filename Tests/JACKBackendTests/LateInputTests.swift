@@ -1,5 +1,6 @@
 import Glibc
 import RenderStack
+import Synchronization
 import TestSupport
 import Testing
 
@@ -44,9 +45,10 @@ extension JACKTests {
             #expect(await becomesTrue { guitar.isConnected && (try? receiver.portNames()) == ports })
             #expect(await becomesTrue { tap.ring.overflowCount > 0 })
             #expect(renderer.faultCount == 0)
-            // From the first frame that is heard on none is missing, and each channel is the one of its port.
+            // From the first frame that is heard on none is missing, and each channel is the one of its port. The second port is
+            // connected last.
             let heard = tap.takeAll()
-            let from = try #require(heard.channels[0].firstIndex { $0 != 0 })
+            let from = try #require(heard.channels[1].firstIndex { $0 != 0 })
             let frames = Array(heard.channels[0][from...]), others = Array(heard.channels[1][from...])
             let steps = zip(frames.dropFirst(), frames).filter { $0 - $1 != 0x1p-17 && $0 > $1 }.count
             // The counter of the sender may lack frames only where the server lost a cycle.
@@ -58,6 +60,31 @@ extension JACKTests {
             #expect(try receiver.portNames() == ports)
             receiver.stop()
             sender.stop()
+        }
+
+        @Test("An input of a whole device has as many channels as there are physical ports, less those of others")
+        func wholeDevice() async throws {
+            let server = try DummyServer(period: 256, channels: 6)
+            let (voice, all) = (AudioInput(channels: 1, name: "voice"), AudioInput.wholeDevice(name: "all"))
+            let widest = Wide()
+            let renderer = try Renderer(layout: StackLayout(channels: 16)) { context in
+                context.run(voice)
+                context.pop()
+                context.run(all)
+                widest.channels.store(context.channelCount(), ordering: .relaxed)
+                context.output()
+            }
+            #expect(all.channelCount == 2 && all.isWholeDevice && !voice.isWholeDevice)
+            let output = JACKOutput(renderer, name: "wide", server: server.name)
+            try output.start()
+            defer { output.stop() }
+            #expect(await becomesTrue { all.isConnected && widest.channels.load(ordering: .relaxed) == 5 })
+            #expect(all.channelCount == 5)
+            #expect(try output.portNames() == ["wide:out_1", "wide:out_2"] + (1...6).map { "wide:in_\($0)" })
+            let links = try server.run("jack_lsp", "-c")
+            #expect(
+                links.contains("wide:in_6\n   system:capture_6") || links.contains("system:capture_6\n   wide:in_6"))
+            #expect(renderer.faultCount == 0)
         }
 
         @Test("Inputs that a program has named itself are all there are")
@@ -105,5 +132,10 @@ extension JACKTests {
             #expect(await becomesTrue { inputs.allSatisfy { $0.isConnected } })
             #expect(try output.portNames().count == 8)
         }
+    }
+
+    /// The channels of the buffer that was seen last.
+    fileprivate final class Wide: Sendable {
+        let channels = Atomic<Int>(0)
     }
 }

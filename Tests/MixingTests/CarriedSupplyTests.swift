@@ -22,22 +22,37 @@ import Testing
         switch kind {
         case .converter(let rate):
             let module = RateConverter(inner, sampleRate: rate)
-            return (try Renderer(channels: 1, layout: layout) { $0.run(module); $0.output() }, inner)
+            return (
+                try Renderer(channels: 1, layout: layout) {
+                    $0.run(module); $0.output()
+                }, inner
+            )
         case .varispeed(let speed):
             let module = Varispeed(inner)
             module.speed.value = speed
-            return (try Renderer(channels: 1, layout: layout) { $0.run(module); $0.output() }, inner)
+            return (
+                try Renderer(channels: 1, layout: layout) {
+                    $0.run(module); $0.output()
+                }, inner
+            )
         case .stretch(let rate, let cents):
             let module = TimePitch(inner)
             (module.rate.value, module.pitch.value) = (rate, cents)
-            return (try Renderer(channels: 1, layout: layout) { $0.run(module); $0.output() }, inner)
+            return (
+                try Renderer(channels: 1, layout: layout) {
+                    $0.run(module); $0.output()
+                }, inner
+            )
         }
     }
 
     /// 1 kHz.
-    private static let tone: @Sendable (Int, Int) -> Float = { _, frame in Float(0.5 * sin(Double(frame) * 2 * .pi / 48)) }
+    private static let tone: @Sendable (Int, Int) -> Float = { _, frame in
+        Float(0.5 * sin(Double(frame) * 2 * .pi / 48))
+    }
 
-    @Test("An input is heard as late as the module says, and unchanged",
+    @Test(
+        "An input is heard as late as the module says, and unchanged",
         arguments: [
             Kind.converter(48_000), .converter(44_100), .converter(96_000), .converter(11_025), .varispeed(1),
             .varispeed(0.5), .varispeed(2), .varispeed(1.3), .stretch(rate: 1, cents: 0),
@@ -51,7 +66,8 @@ import Testing
         #expect(outer.inputs.map { ObjectIdentifier($0) } == [ObjectIdentifier(input)])
         let late = try #require(outer.latencies(from: input)).upperBound
         let frames = 30_000
-        let sound = SupplyDriver(input: input, sound: Self.tone).drive(outer, cycles: [256, 77], frames: frames).sound[0]
+        let sound = SupplyDriver(input: input, sound: Self.tone).drive(outer, cycles: [256, 77], frames: frames).sound[
+            0]
         #expect(outer.faultCount == 0 && inner.faultCount == 0 && input.isConnected)
         let settled = 20_000..<frames
         func error(_ delay: Double) -> Float {
@@ -77,9 +93,11 @@ import Testing
         }
     }
 
-    @Test("The length of the cycles changes nothing, also while the speed glides",
+    @Test(
+        "The length of the cycles changes nothing, also while the speed glides",
         arguments: [
-            Kind.converter(44_100), .converter(48_000), .converter(8_000), .varispeed(1.7), .stretch(rate: 1, cents: 500),
+            Kind.converter(44_100), .converter(48_000), .converter(8_000), .varispeed(1.7),
+            .stretch(rate: 1, cents: 500),
             .stretch(rate: 1.4, cents: 0),
         ])
     func cycles(_ kind: Kind) throws {
@@ -110,15 +128,19 @@ import Testing
         #expect(whole.sent.count == 7 && whole.seen.count == 7)
         for cycles in [[1], [64], [1_000, 3, 77], [20_000]] {
             let other = try run(cycles)
-            #expect((other.sound == whole.sound) as Bool, "\(cycles): \(largestDifference(other.sound[0], whole.sound[0]))")
+            #expect(
+                (other.sound == whole.sound) as Bool, "\(cycles): \(largestDifference(other.sound[0], whole.sound[0]))")
             #expect(other.seen == whole.seen && other.sent == whole.sent, "\(cycles)")
         }
     }
 
-    @Test("A note sounds with the input that came in with it", arguments: [
-        Kind.converter(48_000), .converter(44_100), .converter(96_000), .varispeed(1), .varispeed(0.5), .varispeed(3),
-        .stretch(rate: 1, cents: 0), .stretch(rate: 1, cents: 700),
-    ])
+    @Test(
+        "A note sounds with the input that came in with it",
+        arguments: [
+            Kind.converter(48_000), .converter(44_100), .converter(96_000), .varispeed(1), .varispeed(0.5),
+            .varispeed(3),
+            .stretch(rate: 1, cents: 0), .stretch(rate: 1, cents: 700),
+        ])
     func together(_ kind: Kind) throws {
         let (input, keys, port) = (AudioInput(channels: 1), MIDIInput(), MIDIOutput())
         let (outer, _) = try renderer(kind) { context in
@@ -142,9 +164,12 @@ import Testing
         }
     }
 
-    @Test("An input is heard at its own pitch through a changed speed, and at that of the module through another pitch",
-        arguments: [(Kind.varispeed(0.5), 1_000.0), (.varispeed(3), 1_000), (.stretch(rate: 1, cents: 1_200), 2_000),
-                    (.stretch(rate: 2, cents: 0), 500), (.stretch(rate: 0.5, cents: 0), 2_000)])
+    @Test(
+        "An input is heard at its own pitch through a changed speed, and at that of the module through another pitch",
+        arguments: [
+            (Kind.varispeed(0.5), 1_000.0), (.varispeed(3), 1_000), (.stretch(rate: 1, cents: 1_200), 2_000),
+            (.stretch(rate: 2, cents: 0), 500), (.stretch(rate: 0.5, cents: 0), 2_000),
+        ])
     func pitch(_ kind: Kind, _ frequency: Double) throws {
         let input = AudioInput(channels: 1)
         let (outer, _) = try renderer(kind) { context in
@@ -169,7 +194,9 @@ import Testing
         heard.drain { seen.append($0) }
         #expect(seen.count > 10)
         // From the first frame that is heard on, the two run side by side.
-        for moment in seen.dropFirst(3) { #expect(abs(moment[1] - moment[0] - (seen[3][1] - seen[3][0])) <= 2, "\(seen)") }
+        for moment in seen.dropFirst(3) {
+            #expect(abs(moment[1] - moment[0] - (seen[3][1] - seen[3][0])) <= 2, "\(seen)")
+        }
     }
 
     @Test("An input that a new loop brings is heard soon", arguments: [Kind.converter(44_100), .varispeed(1)])
@@ -185,7 +212,8 @@ import Testing
         #expect(outer.inputs.count == 1)
         #expect(
             await becomesTrue {
-                driver.drive(outer, cycles: [256], frames: 1_000).sound[0].contains { abs($0) > 0.1 } && input.isConnected
+                driver.drive(outer, cycles: [256], frames: 1_000).sound[0].contains { abs($0) > 0.1 }
+                    && input.isConnected
             })
     }
 
@@ -201,7 +229,7 @@ import Testing
         let rest = outer.renderOffline(frames: 4_800)
         #expect(!input.isConnected && rest.array(0).suffix(4_000).allSatisfy { $0 == 0 })
         let again = driver.drive(outer, cycles: [256], frames: 4_800).sound[0]
-        #expect(first.suffix(2_000) .contains { abs($0) > 0.49 } && again.suffix(2_000).contains { abs($0) > 0.49 })
+        #expect(first.suffix(2_000).contains { abs($0) > 0.49 } && again.suffix(2_000).contains { abs($0) > 0.49 })
         #expect(again.allSatisfy { abs($0) < 0.52 }, "\(again.map { abs($0) }.max() ?? 0)")
     }
 

@@ -123,7 +123,8 @@ import Testing
         }
     }
 
-    @Test("Sound, notes and transport reach a renderer in each module of the same clock, and its messages come out",
+    @Test(
+        "Sound, notes and transport reach a renderer in each module of the same clock, and its messages come out",
         arguments: Place.allCases)
     func everywhere(_ kind: Place) throws {
         let (input, keys, port) = (AudioInput(channels: 1), MIDIInput(), MIDIOutput())

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PipeWireBackend
+@testable import Supply
 
 extension PipeWireTests {
     /// Another program gets what was rendered.
@@ -117,6 +118,31 @@ extension PipeWireTests {
             #expect(output.state == .running)
             #expect(!events.all.contains { if case .lost = $0 { true } else { false } })
             #expect(renderer.faultCount == 0)
+        }
+
+        @Test("An input of a whole device has the channels of the source, or of the sink whose monitor it is")
+        func wholeDevice() async throws {
+            let desktop = try Desktop()
+            for (source, channels) in [
+                (PipeWireTarget.standard, 2), (.monitor(of: "nowhere"), 2), (.device("none"), 2),
+            ] {
+                let all = AudioInput.wholeDevice()
+                all.settle(channels: 7)
+                let renderer = try Renderer(layout: StackLayout(channels: 8)) { context in
+                    context.run(all)
+                    context.output()
+                }
+                let output = PipeWireOutput(renderer, name: "whole", source: source)
+                guard source != .device("none") else {
+                    #expect(throws: PipeWireError.self) { try output.start() }
+                    continue
+                }
+                try output.start()
+                defer { output.stop() }
+                #expect(await becomesTrue { all.channelCount == channels && all.isConnected }, "\(source)")
+                #expect(renderer.faultCount == 0)
+            }
+            _ = desktop
         }
 
         @Test("The host time of a cycle is its own and goes on by frames; the renderer has the graph's rate")

@@ -17,7 +17,9 @@ extension Resampler {
         private let range: ClosedRange<Double>
 
         @_noLocks @_noAllocation
-        fileprivate init(_ position: Distance, _ frame: Int, _ input: Int, _ reach: Int, _ step: Step, _ range: ClosedRange<Double>) {
+        fileprivate init(
+            _ position: Distance, _ frame: Int, _ input: Int, _ reach: Int, _ step: Step, _ range: ClosedRange<Double>
+        ) {
             (self.position, self.frame, self.input) = (position, frame, input)
             (self.reach, self.step, self.range) = (reach, step, range)
         }
