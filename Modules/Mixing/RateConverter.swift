@@ -16,7 +16,7 @@ internal import Sharing
 /// is scheduled in it by host time is heard at that time, by sample time on that sample of its own clock. It can be
 /// exchanged while it runs. Its rate may be up to 256 times the outer one; one that is still higher plays slower.
 ///
-/// The output's inputs, MIDI and transport reach the inner renderer. An `AudioInput` in it is resampled, which takes 61 frames more from
+/// The output's inputs, MIDI and transport reach the inner renderer. An `AudioInput` in it is resampled, which takes 64 frames more from
 /// 48 to 44.1 kHz, and none where the rates are equal; its channels are found when the module is prepared, and within a tenth of a
 /// second when the inner loop has changed.
 ///
@@ -62,9 +62,11 @@ public final class RateConverter: Generator, SupplyPassing {
 
     package func latencies(fromInside source: any Module, at sampleRate: Double) -> ClosedRange<Int>? {
         let step = step(at: sampleRate)
-        let own = Resampler.latency(at: step) + CarriedSupply.lag(for: 1 / step...1 / step)
+        let own = Resampler.latency(at: step) + CarriedSupply.lag(for: RateConverter.paces(at: step))
         return renderer.latencies(from: source, at: self.sampleRate).map { inside in
-            let ends = [inside.lowerBound, inside.upperBound].map { Int((Double($0) / step).rounded()) + own }
+            let ends = [inside.lowerBound, inside.upperBound].map {
+                Int(min(Double($0) / step, 0x1p40).rounded()) + own
+            }
             return ends[0]...ends[1]
         }
     }
@@ -80,6 +82,13 @@ public final class RateConverter: Generator, SupplyPassing {
     /// Returns the number of inner frames per frame of the outer renderer.
     private func step(at outerRate: Double) -> Double { min(sampleRate / outerRate.asSampleRate, 256) }
 
+    /// Returns the outer frames for an inner one, as far as an input can be filtered for them: where the inner rate is below 1/256 of
+    /// the outer one, it is heard in pieces.
+    private static func paces(at step: Double) -> ClosedRange<Double> {
+        let pace = min(1 / step, 256)
+        return pace...pace
+    }
+
     /// Makes the filter for the two rates.
     public func prepare(_ preparation: Preparation) {
         let step = step(at: preparation.sampleRate)
@@ -92,7 +101,8 @@ public final class RateConverter: Generator, SupplyPassing {
         resampler.replace(with: new)
         inputs.prepare(renderer) { inputs in
             CarriedSupply(
-                inputs, steps: 1 / step...1 / step, part: part, rates: step, frames: preparation.maximumFrameCount)
+                inputs, steps: RateConverter.paces(at: step), part: part, rates: step,
+                frames: preparation.maximumFrameCount)
         }
     }
 

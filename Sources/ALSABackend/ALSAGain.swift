@@ -50,13 +50,13 @@ public struct ALSAGain: Sendable, Hashable {
     public var decibels: Double? {
         get {
             guard let control, let range else { return nil }
-            let found = withElement(control) { element in element.decibels(isCapture) }
+            let found = withElement(control, { $0.hasVolume(isCapture) }) { element in element.decibels(isCapture) }
             return found.flatMap(\.self).map { min(max($0, range.lowerBound), range.upperBound) }
         }
         nonmutating set {
             guard let control, let range, let newValue, !newValue.isNaN else { return }
             let wanted = min(max(newValue, range.lowerBound), range.upperBound)
-            withElement(control) { element in element.setDecibels(wanted, isCapture) }
+            withElement(control, { $0.hasVolume(isCapture) }) { element in element.setDecibels(wanted, isCapture) }
         }
     }
 
@@ -65,20 +65,25 @@ public struct ALSAGain: Sendable, Hashable {
     public var isMuted: Bool? {
         get {
             guard let muteControl else { return nil }
-            return withElement(muteControl) { element in element.isOn(isCapture).map { !$0 } }.flatMap(\.self)
+            return withElement(muteControl, { $0.hasSwitch(isCapture) }) { element in
+                element.isOn(isCapture).map { !$0 }
+            }.flatMap(\.self)
         }
         nonmutating set {
             guard let muteControl, let newValue else { return }
-            withElement(muteControl) { element in element.setOn(!newValue, isCapture) }
+            withElement(muteControl, { $0.hasSwitch(isCapture) }) { element in element.setOn(!newValue, isCapture) }
         }
     }
 
     // MARK: The mixer
 
+    /// Several controls may have one name: of those the first that fits is meant, as when it was chosen.
     @discardableResult
-    private func withElement<Result>(_ name: String, _ body: (MixerElement) -> Result) -> Result? {
+    private func withElement<Result>(
+        _ name: String, _ fits: (MixerElement) -> Bool, _ body: (MixerElement) -> Result
+    ) -> Result? {
         let found = try? ALSAGain.withMixer(of: device, isCapture) { elements in
-            elements.first { $0.name == name }.map(body)
+            elements.first { $0.name == name && fits($0) }.map(body)
         }
         return found ?? nil
     }

@@ -36,7 +36,9 @@ extension ALSASession {
 
     /// Records inputs that a new loop has brought; a running sound is interrupted for it. `true`: the devices are open anew.
     private func takeInputs(_ control: inout Control) -> Bool {
-        let known = control.settings.inputs
+        let (known, now) = (control.settings.inputs, HostClock.now)
+        guard now >= control.nextInputs else { return false }
+        control.nextInputs = now + 50_000_000
         guard takeThoseThatJoined(&control) else { return false }
         let names = control.settings.inputs.dropFirst(known.count).map(\.name).joined(separator: ", ")
         hub.send(.notice("The devices are opened anew for the inputs that have joined: \(names)."))
@@ -172,10 +174,13 @@ extension ALSASession {
     /// Finds the device that records.
     private func findCapture(_ control: inout Control, _ engine: ALSAEngine) -> (isFound: Bool, isOther: Bool) {
         guard let playback = control.playback else { return (false, false) }
+        let channels = control.settings.inputChannels
         guard let opened = try? openCapture(control, rate: playback.rate), let stream = opened as ALSAStream? else {
             return (false, false)
         }
-        if ALSAEngine.isOneClock(playback.stream, stream) { return (true, true) }
+        // A whole device may have other channels now.
+        let isOther = control.settings.inputChannels != channels
+        if isOther || ALSAEngine.isOneClock(playback.stream, stream) { return (true, true) }
         let line = CaptureLine(
             stream, rendererRate: engine.rate, channels: max(1, control.settings.inputChannels),
             followsPeriodOf: playback.mostFrames)

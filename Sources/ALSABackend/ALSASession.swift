@@ -45,6 +45,8 @@ final class ALSASession: Sendable {
         var changedAt: Int64?
         var devices = DeviceNews()
         var nextTry: Int64 = 0
+        /// The time at which it looks next for inputs that have joined.
+        var nextInputs: Int64 = 0
         var isPlaybackMissing = false
         var isCaptureMissing = false
         /// Another device plays in the place of the first.

@@ -211,6 +211,8 @@ int cpw_stream_take(cpw_stream *stream, float **channels) {
         channels[i] = place->data ? SPA_PTROFF(place->data, offset, float) : NULL;
         frames = place->data ? SPA_MIN(frames, size / sizeof(float)) : 0;
     }
+    // Whoever asks may count with more channels than this stream has, as long as another one takes its place.
+    for (int i = stream->channels; i < CPW_CHANNELS; i++) channels[i] = NULL;
     if (!stream->is_playback) return (int)frames;
     uint64_t asked = buffer->requested;
     const struct spa_io_position *position = atomic_load(&stream->position);

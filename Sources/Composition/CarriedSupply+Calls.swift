@@ -20,6 +20,7 @@ extension CarriedSupply {
     package mutating func carry(
         _ frames: Int, _ times: Resampler.InputTimes, isSteady: Bool, ahead: Double
     ) -> PassedSupply {
+        unsafe sentBefore = leaving.pointee.count
         guard unsafe outer != nil, frames > 0 else { return .none }
         var following = times
         let first = following.next()
@@ -98,6 +99,7 @@ extension CarriedSupply {
     package mutating func carry(
         block frames: Int, missing: Int, at frame: Int, pace: Double, ahead: Double
     ) -> PassedSupply {
+        unsafe sentBefore = leaving.pointee.count
         guard unsafe outer != nil, frames > 0 else { return .none }
         let late = lag &+ Self.slack
         let last = Double(frame) - Double(missing) * pace
@@ -171,7 +173,6 @@ extension CarriedSupply {
         unsafe deliver(frames, from: first - late, to: last - late, outer)
         unsafe (inner.pointee.sent, inner.pointee.sentCount) = (outer.pointee.sent, outer.pointee.sentCount)
         unsafe inner.pointee.outbox = leaving
-        unsafe sentBefore = leaving.pointee.count
         return unsafe PassedSupply(supply: inner)
     }
 

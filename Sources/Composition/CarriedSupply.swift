@@ -32,7 +32,7 @@ package import Supply
     static var eventLimit: Int { @_noLocks @_noAllocation get { 1_024 } }
     /// Frames by which an input may stray from its place where the calls are uneven, and those from which on it is placed anew.
     static var slack: Int { @_noLocks @_noAllocation get { 96 } }
-    static var farthest: Double { @_noLocks @_noAllocation get { 9_600 } }
+    static var farthest: Double { @_noLocks @_noAllocation get { 512 } }
     /// A part of a frame by which a time may be wrong.
     static var rounding: Double { @_noLocks @_noAllocation get { 0x1p-20 } }
 
@@ -73,13 +73,14 @@ package import Supply
         unsafe lines = .allocate(capacity: max(1, inputs.count))
         unsafe sounds = .allocate(capacity: max(1, inputs.count))
         for (index, input) in inputs.enumerated() {
-            let room = frames + 2 * lag + 2 * Self.slack + Self.longestCall
+            // Once: an output may change it meanwhile.
+            let channels = input.channelCount
+            let room = frames + 2 * lag + 2 * Self.slack + Self.longestCall + Int(Self.farthest)
             unsafe (lines + index).initialize(
                 to: Line(
-                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
-                    channelCount: input.channelCount,
-                    resampler: Resampler(channels: input.channelCount, steps: steps, room: room),
-                    block: AudioBlock(channels: input.channelCount, frames: Self.longestCall)))
+                    identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()), channelCount: channels,
+                    resampler: Resampler(channels: channels, steps: steps, room: room),
+                    block: AudioBlock(channels: channels, frames: Self.longestCall)))
         }
         unsafe lists = .allocate(capacity: Self.portLimit)
         unsafe events = .allocate(capacity: Self.eventLimit)
@@ -130,9 +131,7 @@ package import Supply
                 let frame = event.frame &- start
                 if frame >= 0 && frame < frameCount {
                     let due = clock &+ Int64(frame)
-                    if unsafe !arriving.pointee.add(event, to: list[port].identity, due: due) {
-                        unsafe list[port].lost &+= 1
-                    }
+                    _ = unsafe arriving.pointee.add(event, to: list[port].identity, due: due)
                 }
                 number &+= 1
             }
@@ -179,6 +178,7 @@ package import Supply
             channel &+= 1
         }
         unsafe line.pointee.resampler.advance(count)
+        if count < frameCount { unsafe line.pointee.isPlaced = false }
         unsafe line.pointee.captureTime = sound.pointee.captureTime &+ nanoseconds(Double(start))
     }
 

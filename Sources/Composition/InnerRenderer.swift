@@ -69,7 +69,7 @@ extension InnerRenderer.Reference {
                 needed = unsafe render(
                     place, resampler.channelCount, due &+ Int64(wait), isOffline,
                     beats.converted(after: ahead, sampleRate: rate), passed, resets)
-                unsafe supply.pointee.collect(ahead: ahead, pace: innerNanoseconds / outerNanoseconds)
+                unsafe supply.pointee.collect(ahead: ahead, pace: 1 / step.length(done, in: resampler.steps))
                 resampler.advance(needed)
                 resets = false
             }

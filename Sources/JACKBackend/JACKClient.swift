@@ -149,6 +149,9 @@ internal import Synchronization
         return unsafe cjack_client_open(name, options, nil, &status)
     }
 
+    /// The ports from which a whole device is recorded.
+    func sourceCount(_ connect: JACKConnect) -> Int { unsafe JACKClient.sourceCount(connect, client) }
+
     /// The ports from which a whole device is recorded: those that are named, or the physical ones.
     @unsafe private static func sourceCount(_ connect: JACKConnect, _ client: OpaquePointer) -> Int {
         if case .ports(_, let inputs) = connect { return inputs.count }

@@ -95,9 +95,12 @@ final class JACKMemory: @unchecked Sendable {
     /// All that there have been. The process thread gives none back.
     private let grown = Lock([Growth]())
 
+    /// Indicates whether a cycle has taken the inputs that joined last.
+    var isGrown: Bool { growth.load(ordering: .acquiring) == 0 }
+
     /// Takes more inputs, with all ports that there are then. `false`: no cycle has come since the last time.
     func grow(_ ports: [JACKPort], inputs all: [AudioInput], outputs counts: [Int]) -> Bool {
-        guard growth.load(ordering: .acquiring) == 0 else { return false }
+        guard isGrown else { return false }
         let new = unsafe ports.filter { $0.plan.isInput && !$0.plan.isMIDI }.map { unsafe $0.port }
         let next = unsafe Growth(CycleInputs(all, frames: 0), new)
         grown.withLock { $0.append(next) }

@@ -243,11 +243,15 @@ final class JACKSession: @unchecked Sendable {
 
     /// Gives ports to inputs that a new loop has brought.
     private func takeInputs(_ client: JACKClient) {
-        guard settings.followsInputs, let inputs = CycleInputs.grown(settings.inputs, for: renderer),
+        guard settings.followsInputs, client.cycle.isGrown,
+            let inputs = CycleInputs.grown(settings.inputs, for: renderer),
             !refused.elementsEqual(inputs, by: ===)
         else { return }
         var next = settings
         next.inputs = inputs
+        if !settings.inputs.contains(where: \.isWholeDevice) {
+            CycleInputs.settle(inputs, on: client.sourceCount(settings.connect))
+        }
         let outputs = renderer.outputChannelCounts
         let plans = JACKPortPlan.ports(outputs: outputs, next)
         guard let made = client.grow(to: plans, inputs: inputs, outputs: outputs) else {

@@ -9,6 +9,8 @@ package import Supply
     package let all: [AudioInput]
     /// The channels of all inputs.
     package let channelCount: Int
+    /// The channels of each when this memory was made: those of a whole device may be others by now.
+    private let counts: [Int]
     /// Memory of its own for the sound.
     var block: AudioBlock
     let channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
@@ -18,7 +20,8 @@ package import Supply
     /// - Parameter frames: The frames of the longest cycle; 0 if the driver gives memory of its own, for any number of channels.
     package init(_ inputs: [AudioInput], frames: Int) {
         all = inputs
-        channelCount = min(frames > 0 ? 64 : .max, inputs.reduce(0) { $0 + $1.channelCount })
+        counts = inputs.map(\.channelCount)
+        channelCount = min(frames > 0 ? 64 : .max, counts.reduce(0, +))
         block = AudioBlock(channels: max(1, min(64, channelCount)), frames: frames)
         unsafe channels = .allocate(capacity: max(1, channelCount))
         for channel in 0..<channelCount {
@@ -26,12 +29,12 @@ package import Supply
         }
         unsafe sounds = .allocate(capacity: max(1, inputs.count))
         var (first, count) = (0, 0)
-        for input in inputs where first + input.channelCount <= channelCount {
+        for (input, channelCount) in zip(inputs, counts) where first + channelCount <= self.channelCount {
             unsafe (sounds + count).initialize(
                 to: CycleSupply.Sound(
                     identity: UnsafeRawPointer(Unmanaged.passUnretained(input).toOpaque()),
-                    channels: UnsafePointer(channels + first), channelCount: input.channelCount, captureTime: 0))
-            first += input.channelCount
+                    channels: UnsafePointer(channels + first), channelCount: channelCount, captureTime: 0))
+            first += channelCount
             count += 1
         }
         soundCount = count
@@ -58,5 +61,5 @@ package import Supply
     }
 
     /// Indicates whether the inputs have the channels that they had when this memory was made.
-    package var isCurrent: Bool { channelCount >= 64 || channelCount == all.reduce(0) { $0 + $1.channelCount } }
+    package var isCurrent: Bool { counts == all.map(\.channelCount) }
 }

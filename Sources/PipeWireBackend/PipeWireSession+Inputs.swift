@@ -1,3 +1,4 @@
+internal import CPipeWire
 internal import Outputs
 internal import RenderCore
 internal import Supply
@@ -42,7 +43,8 @@ extension PipeWireSession {
     /// Gives the input of a whole device the channels of the source that is there now. `true`: the nodes are new.
     func followSource(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle) -> Bool {
         guard state.inputs.contains(where: \.isWholeDevice) else { return false }
-        CycleInputs.settle(state.inputs, on: nodes.connection.graph.channelCount(of: settings.source))
+        CycleInputs.settle(
+            state.inputs, on: min(Int(CPW_CHANNELS), nodes.connection.graph.channelCount(of: settings.source)))
         guard !cycle.isMade(for: state.inputs), cycle.take(state.inputs) else { return false }
         _ = remake(&state, cycle, rate: nodes.rate)
         return true

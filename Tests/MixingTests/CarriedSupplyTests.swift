@@ -3,6 +3,7 @@ import RenderStack
 import TestSupport
 import Testing
 
+@testable import Outputs
 @testable import RenderCore
 @testable import Supply
 
@@ -231,6 +232,86 @@ import Testing
         let again = driver.drive(outer, cycles: [256], frames: 4_800).sound[0]
         #expect(first.suffix(2_000).contains { abs($0) > 0.49 } && again.suffix(2_000).contains { abs($0) > 0.49 })
         #expect(again.allSatisfy { abs($0) < 0.52 }, "\(again.map { abs($0) }.max() ?? 0)")
+    }
+
+    @Test(
+        "Rates that are far apart trap nothing, and leave no sample that is not finite",
+        arguments: [1.0, 100, 1_000_000])
+    func extremes(rate: Double) throws {
+        for outerRate in [48_000.0, 1_000, 1_000_000] {
+            let (input, keys, port) = (AudioInput(channels: 1), MIDIInput(), MIDIOutput())
+            let (outer, _) = try renderer(.converter(rate)) { context in
+                context.run(input)
+                context.output()
+                context.forEachEvent(from: keys) { event, context in
+                    context.send(event.message, at: event.frame, to: port)
+                }
+            }
+            outer.configure(sampleRate: outerRate)
+            var driver = SupplyDriver(input: input, keys: keys, port: port, sound: Self.tone)
+            driver.notes = [0, 500, 999]
+            let sound = driver.drive(outer, cycles: [256, 1_000], frames: 2_000).sound[0]
+            #expect(sound.allSatisfy { abs($0) < 1.1 })
+            #expect((outer.latencies(from: input)?.lowerBound ?? -1) >= 0)
+        }
+    }
+
+    @Test("After a rate at which an input is heard in pieces it is as late as the module says again, at once")
+    func pieces() throws {
+        let input = AudioInput(channels: 1)
+        let (outer, _) = try renderer(.stretch(rate: 0.05, cents: 0)) { context in
+            context.run(input)
+            context.output()
+        }
+        let module = outer.modules.compactMap { $0 as? TimePitch }[0]
+        try outer.transaction(at: .sample(48_000)) { module.rate.value = 1 }
+        var driver = SupplyDriver(input: input)
+        driver.sound = { $1 == 90_000 ? 1 : 0 }
+        let sound = driver.drive(outer, cycles: [256], frames: 110_000).sound[0]
+        let loudest = sound.indices.max { abs(sound[$0]) < abs(sound[$1]) } ?? 0
+        let late = try #require(outer.latencies(from: input)).upperBound
+        // What the stretch itself is late depends on the rates before.
+        #expect(abs(loudest - 90_000 - late) < 6_000 && abs(sound[loudest]) > 0.5, "\(loudest - 90_000), \(late)")
+    }
+
+    @Test("An input of a whole device that has other channels meanwhile is heard in those that it was made with")
+    func otherChannels() async throws {
+        let input = AudioInput.wholeDevice()
+        input.settle(channels: 32)
+        let (outer, _) = try renderer(.varispeed(1)) { context in
+            context.run(input)
+            context.output()
+        }
+        let driver = SupplyDriver(input: input, sound: Self.tone)
+        _ = driver.drive(outer, cycles: [256], frames: 1_000)
+        for channels in [2, 64, 1] {
+            input.settle(channels: channels)
+            #expect(
+                await becomesTrue {
+                    driver.drive(outer, cycles: [256], frames: 1_000).sound[0].contains { abs($0) > 0.4 }
+                })
+        }
+    }
+
+    @Test("The memory of an output's inputs knows when a whole device has other channels, 64 and more included")
+    func current() {
+        for (before, after) in [(64, 2), (2, 64), (63, 64), (1, 2)] {
+            let (whole, voice) = (AudioInput.wholeDevice(), AudioInput(channels: 8))
+            whole.settle(channels: before)
+            let memory = CycleInputs([voice, whole], frames: 0)
+            let (was, count) = (memory.isCurrent, memory.channelCount)
+            whole.settle(channels: after)
+            let isStill = memory.isCurrent
+            #expect(was && !isStill && count == 8 + before)
+        }
+        let (whole, voice) = (AudioInput.wholeDevice(), AudioInput(channels: 8))
+        CycleInputs.settle([voice, whole], on: 32)
+        #expect(whole.channelCount == 24 && voice.channelCount == 8)
+        CycleInputs.settle([voice, whole], on: 0)
+        CycleInputs.settle([voice], on: 64)
+        #expect(whole.channelCount == 24)
+        CycleInputs.settle([voice, whole], on: 3)
+        #expect(whole.channelCount == 1)
     }
 
     @Test("Numbers that are none stay in their frames")
