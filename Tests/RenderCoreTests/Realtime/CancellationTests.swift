@@ -13,11 +13,15 @@ struct CancellationTests {
         let ended = Atomic<Bool>(false)
     }
 
+    /// A thread that is ended lets go of nothing, so it holds nothing of its own.
+    private static let steps = Steps()
+
     @Test("A thread that is ended in the middle of a callback ends after it")
     func afterTheCallback() throws {
-        let steps = Steps()
+        let steps = Self.steps
         var thread = pthread_t()
         let error = startThread(&thread) {
+            let steps = Self.steps
             pthread_setcanceltype(Int32(PTHREAD_CANCEL_ASYNCHRONOUS), nil)
             withoutCancellation {
                 steps.begun.store(true, ordering: .releasing)
