@@ -229,7 +229,7 @@ internal import Synchronization
         } else if let capture {
             let error = fetch(capture, nil, &captured)
             if error < 0 { return error }
-            frames = min(capacity, capture.drain(into: &outputCycle.inputBlock))
+            frames = min(capacity, capture.drain(into: &outputCycle.incoming.block))
         }
         let isCompensated = run.latency.isCompensated
         let due = isCompensated ? heard : now
@@ -262,9 +262,9 @@ internal import Synchronization
         let there = capture.stream.available()
         if there < 0 { return Int32(there) }
         captured -= capture.age(there)
-        let error = capture.fetch(into: &outputCycle.inputBlock)
+        let error = capture.fetch(into: &outputCycle.incoming.block)
         if error < 0 { return error }
-        if let frames { capture.pull(frames, into: &outputCycle.inputBlock) }
+        if let frames { capture.pull(frames, into: &outputCycle.incoming.block) }
         return 0
     }
 
@@ -280,11 +280,11 @@ internal import Synchronization
             giveUpCapture(End.stalled)
         }
         guard self.capture != nil else {
-            outputCycle.inputBlock.silence()
+            outputCycle.incoming.block.silence()
             return 0
         }
         let age = capture.age(0)
-        capture.follow(frames, lateness: lateness * rate, into: &outputCycle.inputBlock)
+        capture.follow(frames, lateness: lateness * rate, into: &outputCycle.incoming.block)
         lineBreaks.store(capture.breakCount, ordering: .relaxed)
         return age
     }

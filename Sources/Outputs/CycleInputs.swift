@@ -12,7 +12,7 @@ package import Supply
     /// The channels of each when this memory was made: those of a whole device may be others by now.
     private let counts: [Int]
     /// Memory of its own for the sound.
-    var block: AudioBlock
+    package var block: AudioBlock
     let channels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
     let sounds: UnsafeMutablePointer<CycleSupply.Sound>
     let soundCount: Int

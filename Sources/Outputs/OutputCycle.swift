@@ -57,7 +57,8 @@ internal import Synchronization
     // They are kept alive: the memory below has their addresses.
     private let midiInputs: [MIDIInput]
     private let midiOutputs: [MIDIOutput]
-    private var incoming: CycleInputs
+    /// The inputs and their memory.
+    package var incoming: CycleInputs
     /// Memory of its own for the sound.
     package let outputBlock: AudioBlock
     package let outputChannels: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
@@ -149,12 +150,6 @@ internal import Synchronization
         unsafe messages.deallocate()
         unsafe messageLengths.deallocate()
         unsafe supply.deallocate()
-    }
-
-    /// The memory of its own for what comes in.
-    package var inputBlock: AudioBlock {
-        _read { yield incoming.block }
-        _modify { yield &incoming.block }
     }
 
     /// The places of the inputs' channels.
