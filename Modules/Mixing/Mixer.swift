@@ -61,6 +61,8 @@ public final class Mixer: Generator {
         var changes = 0
         /// Sources of older lists that may still be running.
         var older: [Int: [MixerSource]] = [:]
+        /// Changes of transactions that have not been applied yet.
+        var staged: Set<Int> = []
         /// The renderers that have it.
         var attached = WeakList<Renderer>()
     }
@@ -150,6 +152,8 @@ public final class Mixer: Generator {
         }
         for renderer in renderers { renderer.refreshModules() }
         change(undo: { [weak old] in _ = source.move(to: old) }) { control in
+            // One that comes back while it leaves begins again.
+            if control.leaving.contains(where: { $0.source === source }) { source.forgetFlags() }
             control.sources.removeAll { $0 === source }
             control.leaving.removeAll { $0.source === source }
             control.sources.insert(source, at: max(0, min(index, control.sources.count)))
@@ -163,14 +167,17 @@ public final class Mixer: Generator {
     }
 
     /// Removes a source: it fades out first.
-    public func remove(_ source: MixerSource) { remove(source) { true } }
+    public func remove(_ source: MixerSource) { remove(source) { _ in true } }
 
     /// Removes a source, if it is still here and a condition holds.
-    private func remove(_ source: MixerSource, if condition: () -> Bool) {
-        guard sources.contains(where: { $0 === source }), condition() else { return }
+    private func remove(_ source: MixerSource, if condition: (Control) -> Bool) {
+        func isDue(_ control: Control) -> Bool {
+            control.sources.contains { $0 === source } && condition(control)
+        }
+        guard control.withLock({ isDue($0) }) else { return }
         change { control in
             // Another thread may have been faster.
-            guard control.sources.contains(where: { $0 === source }), condition() else { return }
+            guard isDue(control) else { return }
             source.setPresent(false)
             control.sources.removeAll { $0 === source }
             control.leaving.append(Leaver(source: source, turns: source.lastOuterSlice))
@@ -214,6 +221,7 @@ public final class Mixer: Generator {
                 control.changes += 1
                 control.version = control.changes
                 control.older[control.version] = old.sources + old.leaving.map(\.source)
+                if OpenTransaction.exists { control.staged.insert(control.version) }
                 return (old, control, control.version)
             }
             let all = new.sources + new.leaving.map(\.source)
@@ -242,7 +250,8 @@ public final class Mixer: Generator {
     /// Releases the sources of an older list that is no longer in use.
     private func release(_ number: Int) {
         let (released, renderers) = control.withLock { control in
-            (control.older.removeValue(forKey: number), control.attached.living)
+            control.staged.remove(number)
+            return (control.older.removeValue(forKey: number), control.attached.living)
         }
         for renderer in renderers { renderer.refreshModulesSoon() }
         _ = released
@@ -322,7 +331,10 @@ extension Mixer: Collectable {
     /// Removes sources that have finished, and releases those that have faded out.
     package func collect() -> Bool {
         let ending = sources.filter(\.removesWhenFinished)
-        for source in ending where source.hasFinished { remove(source) { source.hasFinished } }
+        for source in ending where source.hasFinished {
+            // Not while another thread's transaction waits: with this change its own would be seen before its time.
+            remove(source) { control in control.staged.isEmpty && source.hasFinished }
+        }
         let now = HostClock.now
         let (gone, isWaiting) = control.withLock { control in
             // As a whole, because others read copies.
@@ -340,6 +352,6 @@ extension Mixer: Collectable {
             change { control in control.leaving.removeAll { leaver in gone.contains { $0 === leaver.source } } }
             for source in gone { source.leaveHome(self) }
         }
-        return isWaiting || !ending.isEmpty
+        return isWaiting || ending.contains(where: \.hasPlayed)
     }
 }

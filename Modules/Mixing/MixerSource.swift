@@ -118,8 +118,9 @@ public final class MixerSource: Sendable {
     ///
     /// A generator has finished when it was active since it joined, and is not active any more (`Module.isActive`), and the last of
     /// its sound has been heard. A player that has not been started yet, waits for its time, or rests, has not finished; a module
-    /// that is always active never does. The mixer removes it on a thread of RenderStack's own within some milliseconds, once. A
-    /// player that is started again before that stays.
+    /// that is always active never does. The mixer removes it on a thread of RenderStack's own within some milliseconds, once; while a
+    /// transaction with a change of the mixer's sources waits for its time, behind that. A player that is started again before the
+    /// removal stays; one inside of another generator, a `RateConverter` say, stays if a cycle has seen the start.
     public var removesWhenFinished: Bool {
         get { leavesAlone.load(ordering: .acquiring) }
         set {
@@ -173,6 +174,12 @@ public final class MixerSource: Sendable {
         notes[Note.gate] = UInt64((faded ? 0 : 1 as Float).bitPattern)
         notes[Note.flags] = 0
     }
+
+    /// Forgets what its generator has done so far.
+    func forgetFlags() { notes[Note.flags] = 0 }
+
+    /// Indicates whether the generator has been active since the source joined.
+    var hasPlayed: Bool { notes[Note.flags] & Flag.hasPlayed != 0 }
 
     /// Indicates whether the source has faded out.
     var isGone: Bool { notes[Note.flags] & Flag.hasLeft != 0 }

@@ -166,7 +166,7 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
         gain = entry.gain
         isFile = entry.isFile
         geometry = entry.geometry
-        guard let next, !next.wasBegun else { return }
+        guard let next, !next.wasBegun, next.sampleRate == sampleRate else { return }
         next.hold()
         stream = next
         findLength()
@@ -236,7 +236,8 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
         let old = stream?.geometry ?? entry.geometry, new = next?.geometry ?? entry.geometry
         let frame = new.frame(like: Int64(current.frame), of: old)
         if let next {
-            if next.wasBegun { return }
+            // A stream may have been made for a rate that the renderer is about to get.
+            if next.wasBegun || next.sampleRate != sampleRate { return }
             next.jump(to: frame)
             if !next.has(frame, frames &+ 1_024) { return }
         }

@@ -38,7 +38,7 @@ extension BufferPlayer {
         /// The sounds that are scheduled and not over, in order.
         var tickets: [ScheduledSound] = []
         /// The sounds that are over, in order, of which not all are heard yet.
-        var sounding: [ScheduledSound] = []
+        var sounding: [(ticket: ScheduledSound, ending: ScheduledSound.Ending)] = []
         /// The number up to which the list has been emptied.
         var pruned = 0
         /// The last number that was given.
@@ -121,13 +121,14 @@ extension BufferPlayer {
             control.tickets.append(ticket)
             if let stream, control.sampleRate == rate && control.stretching.stretch == stretch {
                 control.keep(stream, of: number)
-                ticket.cue.set(DiskCue(stream))
+                ticket.lead(to: stream)
             }
             entries.append(number, BufferEntry(ticket, at: control.sampleRate)) {
                 $0 > done.load(ordering: .acquiring)
             }
             stage(&control) { [weak self] control in
                 control.tickets.removeAll { $0 === ticket }
+                control.streams[ticket.number] = nil
                 guard let self else { return }
                 newest.store(control.tickets.last?.number ?? done.load(ordering: .acquiring), ordering: .releasing)
                 Collector.shared.runErrand { ticket.cut() }
@@ -181,7 +182,10 @@ extension BufferPlayer {
             defer { control.tickets.removeAll { $0.number <= number } }
             return control.tickets.filter { $0.number <= number }
         }
-        for ticket in dropped { ticket.cut() }
+        for ticket in dropped {
+            ticket.cut()
+            hub.send(.ended(ticket, .cut))
+        }
     }
 
     /// Indicates whether the player plays: whether a sound is heard. A player that rests, waits for a time, or has nothing to
@@ -256,7 +260,7 @@ extension BufferPlayer {
             control.sampleRate = preparation.sampleRate
             control.streams = [:]
             // Under the lock, so that no stream of the new rate is put away.
-            for ticket in control.tickets { ticket.cue.set(DiskCue()) }
+            for ticket in control.tickets { ticket.lead(to: nil) }
             return control.tickets.apart
         }
         if tickets.isEmpty { return }
@@ -287,14 +291,14 @@ extension BufferPlayer: Collectable {
                 over.append((ticket, ending))
                 news.append(.ended(ticket, ending))
                 // Its stream goes, also if someone keeps the ticket.
-                OpenTransaction.suspended { ticket.cue.set(DiskCue()) }
+                OpenTransaction.suspended { ticket.lead(to: nil) }
             }
             control.tickets.removeFirst(control.tickets.prefix { $0.number <= through }.count)
-            control.sounding += over.map(\.0)
+            control.sounding += over.map { ($0, $1) }
             // In order: a sound that was cut comes behind those before it.
             heard = control.sounding.prefix {
-                Int64(bitPattern: $0.notes[ScheduledSound.Note.end]) <= now && $0.has(.rendered)
-            }.map(\.self)
+                Int64(bitPattern: $0.ticket.notes[ScheduledSound.Note.end]) <= now && $0.ticket.has(.rendered)
+            }.map(\.ticket)
             control.sounding.removeFirst(heard.count)
             let missing = missing.load(ordering: .relaxed)
             if missing > control.missingTold { news.append(.underrun(frames: missing - control.missingTold)) }

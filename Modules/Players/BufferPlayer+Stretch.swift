@@ -183,7 +183,7 @@ extension BufferPlayer: StretchingPlayer {
             else { return }
             control.streams[ticket.number] = nil
             control.keep(stream, of: ticket.number)
-            ticket.cue.set(DiskCue(stream))
+            ticket.lead(to: stream)
             supply.store(0, ordering: .relaxed)
         }
     }

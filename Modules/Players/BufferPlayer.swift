@@ -97,7 +97,7 @@ public final class BufferPlayer: Generator, EventSource {
 
     deinit {
         let (scheduled, sounding) = control.withLock { ($0.tickets, $0.sounding) }
-        for ticket in sounding { ticket.reach(.played, .finished) }
+        for (ticket, ending) in sounding { ticket.reach(.played, ending) }
         for ticket in scheduled { ticket.cut() }
         hub.finish()
     }
@@ -143,6 +143,8 @@ public final class BufferPlayer: Generator, EventSource {
     private func changeRate(_ playback: inout BufferPlayback, _ context: inout RenderContext) {
         let ratio = playback.sampleRate > 0 ? context.sampleRate / playback.sampleRate : 1
         playback.sampleRate = context.sampleRate
+        // A sound in memory keeps its number, and has other frames.
+        playback.shownStream = 0
         if playback.current.number == 0 { return playback.endTail() }
         let number = playback.current.number
         entries.search(&context) { entry, _ in

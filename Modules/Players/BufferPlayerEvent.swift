@@ -10,7 +10,7 @@ public enum BufferPlayerEvent: Sendable, Hashable, CustomStringConvertible {
     /// A loop began again: the number of times since the last event.
     case looped(ScheduledSound, count: Int)
     /// A sound is over: its last frame was rendered, or it was cut, or its file could not be read. Each sound ends once, in
-    /// the order of the queue.
+    /// the order of the queue. Of those that are left when the player goes only the ``ScheduledSound`` tells it.
     case ended(ScheduledSound, ScheduledSound.Ending)
     /// So many frames were silent because a file was not read, or a sound not stretched, in time. The player is where it
     /// would have been.

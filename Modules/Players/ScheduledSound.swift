@@ -31,7 +31,8 @@ public final class ScheduledSound: Sendable, Hashable {
     public enum Ending: Sendable, Hashable {
         /// The sound was heard to its end.
         case finished
-        /// The sound was stopped or interrupted, or the player is gone. Loops end so.
+        /// The sound was stopped or interrupted, or the player is gone. A loop ends so, unless it was heard to the end of a round
+        /// because the next sound interrupts it there (``BufferPlayer/Options/interruptsAtLoop``).
         case cut
         /// The file could not be read, or not to its end: it was heard as far as it could be, and the queue went on.
         case failed(AudioFileError)
@@ -97,6 +98,10 @@ public final class ScheduledSound: Sendable, Hashable {
 
     /// Hashes the identity of the scheduling.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// Has the sound be heard from a stream, or from none. Under the player's lock: so the last call counts, also if an earlier one
+    /// was made in a transaction that is applied after it.
+    func lead(to stream: DiskStream?) { cue.set(DiskCue(stream), version: cue.makeVersion()) }
 
     /// Waits until the sound has reached a stage. It notices that within some milliseconds; a cancelled task does not
     /// wait.

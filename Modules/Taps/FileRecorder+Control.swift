@@ -1,4 +1,5 @@
 public import AudioFiles
+internal import DiskFiles
 public import DiskStreaming
 public import RenderCore
 internal import Sharing
@@ -85,6 +86,7 @@ extension FileRecorder {
     /// - Parameter time: The time of the first frame; by default, or if the time has passed, that of the next buffer.
     public func begin(at time: RenderTime = .immediately) {
         control.withLock { control in
+            adoptBegun(&control)
             attempt(&control) { control throws(AudioFileError) in
                 let take =
                     if let take = control.armed ?? claimReady(&control) { take } else { try makeNextTake(&control) }
@@ -98,17 +100,25 @@ extension FileRecorder {
         DiskThread.shared.wake()
     }
 
-    /// Begins a take in a file of another name, from which the names of later ones are made.
+    /// Begins a take in a file of another name, from which the names of later ones are made. A file of that name is emptied.
     ///
-    /// - Throws: An error if the file cannot be written. A take that is running goes on then.
+    /// - Throws: An error if the file cannot be written, or a take is being written to it. A take that is running goes on then.
     public func begin(path: String, at time: RenderTime = .immediately) throws(AudioFileError) {
+        // A take that is over may have frames that are not in its file yet.
+        for take in control.withLock({ $0.takes.apart }) where take.isOver && FileDescriptor.isSame(take.path, path) {
+            while case .more = take.serve({ tell($0, of: take) }) {}
+        }
         try control.withLock { control throws(AudioFileError) in
-            let take = try makeTake(path, control)
+            adoptBegun(&control)
+            let take = if let take = try claimTake(in: path, &control) { take } else { try makeTake(path, control) }
             let (oldPath, oldCount) = (control.path, control.takeCount)
             control.path = path
             control.takeCount = 1
+            let isNew = !control.takes.contains { $0 === take }
             cue(take, at: time, &control) { control in
-                take.close()
+                if control.latest?.take !== take {
+                    if !isNew && control.armed == nil && !take.isOver { control.armed = take } else { take.close() }
+                }
                 if control.path == path { (control.path, control.takeCount) = (oldPath, oldCount) }
             }
         }
@@ -190,7 +200,8 @@ extension FileRecorder {
         init(_ take: DiskTake) { (path, sampleRate, frameCount) = (take.path, take.sampleRate, take.frameCount) }
     }
 
-    /// The takes that have begun, each with its file, in the order in which they were asked for. The last one may still be recorded.
+    /// The takes that have begun, each with its file, in the order in which their files were made: without ``prepareTakes(_:named:)``
+    /// that in which they were asked for. The last one may still be recorded.
     public var takes: [Take] {
         let all = control.withLock { $0.past + $0.takes.filter(\.hasBegun).map { ($0.number, Take($0)) } }
         return all.sorted { $0.number < $1.number }.map(\.take)
@@ -199,7 +210,7 @@ extension FileRecorder {
     private var current: DiskTake? { control.withLock { $0.current } }
 
     /// Indicates whether a take is being recorded.
-    public var isRecording: Bool { current.map { $0.hasBegun && !$0.isOver } ?? false }
+    public var isRecording: Bool { control.withLock { $0.takes.contains { $0.hasBegun && !$0.isOver } } }
 
     /// The number of frames of the take that is being recorded, or was last.
     public var recordedFrameCount: Int64 { current?.frameCount ?? 0 }

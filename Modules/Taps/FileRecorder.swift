@@ -47,7 +47,6 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// Takes that were prepared, and what the render loop wants until the recorder is run: render states are a running module's.
     let ready = ManagedValue(ReadyTakes())
     private let orders = TurnRing<Recording.Order>(capacity: 16)
-    let isPreparing = Atomic<Bool>(false)
     /// The number of beginnings in the render loop that found no file, and of those that were told.
     let refused = Atomic<Int>(0)
     let refusedTold = Atomic<Int>(0)
@@ -226,16 +225,15 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
             recording.isCut = false
             return recording.close(at: frame, context)
         }
-        let hasBegun = begin(take, at: frame, &recording, stamp, context)
+        // A take that has begun stays reserved: it is no longer one that waits.
+        if begin(take, at: frame, &recording, stamp, context) { return }
         take.unreserve()
-        if hasBegun { return }
         // Another sample rate has taken it away: others have come in its place.
         if let other = reserveTake(&context) {
-            begin(other, at: frame, &recording, stamp, context)
+            if begin(other, at: frame, &recording, stamp, context) { return }
             other.unreserve()
-        } else {
-            refused.wrappingAdd(1, ordering: .relaxed)
         }
+        refused.wrappingAdd(1, ordering: .relaxed)
     }
 
     // MARK: From the render loop
@@ -243,7 +241,7 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// Begins a take in a frame of this slice, from the render loop: where a level passes a threshold, or a bar begins. Call it
     /// before the recorder is run; afterwards, or for a frame beyond this slice, it begins in a later one.
     ///
-    ///     if attack && !recorder.isRecording { recorder.begin(inFrame: frame, &context) }
+    ///     if isLoud && !wasLoud { recorder.begin(inFrame: frame, &context) }
     ///     context.run(recorder)
     ///
     /// A take that is running ends on the frame before: so this splits a recording, and no frame is lost or in both files. It takes
@@ -253,7 +251,8 @@ public final class FileRecorder: Tap, StreamingModule, EventSource {
     /// - Parameters:
     ///   - frame: The frame, counted from the first of the slice. A negative one is the first.
     ///   - context: That of the render loop.
-    /// - Returns: `false` if no file is ready, or 16 calls wait for the recorder to be run.
+    /// - Returns: `false` if no file is ready, or 16 calls wait for the recorder to be run. It keeps 16 for later slices; calls beyond
+    ///   those may come late.
     ///
     /// Threads: render.
     @_noLocks @_noAllocation

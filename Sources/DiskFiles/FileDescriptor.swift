@@ -52,6 +52,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return unsafe lstat(path, &status) == 0
     }
 
+    /// Returns whether two paths are the same, or lead to the same file.
+    package static func isSame(_ path: String, _ other: String) -> Bool {
+        if path == other { return true }
+        var (status, otherStatus) = (stat(), stat())
+        guard unsafe stat(path, &status) == 0, unsafe stat(other, &otherStatus) == 0 else { return false }
+        return status.st_dev == otherStatus.st_dev && status.st_ino == otherStatus.st_ino
+    }
+
     /// Removes a file, if it is there.
     package static func remove(_ path: String) { _ = unsafe unlink(path) }
 

@@ -10,6 +10,7 @@ internal import Synchronization
     // Unchecked because the core is made of atomics and rings, and the filler is used under its lock.
     private let core: UnsafeMutablePointer<StreamCore>
     private let filler: Lock<StreamWriter>
+    private let failure = StreamFailure()
     /// The same frames before they are stretched; none where nothing is.
     private let source: DiskStream?
     /// The file that the stream reads.
@@ -74,7 +75,7 @@ internal import Synchronization
             if let source {
                 StreamStretcher(source, into: geometry, stretch)
             } else {
-                StreamFiller(file, geometry, outputRate: sampleRate, isPairs: isPairs)
+                StreamFiller(file, geometry, outputRate: sampleRate, isPairs: isPairs, failure)
             }
         filler = Lock(writer, .stream)
     }
@@ -130,8 +131,8 @@ internal import Synchronization
         filler.withLock { unsafe $0.fill(core.pointee, frames: frames) }
     }
 
-    /// Returns the error that kept the stream from reading on: once.
-    package func takeFailure() -> AudioFileError? { (source ?? self).filler.withLock { $0.takeFailure() } }
+    /// Returns the error that kept the stream from reading on: once. It does not wait for the disk.
+    package func takeFailure() -> AudioFileError? { (source ?? self).failure.take() }
 
     /// Has another stream go on where this one ends, if the region is to be heard again.
     package func setAgain(_ stream: DiskStream) { unsafe core.pointee.again.set(DiskCue(stream)) }

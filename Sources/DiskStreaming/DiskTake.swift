@@ -102,7 +102,8 @@ internal import Synchronization
     package var gapCount: Int64 { writer.withLock { $0.gaps } }
     /// Indicates whether the render thread has it in hand, or can find a cue that leads to it.
     package var isInUse: Bool {
-        let isReserved = unsafe core.pointee.claim.load(ordering: .acquiring) == TakeCore.renders
+        // A take that has begun stays with the render thread, which has it in hand until its end.
+        let isReserved = unsafe core.pointee.claim.load(ordering: .acquiring) == TakeCore.renders && !hasBegun
         return unsafe core.pointee.cues.load(ordering: .acquiring) > 0
             || core.pointee.isHeld.load(ordering: .acquiring) || isReserved
     }
@@ -114,6 +115,9 @@ internal import Synchronization
 
     /// Takes a take that was prepared for the control side. Returns whether the render thread has not reserved it.
     package func claim() -> Bool { unsafe core.pointee.claim(for: TakeCore.controls) }
+
+    /// Gives a take back that the control side has claimed, and that waits for whoever begins it.
+    package func unclaim() { reference.unreserve() }
 
     func countCue(_ change: Int) { unsafe core.pointee.cues.wrappingAdd(change, ordering: .acquiringAndReleasing) }
 

@@ -53,6 +53,11 @@ internal import Synchronization
     /// The frame behind the last; `.max` if it never ends.
     package var end: Int64 { @_noLocks @_noAllocation get { unsafe core.pointee.end.load(ordering: .acquiring) } }
 
+    /// Frames per second of the ring: of the renderer that it was made for.
+    package var sampleRate: Double {
+        @_noLocks @_noAllocation get { unsafe core.pointee.ring.sampleRate }
+    }
+
     /// Returns whether frames from one on have come, as far as there are any.
     @_noLocks @_noAllocation
     package func has(_ frame: Int64, _ count: Int) -> Bool {

@@ -60,8 +60,21 @@ class StreamWriter {
     func jump(to frame: Int64) {}
     /// Says that nothing more will come.
     func finish() { isDone = true }
-    /// Returns the error that kept the stream from reading on: once.
-    func takeFailure() -> AudioFileError? { nil }
+}
+
+/// The error that kept a stream from reading on, for threads that do not wait for the one that reads.
+final class StreamFailure: Sendable {
+    private let error = Lock(AudioFileError?.none, .leaf)
+
+    func set(_ new: AudioFileError) { error.change { $0 = new } }
+
+    /// Returns the error: once.
+    func take() -> AudioFileError? {
+        error.withLock { error in
+            defer { error = nil }
+            return error
+        }
+    }
 }
 
 /// The disk's side of a stream: reads, loops, converts, and writes into the ring.
@@ -81,7 +94,7 @@ final class StreamFiller: StreamWriter {
     private var conversion: Conversion?
     /// A short loop, so that going round does not mean to seek.
     private var loop: Loop?
-    private var failure: AudioFileError?
+    private let failure: StreamFailure
 
     /// Frames that are read, converted and written at once.
     static var chunk: Int { 8_192 }
@@ -109,8 +122,11 @@ final class StreamFiller: StreamWriter {
         }
     }
 
-    init(_ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool) {
+    init(
+        _ file: StreamFile, _ geometry: StreamGeometry, outputRate: Double, isPairs: Bool, _ failure: StreamFailure
+    ) {
         self.isPairs = isPairs
+        self.failure = failure
         self.file = file
         // A short segment, one of thousands in a queue maybe, takes no more memory than it needs.
         let frames = Int(max(1, min(Int64(Self.chunk), geometry.end)))
@@ -119,11 +135,6 @@ final class StreamFiller: StreamWriter {
     }
 
     deinit { close() }
-
-    override func takeFailure() -> AudioFileError? {
-        defer { failure = nil }
-        return failure
-    }
 
     override func make(_ count: Int, _ core: borrowing StreamCore, from wanted: Int64) -> Int {
         do throws(AudioFileError) {
@@ -136,8 +147,7 @@ final class StreamFiller: StreamWriter {
             if made < count { stopShort(core) }
             return made
         } catch {
-            failure = error
-            stopShort(core)
+            stopShort(core, error)
             return 0
         }
     }
@@ -188,12 +198,14 @@ final class StreamFiller: StreamWriter {
     }
 
     /// Ends the stream, because the file ended before its header had said, or could not be read any further.
-    private func stopShort(_ core: borrowing StreamCore) {
-        if failure == nil {
-            failure = AudioFileError(
-                path: file.path, reason: .damaged, cannot: "play",
-                explanation: "it ends before its \(file.frameCount) frames; it may have been cut off while it played")
-        }
+    private func stopShort(_ core: borrowing StreamCore, _ error: AudioFileError? = nil) {
+        // Before the end, which the render thread tells.
+        failure.set(
+            error
+                ?? AudioFileError(
+                    path: file.path, reason: .damaged, cannot: "play",
+                    explanation:
+                        "it ends before its \(file.frameCount) frames; it may have been cut off while it played"))
         core.end.store(written, ordering: .releasing)
         isDone = true
         // A source that has failed is not used again.

@@ -104,6 +104,46 @@ import Testing
         }
     }
 
+    @Test("A removal shows nothing of a transaction that waits for its time, and comes behind it")
+    func waiting() async throws {
+        let mixer = Mixer(channels: 1)
+        let player = BufferPlayer(channels: 1), late = BufferPlayer(channels: 1)
+        let renderer = try renderer(mixer)
+        player.schedule(sound(100))
+        late.schedule(sound(10_000))
+        late.play()
+        mixer.append(player, fadesIn: false, removesWhenFinished: true)
+        player.play()
+        try renderer.transaction(at: .sample(2_000)) { mixer.append(late, fadesIn: false) }
+        #expect(render(renderer, frames: 1_000)[0][100...].allSatisfy { $0 == 0 })
+        _ = mixer.collect()
+        #expect(mixer.sources.count == 2)
+        #expect(render(renderer, frames: 2_000)[0] == silence(1_000) + [Float](repeating: 1, count: 1_000))
+        #expect(await becomesTrue { mixer.sources.count == 1 })
+        #expect(mixer.sources[0].generator === late)
+    }
+
+    @Test("One that is put back while it leaves stays, and one that was never started does not keep a thread awake")
+    func returns() async throws {
+        let mixer = Mixer(channels: 1)
+        let player = BufferPlayer(channels: 1)
+        let renderer = try renderer(mixer)
+        player.schedule(sound(100))
+        let strip = mixer.append(player, removesWhenFinished: true)
+        #expect(!mixer.collect())
+        player.play()
+        _ = render(renderer, frames: 50)
+        #expect(mixer.collect())
+        _ = render(renderer, frames: 500, cycles: [64])
+        #expect(await becomesTrue { mixer.sources.isEmpty })
+        mixer.append(strip)
+        #expect(!mixer.collect() && mixer.sources.count == 1)
+        player.schedule(sound(100))
+        player.play()
+        _ = render(renderer, frames: 500, cycles: [64])
+        #expect(await becomesTrue { mixer.sources.isEmpty })
+    }
+
     @Test("Nothing is removed twice: threads remove by hand what the mixer removes too, and move it on")
     func threads() async throws {
         let mixer = Mixer(channels: 1), next = Mixer(channels: 1)

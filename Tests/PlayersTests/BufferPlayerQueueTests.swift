@@ -1,3 +1,4 @@
+import DiskStreaming
 import Foundation
 import RenderStack
 import TestSupport
@@ -247,6 +248,92 @@ import Testing
         #expect(abs(rest[6_000] - 0.875) < 1e-3 && rest[12_010...].allSatisfy { $0 == 0 })
     }
 
+    @Test("At a higher sample rate the position goes on to the end")
+    func higherRate() throws {
+        let player = BufferPlayer(channels: 1)
+        player.schedule(sound(ramp(24_000), rate: 24_000))
+        let renderer = try solo(player)
+        renderer.configure(sampleRate: 24_000)
+        player.play()
+        _ = render(renderer, frames: 6_000)
+        #expect(player.currentFrame == 6_000)
+        renderer.configure(sampleRate: 96_000)
+        _ = render(renderer, frames: 48_000)
+        #expect(player.currentFrame == 18_000 && abs(player.currentTime - 0.75) < 1e-4)
+    }
+
+    @Test("While a sample rate comes the disk thread is faster, and cycles of the old one go on")
+    func overtaking() throws {
+        let samples = (0..<48_000).map { Float($0) / 48_000 }
+        let player = BufferPlayer(channels: 1)
+        let renderer = try solo(player)
+        let (isAwaited, between) = (Guarded(false), Guarded([Float]()))
+        let here = ObjectIdentifier(Thread.current)
+        let overtake = Guarded<(@Sendable () -> Void)?> {
+            _ = player.serveDisk()
+            let heard = render(renderer, frames: 512)[0]
+            between.withLock { $0 = heard }
+        }
+        let file = StreamFile(
+            path: "memory", sampleRate: 48_000, channelCount: 1, frameCount: 48_000, staysOpen: false,
+            open: { () throws(AudioFileError) in
+                // The stream of the new rate is being made, unless the disk thread has been faster by itself.
+                let isFirst = isAwaited.withLock { isAwaited in
+                    defer { if here == ObjectIdentifier(Thread.current) { isAwaited = false } }
+                    return isAwaited && here == ObjectIdentifier(Thread.current)
+                }
+                if isFirst, let work = overtake.now {
+                    let isOver = DispatchSemaphore(value: 0)
+                    Thread.detachNewThread {
+                        work()
+                        isOver.signal()
+                    }
+                    isOver.wait()
+                }
+                return MemorySource([samples], .init())
+            })
+        player.schedule(file)
+        player.play()
+        #expect(render(renderer, frames: 12_000)[0] == Array(samples[..<12_000]))
+        isAwaited.withLock { $0 = true }
+        renderer.configure(sampleRate: 24_000)
+        let next = 12_000 + between.now.count
+        #expect(between.now == Array(samples[12_000..<next]))
+        let heard = render(renderer, frames: 11_000)[0]
+        for frame in stride(from: 1_500, to: 10_500, by: 500) {
+            #expect(abs(heard[frame] - (Float(next) / 48_000 + Float(frame) / 24_000)) < 1e-3, "frame \(frame)")
+        }
+        overtake.withLock { $0 = nil }
+    }
+
+    @Test("The collector does not wait for a disk that stands still")
+    func collector() async throws {
+        let player = BufferPlayer(channels: 1)
+        let gate = TestSupport.Gate(), isWaiting = Guarded(false), isCollected = Guarded(false)
+        let file = StreamFile(
+            path: "memory", sampleRate: 48_000, channelCount: 1, frameCount: 480_000,
+            open: { () throws(AudioFileError) in
+                SlowSource(gate: gate, tell: { isWaiting.withLock { $0 = true } })
+            })
+        let ticket = player.schedule(file)
+        let renderer = try solo(player)
+        player.play()
+        _ = render(renderer, frames: 64)
+        gate.shut()
+        // There is room for what is read next, and enough is there to be heard.
+        _ = render(renderer, frames: 1_024)
+        #expect(await becomesTrue { isWaiting.now })
+        player.stop()
+        _ = render(renderer, frames: 64)
+        Thread.detachNewThread {
+            _ = player.collect()
+            isCollected.withLock { $0 = true }
+        }
+        #expect(await becomesTrue { isCollected.now })
+        gate.open()
+        #expect(await ticket.wait() == .cut)
+    }
+
     @Test("Tempo and pitch change for files of the queue as for sounds in memory, to the bit")
     func stretched() throws {
         let samples = noise(9_000, seed: 8).map { $0 * 0.3 }
@@ -293,4 +380,20 @@ import Testing
         #expect(await becomesTrue { ended.now == 900 })
         #expect(renderer.faultCount == 0 && player.scheduledCount == 0)
     }
+}
+
+/// A file that waits for its gate, and tells so.
+private final class SlowSource: StreamSource {
+    private let gate: TestSupport.Gate
+    private let tell: @Sendable () -> Void
+
+    init(gate: TestSupport.Gate, tell: @escaping @Sendable () -> Void) { (self.gate, self.tell) = (gate, tell) }
+
+    func read(into block: inout AudioBlock, at first: Int, frames: Int) throws(AudioFileError) -> Int {
+        if gate.isClosed { tell() }
+        gate.pass()
+        return frames
+    }
+
+    func seek(to frame: Int64) throws(AudioFileError) {}
 }

@@ -121,22 +121,103 @@ import Testing
             recorder.prepareTakes(1)
             #expect(names(folder) == ["take.wav"])
             recorder.prepareTakes(2) { "\(path)/named-\($0).wav" }
-            #expect(names(folder) == ["named-1.wav", "named-2.wav"])
+            #expect(names(folder) == ["named-1.wav", "named-2.wav", "take.wav"])
             let renderer = try renderer(recorder, .splits(every: 1_000_000))
             _ = render(renderer, frames: 64)
             try await recorder.finish()
-            #expect(await becomesTrue { names(folder) == ["named-1.wav", "named-2.wav", "named-3.wav"] })
+            let all = (1...3).map { "named-\($0).wav" } + ["take.wav"]
+            #expect(await becomesTrue { names(folder) == all })
         }
-        #expect(await becomesTrue { names(folder) == ["named-1.wav"] })
+        #expect(await becomesTrue { names(folder) == ["named-1.wav", "take.wav"] })
         let recorder = try FileRecorder(path: "\(path)/take.wav", channels: 1)
         recorder.prepareTakes(2)
         recorder.prepareTakes(0)
-        #expect(names(folder) == ["named-1.wav"])
+        // The recorder's own first file is not one of those that were prepared.
+        #expect(names(folder) == ["named-1.wav", "take.wav"])
         recorder.begin()
         let renderer = try renderer(recorder, .pieces(every: 1_000_000, length: 500_000))
         _ = render(renderer, frames: 64)
         try await recorder.finish()
         #expect(recorder.takes.count == 1 && recorder.takes[0].frameCount == 64)
+        #expect(recorder.takes[0].path == "\(path)/take.wav")
+    }
+
+    @Test("Control code that begins or prepares just behind the render loop leaves the take that runs alone")
+    func behindTheLoop() async throws {
+        for round in 0..<20 {
+            let folder = try TemporaryFolder()
+            let recorder = try FileRecorder(path: "\(folder.path)/take.wav", channels: 1)
+            recorder.prepareTakes(2)
+            let renderer = try renderer(recorder, .splits(every: 1_000_000))
+            _ = render(renderer, frames: 64)
+            if round % 2 == 0 {
+                recorder.begin()
+            } else {
+                recorder.prepareTakes(0)
+                #expect(recorder.isRecording && recorder.path == "\(folder.path)/take.wav")
+                #expect(recorder.recordedFrameCount == 64)
+                recorder.begin(at: .sample(1_000_000))
+                #expect(recorder.isRecording)
+            }
+            _ = render(renderer, frames: 100)
+            try await recorder.finish()
+            #expect(recorder.takes.map(\.frameCount) == (round % 2 == 0 ? [64, 100] : [164]))
+        }
+    }
+
+    @Test("A take in a file that was prepared is kept, and none goes into a file to which another is written")
+    func ownFiles() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path
+        defer { withExtendedLifetime(folder) {} }
+        weak var gone: FileRecorder?
+        do {
+            let recorder = try FileRecorder(path: "\(path)/take.wav", channels: 1)
+            gone = recorder
+            recorder.prepareTakes(2)
+            let renderer = try renderer(recorder, .splits(every: 1_000_000))
+            _ = render(renderer, frames: 64)
+            try recorder.begin(path: "\(path)/./take-2.wav")
+            _ = render(renderer, frames: 100)
+            #expect(throws: AudioFileError.self) { try recorder.begin(path: "\(path)/take-2.wav") }
+            _ = render(renderer, frames: 100)
+            try await recorder.finish()
+            #expect(recorder.takes.map(\.frameCount) == [64, 200])
+        }
+        #expect(await becomesTrue { gone == nil })
+        #expect(try samples("\(path)/take-2.wav") == ramp(200, from: 64))
+        do {
+            let recorder = try FileRecorder(path: "\(path)/take.wav", channels: 1)
+            gone = recorder
+            try recorder.begin(path: "\(path)/take.wav")
+            let renderer = try renderer(recorder, .pieces(every: 1_000_000, length: 500_000))
+            _ = render(renderer, frames: 64)
+            try await recorder.finish()
+        }
+        #expect(await becomesTrue { gone == nil })
+        #expect(try samples("\(path)/take.wav").count == 64)
+    }
+
+    @Test("Files are there when the call returns, also while another thread makes one, whose name is not used")
+    func busy() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path
+        let recorder = try FileRecorder(path: "\(path)/take.wav", channels: 1)
+        let gate = TestSupport.Gate(), isAsked = Guarded(false)
+        gate.shut()
+        let first = Task.detached {
+            recorder.prepareTakes(1) { _ in
+                isAsked.withLock { $0 = true }
+                gate.pass()
+                return "\(path)/old.wav"
+            }
+        }
+        #expect(await becomesTrue { isAsked.now })
+        recorder.prepareTakes(2) { "\(path)/new-\($0).wav" }
+        #expect(names(folder) == ["new-1.wav", "new-2.wav", "take.wav"])
+        gate.open()
+        await first.value
+        #expect(names(folder) == ["new-1.wav", "new-2.wav", "take.wav"])
     }
 
     @Test("Control code begins and ends among them, each on its frame")

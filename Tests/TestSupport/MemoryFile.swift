@@ -51,6 +51,7 @@ package final class Gate: Sendable {
     package init() {}
     private let isShut = Atomic<Bool>(false)
     package func shut() { isShut.store(true, ordering: .releasing) }
+    package var isClosed: Bool { isShut.load(ordering: .acquiring) }
     package func open() { isShut.store(false, ordering: .releasing) }
     package func pass() { while isShut.load(ordering: .acquiring) { usleep(200) } }
 }
