@@ -6,7 +6,7 @@ package enum StandardError {
     private static let said = Lock(Set<String>(), .leaf)
 
     /// Writes a sentence, unless it was written before: a slider may bring the same mistake a hundred times a second.
-    /// After a hundred different ones there is silence.
+    /// After four hundred different ones there is silence.
     package static func sayOnce(_ sentence: String) {
         if said.withLock({ $0.count < 400 && $0.insert(sentence).inserted }) { say(sentence) }
     }
