@@ -31,7 +31,7 @@ internal import Synchronization
     public static let longestMessage = 8_192
 
     /// The inputs for sound, in the order of their channels.
-    public var inputs: [AudioInput] { incoming.all }
+    public private(set) var inputs: [AudioInput]
     /// The channels of all outputs of the renderer.
     public let channelCount: Int
     /// The channels of all inputs.
@@ -113,6 +113,7 @@ internal import Synchronization
         capacity = max(0, frames)
         channelCount = min(limit, renderer.outputChannelCounts.reduce(0, +))
         incoming = CycleInputs(inputs, frames: capacity)
+        self.inputs = inputs
         outputBlock = AudioBlock(channels: max(1, min(64, channelCount)), frames: capacity)
         unsafe outputChannels = .allocate(capacity: max(1, channelCount))
         for channel in 0..<channelCount {
@@ -163,7 +164,11 @@ internal import Synchronization
     }
 
     /// Takes other inputs, and gives those of before. Before ``begin(frames:hostTime:isFreewheeling:)``.
-    package mutating func exchange(_ other: inout CycleInputs) { swap(&incoming, &other) }
+    package mutating func exchange(_ other: inout CycleInputs) {
+        swap(&incoming, &other)
+        // Kept apart: the thread sanitizer's compiler falls over a way through the memory. The other one holds the list of before.
+        inputs = incoming.all
+    }
 
     /// The transport at the first frame of the cycle. It stays as it is until an output sets another one.
     ///
