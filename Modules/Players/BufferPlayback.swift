@@ -196,7 +196,8 @@ struct BufferPlayback: BitwiseCopyable, Sendable {
         if stream == nil { current.frame = 0 } else { findLength() }
     }
 
-    /// Takes the current sound to a sample rate that is so many times the last one, at the same place, without a stream until there is one of that rate.
+    /// Takes the current sound to a sample rate that is so many times the last one, at the same place, without a stream until there is
+    /// one of that rate.
     @_noLocks @_noAllocation
     mutating func follow(ratio: Double, _ entry: borrowing BufferEntry) {
         endTail()

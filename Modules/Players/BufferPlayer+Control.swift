@@ -24,7 +24,7 @@ extension BufferPlayer {
         public static let interruptsAtLoop = Options(rawValue: 4)
     }
 
-    /// What is scheduled: a sound, or a segment of a file.
+    /// The content of an entry: a sound, or a segment of a file.
     struct Content: Sendable {
         let sound: Sound?
         let file: StreamFile?

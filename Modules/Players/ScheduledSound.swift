@@ -51,7 +51,7 @@ public final class ScheduledSound: Sendable, Hashable {
     let number: Int
     let options: BufferPlayer.Options
     let time: RenderTime
-    /// What the render thread has noted.
+    /// The notes of the render thread.
     let notes = SharedWords()
     enum Note {
         /// The host time at which the last frame was over; 0 if it has not been taken.

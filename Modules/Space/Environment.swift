@@ -275,8 +275,7 @@ public final class Environment: Generator {
     private func end(_ context: inout RenderContext) {
         var (number, first) = (0, 0)
         moves.with(&context) { move, _ in (number, first) = (move.number, move.first) }
-        let last = (number, first)
-        ends.with(&context) { ends, context in ends.process(&context, last.0, from: last.1) }
+        ends.with(&context) { ends, context in ends.process(&context, number, from: first) }
     }
 
     /// Forgets the sound that falls.

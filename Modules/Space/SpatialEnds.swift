@@ -1,7 +1,7 @@
 internal import RenderCore
 
-/// What is left in an environment of sources that have moved elsewhere while they sounded: the sound in its channels that nobody goes
-/// on with, as that of the reverb, would end with a step. It falls to nothing in a few milliseconds instead.
+/// Lets the sound end softly that sources leave in an environment when they move elsewhere while they sound: in the channels that they do
+/// not go on with, such as that of the reverb, it would end with a step. It falls to nothing in a few milliseconds instead.
 struct SpatialEnds: ~Copyable, Sendable {
     /// The last sample of each channel, and what is left to fall.
     private var last = SIMD16<Float>(repeating: 0)

@@ -83,7 +83,7 @@ extension SpatialState {
             }
         }
         opened += Double(SpatialState.block)
-        // What is still under way from before has both channels in it: they may part when it has arrived.
+        // The sound that is under way from before has both channels in it: they may part when it has arrived.
         let angle = opened > next.delay + SpatialState.slack ? -0.5 * wanted : settings.angle
         if settings.angle != angle {
             settings.angle = angle

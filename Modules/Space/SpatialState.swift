@@ -155,7 +155,7 @@ struct SpatialState: ~Copyable, Sendable {
     ) {
         let layout = self.layout
         let inputs = hasInput ? context.channelCount(at: 1) : 0
-        // What is relayed goes to the end of the slice.
+        // The sound that is relayed goes to the end of the slice.
         let isPlain = inputs == 1 && layout.isStereo && !sends && !isPair && !isFlat && frames == context.frameCount
         var done = first
         while done < frames {

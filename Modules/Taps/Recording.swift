@@ -18,7 +18,7 @@ struct Recording: Sendable {
     var sequel = DiskCommand()
     /// Indicates whether another rate has ended the take, and the one that goes on has not come yet.
     var isCut = false
-    /// What the render loop wants, in the order of time.
+    /// The wishes of the render loop, in the order of time.
     private var orders = InlineArray<16, Order?>(repeating: nil)
     private var orderCount = 0
     /// The turn of the next order in the ring.

@@ -1,6 +1,6 @@
 package import RenderCore
 
-// What a call of the inner renderer gets, and what it gives.
+// A call of the inner renderer: the supply that it gets, and the messages that it gives.
 
 extension CarriedSupply {
     /// Returns the frames that a call may have at most, of so many.
@@ -37,9 +37,8 @@ extension CarriedSupply {
         }
         var last = Double(first.frame) - first.before + Double(frames &- 1) * pace
         if !isSteady {
-            following = times
             var time = first
-            var count = 0
+            var count = 1
             while count < frames {
                 time = following.next()
                 count &+= 1

@@ -40,12 +40,17 @@ extension PipeWireSession {
         return true
     }
 
+    /// Gives the input of a whole device the channels of the source. `true`: the cycle has taken memory for others than before.
+    @discardableResult
+    func settleInputs(_ state: borrowing State, _ cycle: PipeWireCycle, _ graph: PipeWireGraph) -> Bool {
+        CycleInputs.settle(state.inputs, on: min(Int(CPW_CHANNELS), graph.channelCount(of: settings.source)))
+        return !cycle.isMade(for: state.inputs) && cycle.take(state.inputs)
+    }
+
     /// Gives the input of a whole device the channels of the source that is there now. `true`: the nodes are new.
     func followSource(_ state: inout State, _ nodes: PipeWireNodes, _ cycle: PipeWireCycle) -> Bool {
         guard state.inputs.contains(where: \.isWholeDevice) else { return false }
-        CycleInputs.settle(
-            state.inputs, on: min(Int(CPW_CHANNELS), nodes.connection.graph.channelCount(of: settings.source)))
-        guard !cycle.isMade(for: state.inputs), cycle.take(state.inputs) else { return false }
+        guard settleInputs(state, cycle, nodes.connection.graph) else { return false }
         _ = remake(&state, cycle, rate: nodes.rate)
         return true
     }

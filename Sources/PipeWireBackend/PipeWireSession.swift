@@ -1,4 +1,3 @@
-internal import CPipeWire
 internal import Glibc
 internal import LinuxRealtime
 internal import Outputs
@@ -104,8 +103,7 @@ final class PipeWireSession: Sendable {
         _ state: inout State, _ connection: PipeWireConnection, _ cycle: PipeWireCycle, rate: Int
     ) throws(PipeWireError) {
         core.renderer.configureElsewhere(sampleRate: Double(rate))
-        CycleInputs.settle(state.inputs, on: min(Int(CPW_CHANNELS), connection.graph.channelCount(of: settings.source)))
-        if !cycle.isMade(for: state.inputs) { _ = cycle.take(state.inputs) }
+        settleInputs(state, cycle, connection.graph)
         let nodes = try PipeWireNodes(
             connection, cycle, settings(state), channels: core.renderer.outputChannelCounts, rate: rate)
         state.nodes = nodes

@@ -59,8 +59,8 @@ public final class AudioInput: Generator {
     ///     let renderer = try Renderer(layout: StackLayout(channels: 32)) { context in
     ///         context.run(interface)              // its buffer has the device's channels
     ///
-    /// The output looks when it starts, when the input joins it, and when it comes to a device anew. The stack's layout says how many channels a buffer can have,
-    /// and those beyond are left out.
+    /// The output looks when it starts, when the input joins it, and when it comes to a device anew. The stack's layout says how many
+    /// channels a buffer can have, and those beyond are left out.
     ///
     /// - Parameter name: A name for people.
     public static func wholeDevice(name: String = "input") -> AudioInput { AudioInput(2, name, isWholeDevice: true) }

@@ -294,7 +294,7 @@ private func bytes(
             let before = residentBytes()
             while try reader.read(into: &block) > 0 {}
             precondition(reader.position == 960_000)
-            // What a sanitizer has seen freed stays in memory.
+            // A sanitizer keeps the memory that was freed.
             precondition(page.count > 2_000 && (isSanitized || residentBytes() - before < 8 << 20))
         }
     }

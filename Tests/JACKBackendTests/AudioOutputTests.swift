@@ -35,7 +35,7 @@ extension JACKTests {
             try jack.start()
             #expect(jack.state == .running)
             #expect(await becomesTrue { jack.statistics.cycles > 3 })
-            // What is asked of the chosen output is that of the output itself.
+            // The chosen output answers with the words of the output itself.
             #expect(await becomesTrue { jack.playbackLatency > 0 })
             let chosen: any RenderOutput = jack
             chosen.compensatesLatency = false

@@ -229,12 +229,7 @@ extension JACKTests {
         @Test("In freewheel a client gets another client's sound in the same cycle, frame by frame")
         func duplex() async throws {
             let server = try DummyServer(period: 256)
-            let counter = FrameCounter(channels: 2)
-            let sender = JACKOutput(
-                try Renderer { context in
-                    context.run(counter)
-                    context.output()
-                }, name: "sender", server: server.name, connect: .none)
+            let sender = try JACKTests.sender(on: server)
             let input = AudioInput(channels: 2)
             let tap = RingTap(seconds: 5)
             let renderer = try Renderer { context in

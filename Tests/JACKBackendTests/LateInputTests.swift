@@ -11,12 +11,7 @@ extension JACKTests {
         @Test("Inputs that new loops bring get their ports while it plays, and are connected as the first would be")
         func later() async throws {
             let server = try DummyServer(period: 256)
-            let counter = FrameCounter(channels: 2)
-            let sender = JACKOutput(
-                try Renderer { context in
-                    context.run(counter)
-                    context.output()
-                }, name: "sender", server: server.name, connect: .none)
+            let sender = try JACKTests.sender(on: server)
             let (voice, guitar) = (AudioInput(channels: 1, name: "voice"), AudioInput(channels: 2, name: "guitar"))
             let tap = RingTap(seconds: 5)
             let renderer = Renderer()

@@ -15,6 +15,16 @@ extension JACKTests {
         return await becomesTrue { output.session.linkLooks.load(ordering: .acquiring) >= looks + 2 }
     }
 
+    /// An output called "sender", on whose two ports frames are counted. It is connected to nothing.
+    static func sender(on server: DummyServer) throws -> JACKOutput {
+        let counter = FrameCounter(channels: 2)
+        let renderer = try Renderer { context in
+            context.run(counter)
+            context.output()
+        }
+        return JACKOutput(renderer, name: "sender", server: server.name, connect: .none)
+    }
+
     /// The first place at which sounds differ. In an expectation, unlike `==`, which looks for the shortest way from one array to the
     /// other: of a million samples that takes hours.
     static func firstDifference(_ some: some Collection<Float>, _ others: some Collection<Float>) -> Int? {

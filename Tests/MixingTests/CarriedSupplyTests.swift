@@ -270,7 +270,7 @@ import Testing
         let sound = driver.drive(outer, cycles: [256], frames: 110_000).sound[0]
         let loudest = sound.indices.max { abs(sound[$0]) < abs(sound[$1]) } ?? 0
         let late = try #require(outer.latencies(from: input)).upperBound
-        // What the stretch itself is late depends on the rates before.
+        // The lateness of the stretch itself depends on the rates before.
         #expect(abs(loudest - 90_000 - late) < 6_000 && abs(sound[loudest]) > 0.5, "\(loudest - 90_000), \(late)")
     }
 

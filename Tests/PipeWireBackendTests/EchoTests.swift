@@ -87,7 +87,7 @@ extension PipeWireTests {
             let desktop = try Desktop(sinks: ["speaker", "room"])
             let before = try #require(MachineCheck.echoCancellation)
             #expect(before.verdict == .note && before.remedy?.contains("pipewire.conf.d") == true)
-            // What the loudspeaker plays comes into the room 20 ms later. The room's monitor is the microphone.
+            // The sound of the loudspeaker comes into the room 20 ms later. The room's monitor is the microphone.
             let way = try Program(
                 "pw-loopback",
                 [

@@ -18,7 +18,7 @@ import Testing
         return block.array(0)
     }
 
-    /// What a loop does with the recorder, at sample times that it computes itself.
+    /// The orders of a loop to the recorder, at sample times that it computes itself.
     private enum Way: Sendable {
         /// A take begins every so many frames, from the first on.
         case splits(every: Int64)
