@@ -85,10 +85,18 @@ static void install(void) {
 
 static void mask(void) { direct(SYS_rt_sigprocmask, (void *)SIG_SETMASK, &all, NULL, (void *)8, NULL, NULL); }
 
+// Sends one signal, once the audio thread waits for it: that blocks it until then, so it can come neither too early nor twice.
 static void *send_signal(void *unused) {
     while (!waits && !over) usleep(1000);
-    for (; !over && !handled; usleep(20000)) pthread_kill(audio_thread, SIGUSR1);
+    if (waits) pthread_kill(audio_thread, SIGUSR1);
     return unused;
+}
+static int waits_as(const char *name) {
+    if (!is(name)) return 0;
+    sigset_t one;
+    sigemptyset(&one), sigaddset(&one, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+    return waits = 1;
 }
 
 static void other_context(void) { violate(); }
@@ -109,21 +117,20 @@ static void wait_masked(void) {
     struct epoll_event event;
     struct { const sigset_t *set; size_t size; } pair = {&but_one, 8};
     int set = epoll_create1(0);
-    waits = 1;
-    if (is("sigsuspend")) sigsuspend(&but_one);
-    if (is("ppoll")) ppoll(NULL, 0, &long_time, &but_one);
-    if (is("pselect")) pselect(0, NULL, NULL, NULL, &long_time, &but_one);
-    if (is("epoll_pwait")) epoll_pwait(set, &event, 1, 20000, &but_one);
-    if (is("epoll_pwait2")) epoll_pwait2(set, &event, 1, &long_time, &but_one);
-    if (is("sigpause")) sigpause(SIGUSR1);
-    if (is("syscall sigsuspend")) syscall(SYS_rt_sigsuspend, &but_one, 8);
-    if (is("syscall pselect")) syscall(SYS_pselect6, 0, NULL, NULL, NULL, &long_time, &pair);
-    if (is("direct sigsuspend")) direct(SYS_rt_sigsuspend, &but_one, (void *)8, NULL, NULL, NULL, NULL);
-    if (is("direct ppoll")) direct(SYS_ppoll, NULL, NULL, &long_time, &but_one, (void *)8, NULL);
-    if (is("direct pselect")) direct(SYS_pselect6, NULL, NULL, NULL, NULL, &long_time, &pair);
-    if (is("direct epoll_pwait")) direct(SYS_epoll_pwait, (void *)(long)set, &event, (void *)1, (void *)20000, &but_one, (void *)8);
-    if (is("uring")) use_uring(0);
-    if (is("uring, extended")) use_uring(1);
+    if (waits_as("sigsuspend")) sigsuspend(&but_one);
+    if (waits_as("ppoll")) ppoll(NULL, 0, &long_time, &but_one);
+    if (waits_as("pselect")) pselect(0, NULL, NULL, NULL, &long_time, &but_one);
+    if (waits_as("epoll_pwait")) epoll_pwait(set, &event, 1, 20000, &but_one);
+    if (waits_as("epoll_pwait2")) epoll_pwait2(set, &event, 1, &long_time, &but_one);
+    if (waits_as("sigpause")) sigpause(SIGUSR1);
+    if (waits_as("syscall sigsuspend")) syscall(SYS_rt_sigsuspend, &but_one, 8);
+    if (waits_as("syscall pselect")) syscall(SYS_pselect6, 0, NULL, NULL, NULL, &long_time, &pair);
+    if (waits_as("direct sigsuspend")) direct(SYS_rt_sigsuspend, &but_one, (void *)8, NULL, NULL, NULL, NULL);
+    if (waits_as("direct ppoll")) direct(SYS_ppoll, NULL, NULL, &long_time, &but_one, (void *)8, NULL);
+    if (waits_as("direct pselect")) direct(SYS_pselect6, NULL, NULL, NULL, NULL, &long_time, &pair);
+    if (waits_as("direct epoll_pwait")) direct(SYS_epoll_pwait, (void *)(long)set, &event, (void *)1, (void *)20000, &but_one, (void *)8);
+    if (waits_as("uring")) use_uring(0);
+    if (waits_as("uring, extended")) use_uring(1);
     if (is("bad")) {   // the kernel refuses what cannot be read, and goes on
         const sigset_t *bad = (const sigset_t *)8;
         if (sigsuspend(bad) != -1 || errno != EFAULT) exit(70);
