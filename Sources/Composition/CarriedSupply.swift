@@ -36,8 +36,9 @@ package import Supply
     /// A part of a frame by which a time may be wrong.
     static var rounding: Double { @_noLocks @_noAllocation get { 0x1p-20 } }
 
-    let inputs: [AudioInput]
+    // First: the thread sanitizer takes the first member's value for the place of a mutating call, and all empty arrays are one.
     let lines: UnsafeMutablePointer<Line>
+    let inputs: [AudioInput]
     let sounds: UnsafeMutablePointer<CycleSupply.Sound>
     let lists: UnsafeMutablePointer<CycleSupply.Events>
     let events: UnsafeMutablePointer<MIDIEvent>
