@@ -142,6 +142,12 @@ let package = Package(
             name: "Instruments",
             dependencies: ["RenderCore", "InstrumentFiles", "MIDIFiles", "Sharing", "Supply", "Voices"],
             path: "Modules/Instruments", swiftSettings: library),
+        // Notes in beats know no clock; what plays them is above the instruments.
+        .target(name: "Music", dependencies: ["DiskFiles", "MIDIFiles", "RenderCore"], swiftSettings: library),
+        .target(
+            name: "Sequencing",
+            dependencies: ["Instruments", "MIDIFiles", "Music", "Players", "RenderCore", "Sharing", "Supply", "Tones", "Voices"],
+            path: "Modules/Sequencing", swiftSettings: library),
         .target(
             name: "Space", dependencies: ["RenderCore", "Mixing", "SOFAFiles", "Sharing"], path: "Modules/Space",
             swiftSettings: library),
@@ -179,8 +185,8 @@ let package = Package(
             name: "RenderStack",
             dependencies: [
                 "AudioFiles", "Background", "Composition", "Distortion", "Dynamics", "InstrumentFiles", "Instruments",
-                "Loudness", "MIDIFiles", "Mixing", "Modulation", "Outputs", "Players", "Processors", "RenderCore",
-                "Reverberation", "SOFAFiles", "Sharing", "Space", "Supply", "Taps", "TempoAndPitch", "Tones", "Voices",
+                "Loudness", "MIDIFiles", "Mixing", "Modulation", "Music", "Outputs", "Players", "Processors", "RenderCore",
+                "Reverberation", "SOFAFiles", "Sequencing", "Sharing", "Space", "Supply", "Taps", "TempoAndPitch", "Tones", "Voices",
                 .target(name: "ALSABackend", condition: .when(traits: ["Everything", "ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["Everything", "JACK"])),
                 .target(name: "PipeWireBackend", condition: .when(traits: ["Everything", "PipeWire"])),
@@ -280,6 +286,9 @@ let package = Package(
             name: "RenderStackPluginTests",
             dependencies: ["CPluginGuest", "RenderStack", "RenderStackPlugin", "TestSupport"]),
         .testTarget(name: "MIDIFilesTests", dependencies: ["RenderStack", "TestSupport"]),
+        .testTarget(name: "MusicTests", dependencies: ["RenderStack", "TestSupport"]),
+        .testTarget(
+            name: "SequencingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(
             name: "TempoAndPitchTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(

@@ -1,0 +1,4 @@
+import RenderStack
+import Testing
+
+@Suite struct SequencingTests {}
