@@ -62,7 +62,7 @@ public final class SoundFontPlayer: StreamingModule {
 
     private let streams: SampleStreams?
     private let sends: Sends
-    private let feed: VoiceFeed
+    let feed: VoiceFeed
     private let engine: RenderState<SamplerEngine>
     private let makeEngine: @Sendable (Double, Int) -> SamplerEngine
     private let made: Lock<Made>

@@ -1,1 +1,246 @@
-internal import Music
+public import Music
+public import RenderCore
+internal import Sharing
+internal import Synchronization
+
+/// Plays tracks of patterns and clips on instruments, each note on its frame. Run it before them; it pushes and pops nothing.
+///
+///     let sequencer = Sequencer(tracks: [
+///         Track("beat", Pattern("kick [~ hat] snare [hat hat]"), to: player.kit(sounds)),
+///         Track("bass", Pattern.euclid(5, of: 16, note: "A1"), to: synth),
+///     ])
+///     let renderer = try Renderer { context in
+///         context.run(sequencer)
+///         context.run(player)
+///         context.run(synth)
+///         …
+///     }
+///     sequencer.start(at: .nextBar)
+///     sequencer.loop = .bars(4)..<(.bars(12))
+///     sequencer["beat"]?.isMuted = true
+///     sequencer.locate(.bars(8))
+///
+/// It goes by the renderer's ``/RenderCore/Renderer/tempo``, or by a tempo of its own. Commands from any thread take effect at their
+/// moment; inside ``/RenderCore/Renderer/transaction(whenApplied:_:)`` they come together with the other changes. Notes are looked up in each slice,
+/// never sent ahead: when the tempo moves, they move with it. Notes that a stop, a loop, a new place or an edit cuts get their end.
+/// The functions of patterns run on a thread beside the audio, some beats ahead; offline they are waited for, so that the same commands
+/// give the same samples, however the cycles are cut.
+///
+/// Threads: control.
+public final class Sequencer: StreamingModule {
+    /// The name in faults and statistics.
+    public let name: String
+    /// The number of tracks that it has room for.
+    public let capacity: Int
+
+    private let list: ManagedValue<TrackList>
+    private let settings = ManagedValue(SequencerSettings())
+    private let commands = CommandQueue<SequencerCommand>(capacity: 256)
+    private let performance: RenderState<Performance>
+    /// Told by the render thread: the bits of the beats of the clock and of the song, and 1 while it plays.
+    private let told = SharedWords()
+    private let lost = SharedCount()
+    private let late = SharedCount()
+    private let control = Lock(Control(), .module)
+
+    private struct Control {
+        var tracks: [Track] = []
+        /// Beats of the song that commands have named.
+        var named: [Double] = []
+        /// The beat of the clock at which tables were looked at last, offline.
+        var looked = -Double.infinity
+    }
+
+    private static let numbers = Atomic<Int>(0)
+
+    /// Creates a sequencer, which is stopped at beat 0.
+    ///
+    /// - Parameters:
+    ///   - tracks: Its tracks, each of which is in no other sequencer.
+    ///   - capacity: The number of tracks that it has room for, at least as many as it gets now: 1…65,536.
+    ///   - name: The name in faults and statistics.
+    public init(tracks: [Track] = [], capacity: Int = 64, name: String = "Sequencer") {
+        self.name = name
+        self.capacity = max(1, min(max(capacity, tracks.count), 65_536))
+        let list = ManagedValue(TrackList([]))
+        let place = ManagedPlace(of: list)
+        self.list = list
+        let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
+        performance = RenderState(Performance(tracks: self.capacity, number: number & 0x3F_FFFF, list: place))
+        for track in tracks { append(track) }
+        TableThread.shared.add(self)
+    }
+
+    // MARK: Tracks
+
+    /// The tracks, in the order in which they came.
+    public var tracks: [Track] { control.withLock { $0.tracks } }
+
+    /// The first track of a name.
+    public subscript(_ name: String) -> Track? { tracks.first { $0.name == name } }
+
+    /// Adds a track. Returns `false` if there is no room for it, or if it is in a sequencer already.
+    @discardableResult
+    public func append(_ track: Track) -> Bool {
+        let tracks = control.withLock { control -> [Track]? in
+            guard control.tracks.count < capacity, track.join(self, index: control.tracks.count) else { return nil }
+            control.tracks.append(track)
+            return control.tracks
+        }
+        guard let tracks else { return false }
+        provide([track])
+        list.set(TrackList(tracks))
+        return true
+    }
+
+    // MARK: The song
+
+    /// Starts the song. Returns `false` if 256 commands wait.
+    ///
+    /// - Parameters:
+    ///   - moment: The time at which it starts.
+    ///   - beat: The beat of the song with which it begins; by default that at which it stopped.
+    @discardableResult
+    public func start(at moment: Moment = .now, from beat: Fraction? = nil) -> Bool {
+        send(SequencerCommand(.start, beat: beat.map(named) ?? .nan, grid: moment.grid), moment)
+    }
+
+    /// Stops the song and all tracks. Returns `false` if 256 commands wait.
+    @discardableResult
+    public func stop(at moment: Moment = .now) -> Bool {
+        send(SequencerCommand(.stop, grid: moment.grid), moment)
+    }
+
+    /// Goes to a beat of the song. Returns `false` if 256 commands wait.
+    @discardableResult
+    public func locate(_ beat: Fraction, at moment: Moment = .now) -> Bool {
+        send(SequencerCommand(.locate, beat: named(beat), grid: moment.grid), moment)
+    }
+
+    /// The beats of the song between which it goes round, at least 1/16 of a beat; `nil` for none. A song that is behind the loop
+    /// goes on.
+    public var loop: Range<Fraction>? {
+        get {
+            let now = settings.value
+            return now.loopEnd > now.loopStart ? Fraction(now.loopStart)..<Fraction(now.loopEnd) : nil
+        }
+        set {
+            let (start, end) = newValue.map { (named($0.lowerBound), $0.upperBound.value) } ?? (0, 0)
+            change { ($0.loopStart, $0.loopEnd) = (start, end - start < Performance.shortestLoop ? start : end) }
+            provide(tracks)
+        }
+    }
+
+    /// Beats per minute of its own: 1…999; `nil` for the renderer's tempo.
+    public var tempo: Double? {
+        get { settings.value.tempo > 0 ? settings.value.tempo : nil }
+        set { change { $0.tempo = newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) } ?? 0 } }
+    }
+
+    /// Indicates that it starts and stops with the transport of the session, and is where that is.
+    public var followsTransport: Bool {
+        get { settings.value.followsTransport }
+        set { change { $0.followsTransport = newValue } }
+    }
+
+    /// Indicates whether the song plays, after the last cycle.
+    public var isPlaying: Bool { told[2] == 1 }
+
+    /// The beat of the song, after the last cycle.
+    public var position: Double { Double(bitPattern: told[1]) }
+
+    /// The number of notes, messages and commands that were not played: their target took them not, or too many sounded or waited.
+    public var lostCount: Int { lost.value }
+
+    /// The number of times that the notes of a pattern were not worked out in time, and left out.
+    public var lateCount: Int { late.value }
+
+    private func change(_ body: (inout SequencerSettings) -> Void) {
+        var new = settings.value
+        body(&new)
+        settings.set(new)
+    }
+
+    /// Notes are worked out from this beat on before it is played.
+    private func named(_ beat: Fraction) -> Double {
+        let beat = max(-1e9, min(beat.value, 1e9))
+        let tracks = control.withLock { control in
+            control.named = control.named.suffix(7) + [beat]
+            return control.tracks
+        }
+        provide(tracks)
+        return beat
+    }
+
+    func send(_ command: SequencerCommand, _ moment: Moment) -> Bool { commands.send(command, at: moment.time) }
+
+    // MARK: Tables
+
+    /// Works out the notes that some tracks play soon.
+    func provide(_ tracks: [Track]) {
+        let place = place
+        for track in tracks { _ = track.provide(place) }
+    }
+
+    /// Works out the notes that all tracks play soon.
+    func provideAll() { provide(tracks) }
+
+    private var place: SongPlace {
+        let named = control.withLock { $0.named }
+        let now = settings.value
+        let loop = now.loopEnd > now.loopStart ? [now.loopStart] : []
+        return SongPlace(clock: Double(bitPattern: told[0]), beats: [position] + named + loop)
+    }
+
+    /// Works out what is wanted soon, offline.
+    ///
+    /// Threads: render.
+    public func awaitDisk(_ context: inout RenderContext) { provideAll() }
+
+    // MARK: Render thread
+
+    /// Pops and pushes nothing.
+    public var stackEffect: StackEffect { StackEffect(pops: 0, pushes: 0) }
+
+    /// Plays a slice.
+    ///
+    /// Threads: render.
+    @_noLocks @_noAllocation
+    public func process(_ context: inout RenderContext) {
+        if context.isDryRun { return }
+        var now = SequencerSettings()
+        settings.with(&context) { settings, _ in now = settings }
+        let outer = context.beatPlace
+        let (time, rate, tempo) = (context.sampleTime, context.sampleRate, now.tempo)
+        performance.with(&context) { performance, _ in
+            performance.begin(outer.clock, outer.frame, time, rate, tempo)
+            performance.take(now)
+        }
+        var frame = 0
+        while let due = commands.next(&context, from: frame) {
+            frame = due.frame
+            performance.with(&context) { performance, _ in performance.keep(due.command, at: due.frame) }
+        }
+        performance.with(&context) { performance, context in performance.play(&context) }
+        var (here, song, plays, counts) = (0.0, 0.0, false, Performance.Counts())
+        performance.with(&context) { performance, _ in
+            here = performance.expected
+            song = performance.song(at: here)
+            plays = performance.isPlaying
+            counts = performance.takeCounts()
+        }
+        told[0] = here.bitPattern
+        told[1] = song.bitPattern
+        told[2] = plays ? 1 : 0
+        if counts.lost > 0 { lost.add(counts.lost) }
+        if counts.late > 0 { late.add(counts.late) }
+    }
+
+    /// Ends all notes. A song that plays begins again where it was started.
+    ///
+    /// Threads: render.
+    @_noLocks @_noAllocation
+    public func reset(_ context: inout RenderContext) {
+        performance.with(&context) { performance, context in performance.startOver(&context) }
+    }
+}

@@ -194,6 +194,11 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         return player.feed.send(VoiceCommand(action, voice.number, value), at: time)
     }
 
+    /// Has a command act in a frame of this slice.
+    func play(_ command: VoiceCommand, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
+        player.feed.play(command, inFrame: frame, context)
+    }
+
     private func held(_ value: Float, _ parameter: Voice.Parameters) -> Float {
         let range = references[parameter.rawValue].range
         return value.isNaN ? .nan : max(range.lowerBound, min(value, range.upperBound))

@@ -145,6 +145,12 @@ public import Synchronization
         return OpenTransaction.stage({ [memory] in if !memory.send(item) { refused() } }, ifNever: undo)
     }
 
+    /// Sends a command for a frame of the present slice. On the render thread; outside of a transaction, which holds nothing there.
+    @inlinable package func send(_ command: Command, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
+        let time = RenderTime.sample(context.sampleTime &+ Int64(frame))
+        return memory.send(Item(time: time, command: command))
+    }
+
     /// The number of commands that have been sent and are not yet due: while there are any, a module is not at rest.
     ///
     /// Threads: any.

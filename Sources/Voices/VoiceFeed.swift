@@ -31,9 +31,12 @@ package struct VoiceCommand: BitwiseCopyable, Sendable {
     }
 }
 
-/// Gives a module that plays voices its commands in the order of time: those of control code, of a score and of a MIDI input.
+/// Gives a module that plays voices its commands in the order of time: those of control code, of a sequencer, of a score and of a MIDI
+/// input.
 package struct VoiceFeed: ~Copyable, Sendable {
     private let commands = CommandQueue<VoiceCommand>()
+    /// Those of a sequencer, which come in the slice that they are for.
+    private let sequenced = CommandQueue<VoiceCommand>(capacity: 256)
     private let keys: MIDIReader
     private let score: MIDIScore
 
@@ -50,6 +53,9 @@ package struct VoiceFeed: ~Copyable, Sendable {
         /// The frame of the command that control code has sent; the end of the slice if there is none, -1 if that is to be asked.
         fileprivate var end = -1
         fileprivate var sent: VoiceCommand?
+        /// The same for the command of a sequencer.
+        fileprivate var playedEnd = -1
+        fileprivate var played: VoiceCommand?
         fileprivate var note: MIDIEvent?
     }
 
@@ -64,12 +70,17 @@ package struct VoiceFeed: ~Copyable, Sendable {
         commands.send(command, at: time)
     }
 
+    /// Sends a command for a frame of this slice, before the module runs in it. Returns `false` if 256 have been sent for it.
+    package borrowing func play(_ command: VoiceCommand, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
+        sequenced.send(command, inFrame: frame, context)
+    }
+
     /// Returns the place before the first command of a slice.
     @_noLocks @_noAllocation
     package borrowing func begin() -> Place { Place(events: keys.events) }
 
     /// Returns the next command of a slice, on its frame; `nil` if there is none any more. Of one frame, the messages of the input
-    /// come before those of the score, and these before what control code has sent.
+    /// come before those of the score, these before the notes of a sequencer, and those before what control code has sent.
     @_noLocks @_noAllocation
     package borrowing func next(_ context: inout RenderContext, _ place: inout Place) -> Due? {
         if place.end < 0 {
@@ -78,8 +89,14 @@ package struct VoiceFeed: ~Copyable, Sendable {
                 (place.end, place.sent) = (due.frame, due.command)
             }
         }
-        if case .none = place.note { place.note = score.next(&context, upTo: place.end) }
-        var last = place.end
+        if place.playedEnd < 0 {
+            place.playedEnd = context.frameCount
+            if let due = sequenced.next(&context, from: place.frame) {
+                (place.playedEnd, place.played) = (due.frame, due.command)
+            }
+        }
+        var last = min(place.playedEnd, place.end)
+        if case .none = place.note { place.note = score.next(&context, upTo: last) }
         if let note = place.note { last = max(note.frame, place.frame) }
         if let event = place.events.next(context, upTo: last) {
             place.frame = max(event.frame, place.frame)
@@ -89,6 +106,10 @@ package struct VoiceFeed: ~Copyable, Sendable {
         if let note = place.note {
             place.note = nil
             return Due(frame: last, command: VoiceCommand(note.message))
+        }
+        if let command = place.played, place.playedEnd <= place.end {
+            (place.played, place.playedEnd) = (nil, -1)
+            return Due(frame: last, command: command)
         }
         guard let command = place.sent else { return nil }
         (place.sent, place.end) = (nil, -1)

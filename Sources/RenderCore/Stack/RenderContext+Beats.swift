@@ -41,6 +41,11 @@ extension RenderContext {
         beatClock.turn(of: beats, at: beatFrame)
     }
 
+    /// The clock that counts the beats, and this slice's first frame on it.
+    package var beatPlace: (clock: BeatClock, frame: Int64) {
+        @_noLocks @_noAllocation get { (beatClock, beatFrame) }
+    }
+
     /// The clock that counts the beats.
     private var beatClock: BeatClock {
         @_noLocks @_noAllocation get {

@@ -1,0 +1,164 @@
+internal import RenderCore
+internal import Sharing
+internal import Voices
+
+/// A note or a message of a track, in the track's beats.
+struct TableNote: BitwiseCopyable, Sendable {
+    var start = 0.0
+    var length = 0.0
+    var number: Float = 0
+    var velocity: Float = 0
+    var isMessage = false
+    var message = MIDIMessage.activeSensing
+
+    @_noLocks @_noAllocation
+    init() {}
+}
+
+/// A span of beats that a table has the notes of.
+struct TableSpan: BitwiseCopyable, Sendable, Equatable {
+    var from = 0.0
+    var to = 0.0
+}
+
+/// The notes of a track, as far as they have been worked out, in the order of their beats.
+struct NoteTable: ~Copyable, Sendable {
+    let notes: RenderMemory<TableNote>
+    let spans: RenderMemory<TableSpan>
+
+    init(_ notes: [TableNote], _ spans: [TableSpan]) {
+        self.notes = RenderMemory(notes)
+        self.spans = RenderMemory(spans)
+    }
+
+    /// Returns the first note that begins at a beat or later.
+    @_noLocks @_noAllocation
+    func index(from beat: Double) -> Int {
+        var (low, high) = (0, notes.count)
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if notes[middle].start < beat { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Returns whether there is a note of a number at a beat.
+    @_noLocks @_noAllocation
+    func has(_ beat: Double, _ number: Float) -> Bool {
+        var index = index(from: beat - Performance.rounding)
+        while index < notes.count, notes[index].start <= beat + Performance.rounding {
+            if !notes[index].isMessage && notes[index].number == number { return true }
+            index &+= 1
+        }
+        return false
+    }
+
+    /// Returns the beat up to which the notes from another one on are there; that one itself if they are not.
+    @_noLocks @_noAllocation
+    func end(from beat: Double) -> Double {
+        var index = 0
+        while index < spans.count {
+            let span = spans[index]
+            if beat >= span.from - Performance.rounding && beat < span.to { return span.to }
+            index &+= 1
+        }
+        return beat
+    }
+}
+
+/// The settings of a track.
+struct TrackSettings: BitwiseCopyable, Sendable {
+    var isMuted = false
+    var isSoloed = false
+    /// The beat of the song at which the track begins.
+    var offset = 0.0
+    /// Beats of the track for one of the song.
+    var rate = 1.0
+    /// The beats after which it begins again; 0 if it does not.
+    var loop = 0.0
+    var channel: UInt8 = 0
+    var hasKeys = false
+
+    @_noLocks @_noAllocation
+    init() {}
+}
+
+/// Where the notes of a content are.
+struct ContentPlace: BitwiseCopyable, Sendable {
+    let table: ManagedPlace<NoteTable>
+    /// The number of the content, which no other has.
+    let number: Int
+    /// Its length, after which it begins again; 0 if it has none.
+    let length: Double
+}
+
+/// What a track plays, as the render thread reads it.
+struct TrackContent: ~Copyable, Sendable {
+    let place: ContentPlace
+    /// Told to the thread that works out tables: the bits of the beat of the clock at which the track's beat 0 is, and 1 when it has been seen.
+    let told: SharedWords
+    /// Keeps the table.
+    let source: TrackSource
+
+    init(_ source: TrackSource) {
+        self.source = source
+        place = ContentPlace(table: ManagedPlace(of: source.table), number: source.number, length: source.length)
+        told = SharedWords(sharing: source.told)
+    }
+}
+
+/// A track in the list of a sequencer.
+struct TrackEntry: BitwiseCopyable, Sendable {
+    let content: ManagedPlace<TrackContent>
+    let settings: ManagedPlace<TrackSettings>
+    let target: TargetPlace
+
+    /// Returns where the notes of its content are.
+    @_noLocks @_noAllocation
+    func place(_ context: inout RenderContext) -> ContentPlace? {
+        var found: ContentPlace?
+        content.with(&context) { content, _ in found = content.place }
+        return found
+    }
+}
+
+/// The tracks of a sequencer.
+struct TrackList: ~Copyable, Sendable {
+    let entries: RenderMemory<TrackEntry>
+    let tracks: [Track]
+
+    init(_ tracks: [Track]) {
+        self.tracks = tracks
+        entries = RenderMemory(tracks.map(\.entry))
+    }
+}
+
+/// The settings of a sequencer.
+struct SequencerSettings: BitwiseCopyable, Sendable {
+    /// The beats between which the song goes round; none if the second is not above the first.
+    var loopStart = 0.0
+    var loopEnd = 0.0
+    var followsTransport = false
+    /// The tempo of its own; 0 for that of the renderer.
+    var tempo = 0.0
+
+    @_noLocks @_noAllocation
+    init() {}
+}
+
+/// Something that a sequencer is to do.
+struct SequencerCommand: BitwiseCopyable, Sendable {
+    enum Action: BitwiseCopyable, Sendable { case start, stop, locate, launch, halt, rejoin }
+
+    var action: Action
+    var track = 0
+    /// The beat of the song; no number if none is meant.
+    var beat = Double.nan
+    /// The distance of the beats at one of which it happens: 0 for at once, below 0 for bars.
+    var grid = 0.0
+
+    @_noLocks @_noAllocation
+    init(_ action: Action, track: Int = 0, beat: Double = .nan, grid: Double = 0) {
+        (self.action, self.track, self.beat, self.grid) = (action, track, beat, grid)
+    }
+}

@@ -1,0 +1,375 @@
+internal import RenderCore
+internal import Sharing
+internal import Voices
+
+/// What the render thread keeps of a ``Sequencer``: where the song is, what comes next on each track, and which notes sound.
+///
+/// All times are beats of one clock, the renderer's or the sequencer's own. The song's beat 0 is at ``origin`` on it. Whatever happens
+/// is taken in the order of its beats, so that it makes no difference where slices begin.
+struct Performance: ~Copyable, Sendable {
+    /// A place in a track.
+    struct Place: BitwiseCopyable, Sendable {
+        /// The note that comes next, and how many times the track has begun again before it.
+        var index = 0
+        var round = 0.0
+        /// The beat of the clock at which the track's beat 0 is.
+        var origin = 0.0
+        /// The length after which it begins again; 0 if it does not.
+        var length = 0.0
+        var rate = 1.0
+        var contentVersion: UInt64 = 0
+        var tableVersion: UInt64 = 0
+        var settingsVersion: UInt64 = 0
+        var number = 0
+        var settings = TrackSettings()
+        /// Indicates that it was launched, and does not go with the song.
+        var isFree = false
+        var isHalted = false
+        /// Indicates that what comes next is not known yet.
+        var isBlocked = false
+
+        @_noLocks @_noAllocation
+        init() {}
+    }
+
+    /// A note that sounds.
+    struct Sounding: BitwiseCopyable, Sendable {
+        var note: TargetNote
+        var target: TargetPlace?
+        var track = -1
+        /// Its beat in the track.
+        var start = 0.0
+        var hasKey = false
+
+        @_noLocks @_noAllocation
+        init() { note = TargetNote(voice: 0, number: 0, velocity: 0) }
+    }
+
+    /// A command that waits for its beat.
+    struct Pending: BitwiseCopyable, Sendable {
+        var command = SequencerCommand(.stop)
+        var beat = 0.0
+
+        @_noLocks @_noAllocation
+        init() {}
+    }
+
+    /// Numbers that were counted since they were taken.
+    struct Counts: BitwiseCopyable, Sendable {
+        var lost = 0
+        var late = 0
+
+        @_noLocks @_noAllocation
+        init() {}
+    }
+
+    /// Beats by which rounding may move a beat that is meant to be the same.
+    static var rounding: Double { @_noLocks @_noAllocation get { 1e-9 } }
+    /// The notes that may sound at once, and the commands that may wait.
+    static var soundingLimit: Int { @_noLocks @_noAllocation get { 4_096 } }
+    static var pendingLimit: Int { @_noLocks @_noAllocation get { 64 } }
+    /// The shortest loop of a song, in beats.
+    static var shortestLoop: Double { @_noLocks @_noAllocation get { 1.0 / 16 } }
+
+    var places: RenderMemory<Place>
+    var next: BeatHeap
+    var sounding: RenderMemory<Sounding>
+    var ends: BeatHeap
+    var free: RenderMemory<Int>
+    var freeCount: Int
+    var pending: RenderMemory<Pending>
+    var pendingCount = 0
+    var counts = Counts()
+    let voiceBase: Int
+    var voice = 0
+    private let list: ManagedPlace<TrackList>
+
+    // The clock of this slice.
+    var clock: BeatClock
+    var base: Int64 = 0
+    var frameCount = 0
+    /// The beat at which this slice should begin; no number before the first.
+    var expected = Double.nan
+    /// The sequencer's own clock.
+    var own: BeatClock
+    var tempoVersion: UInt64 = 0
+
+    // The song.
+    var isPlaying = false
+    /// The beat of the clock at which the song's beat 0 is: that of the last start, and the loops since then.
+    var origin = 0.0
+    var firstOrigin = 0.0
+    var rounds = 0.0
+    /// The beat of the clock at which the loop ends; infinite if there is none ahead.
+    var loopBeat = Double.infinity
+    var settings = SequencerSettings()
+    /// The beat of the song at which it stopped, and at which it began last.
+    var stopped = 0.0
+    var begun = 0.0
+    var soloCount = 0
+    var trackCount = 0
+    var wasRolling = false
+
+    init(tracks: Int, number: Int, list: ManagedPlace<TrackList>) {
+        self.list = list
+        places = RenderMemory(repeating: Place(), count: tracks)
+        next = BeatHeap(capacity: tracks)
+        sounding = RenderMemory(repeating: Sounding(), count: Self.soundingLimit)
+        ends = BeatHeap(capacity: Self.soundingLimit)
+        free = RenderMemory(Array((0..<Self.soundingLimit).reversed()))
+        freeCount = Self.soundingLimit
+        pending = RenderMemory(repeating: Pending(), count: Self.pendingLimit)
+        clock = BeatClock(sampleRate: 48_000)
+        own = BeatClock(sampleRate: 48_000)
+        voiceBase = -(number &<< 40)
+    }
+
+    // MARK: A slice
+
+    /// Begins a slice: takes the clock.
+    ///
+    /// - Parameters:
+    ///   - outer: The renderer's clock.
+    ///   - frame: The slice's first frame on it.
+    ///   - time: The slice's first frame on the sample clock, by which the own tempo goes.
+    ///   - tempo: The own tempo; 0 for the renderer's.
+    @_noLocks @_noAllocation
+    mutating func begin(_ outer: BeatClock, _ frame: Int64, _ time: Int64, _ sampleRate: Double, _ tempo: Double) {
+        guard tempo > 0 else {
+            (clock, base) = (outer, frame)
+            return
+        }
+        if own.framesPerMinute != 60 * sampleRate { own.setRate(60 * sampleRate, at: time) }
+        if own.ownBeatsPerMinute != tempo {
+            tempoVersion &+= 1
+            own.set(.beatsPerMinute(tempo), tempoVersion, at: time)
+        }
+        (clock, base) = (own, time)
+    }
+
+    /// Keeps a command until its beat.
+    @_noLocks @_noAllocation
+    mutating func keep(_ command: SequencerCommand, at frame: Int) {
+        if !add(command, at: frame) { counts.lost &+= 1 }
+    }
+
+    /// Returns what was counted since then.
+    @_noLocks @_noAllocation
+    mutating func takeCounts() -> Counts {
+        let counted = counts
+        counts = Counts()
+        return counted
+    }
+
+    /// Ends all notes; a song that plays begins again where it was started.
+    @_noLocks @_noAllocation
+    mutating func startOver(_ context: inout RenderContext) {
+        cut(-2, &context, at: 0)
+        next.removeAll()
+        for track in 0..<trackCount {
+            places[track].contentVersion = 0
+            places[track].isFree = false
+        }
+        expected = .nan
+        wasRolling = false
+        if isPlaying { place(origin: clock.position(at: base) - begun) }
+        findLoop(from: clock.position(at: base))
+    }
+
+    /// Plays a slice.
+    @_noLocks @_noAllocation
+    mutating func play(_ context: inout RenderContext) {
+        frameCount = context.frameCount
+        let here = clock.position(at: base)
+        if (here - expected).magnitude > 1e-6 { leap(here, &context) }
+        followTransport(&context, here)
+        refresh(&context)
+        var first = 0
+        while true {
+            let (beat, command) = boundary()
+            let frame = frame(of: beat)
+            if frame >= frameCount { break }
+            let place = frame > first ? frame : first
+            run(&context, until: beat, through: place, from: first)
+            first = place
+            if command < 0 {
+                wrap(&context, at: first)
+            } else {
+                let due = pending[command]
+                drop(command)
+                act(due, &context, at: first)
+            }
+        }
+        run(&context, until: .infinity, through: frameCount &- 1, from: first)
+        expected = clock.position(at: base &+ Int64(frameCount))
+    }
+
+    /// Returns a track.
+    @_noLocks @_noAllocation
+    func entry(_ track: Int, _ context: inout RenderContext) -> TrackEntry? {
+        var found: TrackEntry?
+        list.with(&context) { list, _ in if track < list.entries.count { found = list.entries[track] } }
+        return found
+    }
+
+    /// Returns the number of tracks.
+    @_noLocks @_noAllocation
+    func listCount(_ context: inout RenderContext) -> Int {
+        var count = 0
+        list.with(&context) { list, _ in count = list.entries.count }
+        return min(count, places.count)
+    }
+
+    /// Returns the frame of a beat, from the first of the slice.
+    @_noLocks @_noAllocation
+    func frame(of beat: Double) -> Int {
+        if beat == .infinity { return .max }
+        let frame = clock.frame(of: beat).subtractingSaturated(base)
+        return Int(frame)
+    }
+
+    /// Returns the beat of the next command or loop, and the command; -1 for the loop.
+    @_noLocks @_noAllocation
+    private func boundary() -> (Double, Int) {
+        var (beat, command) = (isPlaying ? loopBeat : .infinity, -1)
+        var index = 0
+        while index < pendingCount {
+            if pending[index].beat < beat || (command < 0 && pending[index].beat <= beat + Self.rounding) {
+                (beat, command) = (pending[index].beat, index)
+            }
+            index &+= 1
+        }
+        return (beat, command)
+    }
+
+    /// Begins and ends notes before a beat, as far as their frames are not behind one.
+    @_noLocks @_noAllocation
+    private mutating func run(
+        _ context: inout RenderContext, until limit: Double, through last: Int,
+        from first: Int
+    ) {
+        while true {
+            let (on, off) = (next.beat, ends.beat)
+            if off <= on {
+                let frame = frame(of: off)
+                if off > limit || frame > last { return }
+                end(ends.first, &context, at: frame > first ? frame : first)
+            } else {
+                let frame = frame(of: on)
+                if on > limit - Self.rounding || frame > last { return }
+                begin(next.first, &context, at: frame > first ? frame : first)
+            }
+        }
+    }
+
+    // MARK: Notes
+
+    @_noLocks @_noAllocation
+    private mutating func begin(
+        _ track: Int, _ context: inout RenderContext, at frame: Int
+    ) {
+        let beat = next.beat(of: track)
+        if places[track].isBlocked {
+            counts.late &+= 1
+            return next.set(track, .infinity)
+        }
+        guard let entry = entry(track, &context) else { return next.set(track, .infinity) }
+        let index = places[track].index
+        var note = TableNote()
+        if let content = entry.place(&context) {
+            content.table.with(&context) { table, _ in if index < table.notes.count { note = table.notes[index] } }
+        }
+        advance(track, &context, entry)
+        guard isAudible(places[track].settings) else { return }
+        if note.isMessage {
+            if !entry.target.send(note.message.onChannel(places[track].settings.channel), frame, context) { counts.lost &+= 1 }
+            return
+        }
+        guard freeCount > 0 else {
+            counts.lost &+= 1
+            return
+        }
+        voice &+= 1
+        let settings = places[track].settings
+        let played = TargetNote(
+            voice: voiceBase &- voice, number: note.number, velocity: note.velocity, channel: settings.channel)
+        if settings.hasKeys { release(played, entry.target, &context, at: frame) }
+        guard entry.target.begin(played, frame, context) else {
+            counts.lost &+= 1
+            return
+        }
+        freeCount &-= 1
+        let item = free[freeCount]
+        var new = Sounding()
+        (new.note, new.target, new.track) = (played, entry.target, track)
+        (new.start, new.hasKey) = (note.start, settings.hasKeys)
+        sounding[item] = new
+        ends.set(item, beat + note.length / places[track].rate)
+    }
+
+    @_noLocks @_noAllocation
+    func isAudible(_ settings: TrackSettings) -> Bool { !settings.isMuted && (soloCount == 0 || settings.isSoloed) }
+
+    /// Ends the note that sounds on the key of another one.
+    @_noLocks @_noAllocation
+    private mutating func release(
+        _ note: TargetNote, _ target: TargetPlace, _ context: inout RenderContext, at frame: Int
+    ) {
+        var place = ends.count &- 1
+        while place >= 0 {
+            let item = ends.item(at: place)
+            let other = sounding[item]
+            if other.hasKey, other.note.key == note.key, other.note.channel == note.channel,
+                let its = other.target, its.isSame(as: target)
+            {
+                end(item, &context, at: frame)
+            }
+            place &-= 1
+            if place >= ends.count { place = ends.count &- 1 }
+        }
+    }
+
+    /// Ends a note. If its target takes nothing now, it is asked again in the next slice.
+    @_noLocks @_noAllocation
+    mutating func end(_ item: Int, _ context: inout RenderContext, at frame: Int) {
+        if let target = sounding[item].target, !target.end(sounding[item].note, frame, context) {
+            return ends.set(item, clock.position(at: base &+ Int64(frameCount)))
+        }
+        ends.set(item, .infinity)
+        sounding[item] = Sounding()
+        free[freeCount] = item
+        freeCount &+= 1
+    }
+
+    /// Ends the notes of a track, or of all that go with the song if it is -1, or of all if it is -2.
+    @_noLocks @_noAllocation
+    mutating func cut(_ track: Int, _ context: inout RenderContext, at frame: Int) {
+        var item = 0
+        var left = ends.count
+        while left > 0 && item < sounding.count {
+            let its = sounding[item].track
+            if its >= 0 {
+                left &-= 1
+                if its == track || track == -2 || (track == -1 && !places[its].isFree) { end(item, &context, at: frame) }
+            }
+            item &+= 1
+        }
+    }
+}
+
+extension MIDIMessage {
+    /// The same message on another channel, if it has one.
+    @_noLocks @_noAllocation
+    func onChannel(_ channel: UInt8) -> MIDIMessage {
+        switch self {
+        case .noteOn(_, let note, let velocity): .noteOn(channel: channel, note: note, velocity: velocity)
+        case .noteOff(_, let note, let velocity): .noteOff(channel: channel, note: note, velocity: velocity)
+        case .keyPressure(_, let note, let pressure): .keyPressure(channel: channel, note: note, pressure: pressure)
+        case .controller(_, let number, let value): .controller(channel: channel, number: number, value: value)
+        case .program(_, let number): .program(channel: channel, number: number)
+        case .pressure(_, let pressure): .pressure(channel: channel, pressure: pressure)
+        case .bend(_, let value): .bend(channel: channel, value: value)
+        default: self
+        }
+    }
+}

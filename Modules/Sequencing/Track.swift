@@ -1,0 +1,206 @@
+public import Music
+internal import RenderCore
+internal import Sharing
+internal import Synchronization
+public import Voices
+
+/// A track of a ``Sequencer``: a pattern or a clip, and the target that plays it.
+///
+///     let drums = Track("drums", Pattern("kick hat snare hat"), to: player.kit(["kick": kick, "hat": hat, "snare": snare]))
+///     let tune = Track("tune", Clip(file.tracks[2], of: file), to: synth)
+///     …
+///     drums.replace(with: Pattern("kick*4"))                      // while it plays: notes that are in both go on
+///     tune.isMuted = true
+///     tune.launch(at: .nextBar)                                   // runs by itself from there
+///
+/// A clip begins again after its length, and a pattern goes on for ever. Notes that a change cuts get their end.
+///
+/// Threads: control.
+public final class Track: Sendable {
+    /// The name of the track.
+    public let name: String
+    /// The target that plays it.
+    public let target: any NoteTarget
+
+    private let slot: TargetSlot
+    private let content: ManagedValue<TrackContent>
+    private let settings: ManagedValue<TrackSettings>
+    private let control: Lock<Control>
+
+    private struct Control {
+        /// The newest content, and older ones that may still be played.
+        var source: TrackSource
+        var older: [TrackSource] = []
+        weak var sequencer: Sequencer?
+        var index = 0
+    }
+
+    /// Creates a track of a pattern.
+    ///
+    /// - Parameters:
+    ///   - name: A name for people, and for ``Sequencer/subscript(_:)``.
+    ///   - pattern: The pattern.
+    ///   - target: The target that plays it.
+    ///   - channel: The MIDI channel, 0…15, if the target has such.
+    public convenience init(_ name: String, _ pattern: Pattern, to target: any NoteTarget, channel: Int = 0) {
+        self.init(name, TrackSource(pattern, target), target, channel)
+    }
+
+    /// Creates a track of a clip.
+    ///
+    /// - Parameters:
+    ///   - name: A name for people, and for ``Sequencer/subscript(_:)``.
+    ///   - clip: The clip.
+    ///   - target: The target that plays it.
+    ///   - channel: The MIDI channel, 0…15, if the target has such.
+    public convenience init(_ name: String, _ clip: Clip, to target: any NoteTarget, channel: Int = 0) {
+        self.init(name, TrackSource(clip, target), target, channel)
+    }
+
+    private init(_ name: String, _ source: TrackSource, _ target: any NoteTarget, _ channel: Int) {
+        self.name = name
+        self.target = target
+        slot = target.makeSlot()
+        content = ManagedValue(TrackContent(source))
+        var first = TrackSettings()
+        first.channel = UInt8(max(0, min(channel, 15)))
+        first.hasKeys = target.hasKeys
+        settings = ManagedValue(first)
+        control = Lock(Control(source: source), .module)
+    }
+
+    // MARK: What it plays
+
+    /// Plays another pattern from now on, or in a transaction with the other changes.
+    public func replace(with pattern: Pattern) { replace(with: TrackSource(pattern, target)) }
+
+    /// Plays another clip from now on, or in a transaction with the other changes.
+    public func replace(with clip: Clip) { replace(with: TrackSource(clip, target)) }
+
+    private func replace(with source: TrackSource) {
+        let sequencer = control.withLock { control in
+            control.older = control.older.suffix(7) + [control.source]
+            control.source = source
+            return control.sequencer
+        }
+        // Its first notes are there before it is heard.
+        if let sequencer { sequencer.provide([self]) }
+        content.set(TrackContent(source))
+    }
+
+    /// A sentence about the first note that the target cannot play; `nil` if there is none so far.
+    public var problem: String? { control.withLock { $0.source }.problem }
+
+    // MARK: Settings
+
+    /// Indicates that it is silent.
+    public var isMuted: Bool {
+        get { settings.value.isMuted }
+        set { change { $0.isMuted = newValue } }
+    }
+
+    /// Indicates that tracks without this are silent.
+    public var isSoloed: Bool {
+        get { settings.value.isSoloed }
+        set { change { $0.isSoloed = newValue } }
+    }
+
+    /// The beat of the song at which the track begins: -1e6…1e6, 0 at first.
+    public var offset: Fraction {
+        get { Fraction(settings.value.offset) }
+        set { change { $0.offset = max(-1e6, min(newValue.value, 1e6)) } }
+    }
+
+    /// The speed: beats of the track for one of the song, 1/64…64, 1 at first.
+    public var rate: Fraction {
+        get { Fraction(settings.value.rate) }
+        set { change { $0.rate = max(1.0 / 64, min(newValue.value, 64)) } }
+    }
+
+    /// The beats of the track after which it begins again, 1/16 or more; `nil` for the length of the clip, and for a pattern that goes
+    /// on for ever.
+    public var loop: Fraction? {
+        get { settings.value.loop > 0 ? Fraction(settings.value.loop) : nil }
+        set { change { $0.loop = newValue.map { max(Performance.shortestLoop, min($0.value, 1e6)) } ?? 0 } }
+    }
+
+    private func change(_ body: (inout TrackSettings) -> Void) {
+        var new = settings.value
+        body(&new)
+        settings.set(new)
+    }
+
+    // MARK: Launching
+
+    /// Has the track begin at its beat 0, and run by itself from there: starts, loops and places of the song do not move it. Returns
+    /// `false` if it is in no sequencer, or if 256 commands wait.
+    @discardableResult
+    public func launch(at moment: Moment = .nextBar) -> Bool { send(.launch, moment) }
+
+    /// Stops the track alone. Returns `false` if it is in no sequencer, or if 256 commands wait.
+    @discardableResult
+    public func stop(at moment: Moment = .now) -> Bool { send(.halt, moment) }
+
+    /// Has the track go with the song again. Returns `false` if it is in no sequencer, or if 256 commands wait.
+    @discardableResult
+    public func rejoin(at moment: Moment = .now) -> Bool { send(.rejoin, moment) }
+
+    private func send(_ action: SequencerCommand.Action, _ moment: Moment) -> Bool {
+        let (sequencer, index) = control.withLock { ($0.sequencer, $0.index) }
+        return sequencer?.send(SequencerCommand(action, track: index, grid: moment.grid), moment) ?? false
+    }
+
+    // MARK: For the sequencer
+
+    /// Joins a sequencer. Returns `false` if it is in one.
+    func join(_ sequencer: Sequencer, index: Int) -> Bool {
+        control.withLock { control in
+            if control.sequencer != nil { return false }
+            (control.sequencer, control.index) = (sequencer, index)
+            return true
+        }
+    }
+
+    var entry: TrackEntry {
+        TrackEntry(content: ManagedPlace(of: content), settings: ManagedPlace(of: settings), target: slot.place)
+    }
+
+    /// Works out the notes that are played soon.
+    func provide(_ song: SongPlace) -> Bool {
+        let sources = control.withLock { $0.older + [$0.source] }
+        let settings = settings.value
+        var isNew = false
+        for (index, source) in sources.enumerated() {
+            // Older ones that are not heard any more need nothing.
+            let isNewest = index == sources.count - 1
+            if !isNewest && sources[(index + 1)...].contains(where: { $0.told[1] == 1 }) { continue }
+            if source.provide(wanted(source, settings, song)) { isNew = true }
+        }
+        return isNew
+    }
+
+    /// The beats of the track that are played soon.
+    private func wanted(_ source: TrackSource, _ settings: TrackSettings, _ song: SongPlace) -> [TableSpan] {
+        if settings.loop > 0 { return [TableSpan(from: 0, to: min(settings.loop, 4_096))] }
+        let ahead = TrackSource.ahead * settings.rate
+        func span(_ beat: Double) -> TableSpan {
+            let first = max(0, min(beat - 1, 1e9))
+            return TableSpan(from: first.rounded(.down), to: first + ahead + 2)
+        }
+        var spans = song.beats.map { span(($0 - settings.offset) * settings.rate) }
+        if source.told[1] == 1 {
+            spans.append(span((song.clock - Double(bitPattern: source.told[0])) * settings.rate))
+        }
+        // It may be launched.
+        spans.append(span(0))
+        return spans
+    }
+}
+
+/// Where a sequencer is and may soon be.
+struct SongPlace: Sendable {
+    /// The beat of its clock.
+    var clock = 0.0
+    /// Beats of the song.
+    var beats: [Double] = []
+}

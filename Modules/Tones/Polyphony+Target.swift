@@ -1,0 +1,28 @@
+public import RenderCore
+public import Voices
+
+/// A sequencer's track plays it: each note is a voice of its own, fractions of semitones included.
+extension Polyphony: NoteTarget {
+    /// Begins a voice.
+    ///
+    /// Threads: render.
+    public func begin(_ note: TargetNote, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
+        var command = VoiceCommand(.play, note.voice, note.number.isNaN ? 69 : max(-128, min(note.number, 256)))
+        command.velocity = note.velocity > 0 ? min(note.velocity, 1) : 0
+        return play(command, inFrame: frame, context)
+    }
+
+    /// Lets the voice go.
+    ///
+    /// Threads: render.
+    public func end(_ note: TargetNote, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
+        play(VoiceCommand(.letGo, note.voice, 0), inFrame: frame, context)
+    }
+
+    /// Has a message act.
+    ///
+    /// Threads: render.
+    public func send(_ message: MIDIMessage, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
+        play(VoiceCommand(message), inFrame: frame, context)
+    }
+}

@@ -1,0 +1,81 @@
+package import RenderCore
+
+/// A target behind one indirect call, without a count.
+@safe package class TargetSlot: @unchecked Sendable {
+    // Unchecked because a subclass holds nothing but its target, which is Sendable.
+    func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
+    func end(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
+    func send(_ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
+
+    /// The place by which a render thread reaches it, for as long as the slot lives.
+    package var place: TargetPlace { TargetPlace(self) }
+}
+
+extension NoteTarget {
+    /// Makes a slot for this target.
+    package func makeSlot() -> TargetSlot { TargetSlotOf(self) }
+}
+
+private final class TargetSlotOf<Target: NoteTarget>: TargetSlot, @unchecked Sendable {
+    private let target: Target
+    init(_ target: Target) { self.target = target }
+
+    override func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
+        target.begin(note, inFrame: frame, context)
+    }
+    override func end(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
+        target.end(note, inFrame: frame, context)
+    }
+    override func send(_ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
+        target.send(message, inFrame: frame, context)
+    }
+}
+
+/// The place of a ``TargetSlot``. Who keeps a place keeps the slot alive for as long as a render thread may use it.
+@safe package struct TargetPlace: BitwiseCopyable, @unchecked Sendable {
+    // Unchecked because the slot is Sendable, and the reference is never changed.
+    private let slot: Unmanaged<TargetSlot>
+
+    init(_ slot: TargetSlot) { unsafe self.slot = .passUnretained(slot) }
+
+    @_noLocks @_noAllocation
+    package func isSame(as other: TargetPlace) -> Bool { unsafe slot.toOpaque() == other.slot.toOpaque() }
+
+    @_noLocks @_noAllocation
+    package func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
+        unsafe callBegin(slot, note, frame, context)
+    }
+
+    @_noLocks @_noAllocation
+    package func end(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
+        unsafe callEnd(slot, note, frame, context)
+    }
+
+    @_noLocks @_noAllocation
+    package func send(_ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
+        unsafe callSend(slot, message, frame, context)
+    }
+}
+
+// The compiler cannot follow these calls: what a target does is the watchdog's to judge.
+
+@_semantics("no_performance_analysis") @inline(never)
+private func callBegin(
+    _ slot: Unmanaged<TargetSlot>, _ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext
+) -> Bool {
+    unsafe slot._withUnsafeGuaranteedRef { $0.begin(note, frame, context) }
+}
+
+@_semantics("no_performance_analysis") @inline(never)
+private func callEnd(
+    _ slot: Unmanaged<TargetSlot>, _ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext
+) -> Bool {
+    unsafe slot._withUnsafeGuaranteedRef { $0.end(note, frame, context) }
+}
+
+@_semantics("no_performance_analysis") @inline(never)
+private func callSend(
+    _ slot: Unmanaged<TargetSlot>, _ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext
+) -> Bool {
+    unsafe slot._withUnsafeGuaranteedRef { $0.send(message, frame, context) }
+}
