@@ -29,21 +29,3 @@ public struct MusicEvent: Sendable, Hashable {
     /// The beat at which it ends.
     public var end: Fraction { start + length }
 }
-
-/// A note as it is written: a word, with its number if it has one.
-///
-/// Threads: control.
-public struct Note: Sendable, Hashable {
-    /// The word as it was written: `kick`, `A1`, `60`.
-    public var word: String
-    /// The number that the word stands for, if it stands for one: a note in semitones (69 is the A of 440 Hz), or the value for a
-    /// parameter.
-    public var number: Double?
-    /// The velocity, 0…1.
-    public var velocity: Double
-
-    /// Creates a note.
-    public init(word: String, number: Double? = nil, velocity: Double = 0.8) {
-        (self.word, self.number, self.velocity) = (word, number, velocity)
-    }
-}

@@ -1,0 +1,178 @@
+/// Another pace: a beat of the result is as many beats of the source as the factor says.
+struct PacedSource: PatternSource {
+    let source: any PatternSource
+    let factor: Fraction
+
+    func collect(_ span: Span, into found: inout Found) {
+        let first = found.events.count
+        source.collect(Span(from: span.from * factor, to: span.to * factor), into: &found)
+        for index in first..<found.events.count {
+            found.events[index].start /= factor
+            found.events[index].length /= factor
+        }
+    }
+}
+
+/// Later by some beats.
+struct DelayedSource: PatternSource {
+    let source: any PatternSource
+    let delay: Fraction
+
+    func collect(_ span: Span, into found: inout Found) {
+        let first = found.events.count
+        source.collect(Span(from: span.from - delay, to: span.to - delay), into: &found)
+        for index in first..<found.events.count { found.events[index].start += delay }
+    }
+}
+
+/// Pieces that take turns. Each plays one cycle of its source, fitted into the piece, and the next cycle in the next round.
+struct RoundSource: PatternSource {
+    struct Piece {
+        let source: any PatternSource
+        /// The cycle of the source.
+        let cycle: Fraction
+        /// The place in the round.
+        let span: Span
+        /// The beats of the source for each beat of the piece.
+        let factor: Fraction
+    }
+
+    let pieces: [Piece]
+    let round: Fraction
+
+    /// Creates rounds of pieces, with the beats of each; pieces without beats are left out.
+    init(_ pieces: [(source: any PatternSource, cycle: Fraction, beats: Fraction)]) {
+        var start: Fraction = 0
+        var made: [Piece] = []
+        for piece in pieces where piece.cycle > 0 && piece.beats > 0 {
+            let end = start + piece.beats
+            if !(piece.source is SilentSource) {
+                made.append(
+                    Piece(
+                        source: piece.source, cycle: piece.cycle, span: Span(from: start, to: end),
+                        factor: piece.cycle / piece.beats))
+            }
+            start = end
+        }
+        (self.pieces, round) = (made, start)
+    }
+
+    func collect(_ span: Span, into found: inout Found) {
+        for index in span.cycles(of: round) {
+            guard found.begin() else { return }
+            let base = Fraction(index) * round
+            let inRound = Span(from: span.from - base, to: span.to - base)
+            var entry = firstIndex(endingAfter: inRound.from)
+            while entry < pieces.count, pieces[entry].span.from < inRound.to, found.begin() {
+                let piece = pieces[entry]
+                let part = inRound.and(piece.span)
+                let origin = Fraction(index) * piece.cycle
+                let first = found.events.count
+                piece.source.collect(
+                    Span(
+                        from: origin + (part.from - piece.span.from) * piece.factor,
+                        to: origin + (part.to - piece.span.from) * piece.factor), into: &found)
+                for place in first..<found.events.count {
+                    let event = found.events[place]
+                    found.events[place].start = base + piece.span.from + (event.start - origin) / piece.factor
+                    found.events[place].length = event.length / piece.factor
+                }
+                entry += 1
+            }
+        }
+    }
+
+    /// The index of the first piece that ends after a beat of the round.
+    private func firstIndex(endingAfter beat: Fraction) -> Int {
+        if beat <= 0 { return 0 }
+        var (low, high) = (0, pieces.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if pieces[middle].span.to <= beat { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// One source in one of several cycles, another in the rest.
+struct EverySource: PatternSource {
+    let rare: any PatternSource
+    let usual: any PatternSource
+    let count: Int
+    let index: Int
+    let cycle: Fraction
+
+    func collect(_ span: Span, into found: inout Found) {
+        for number in span.cycles(of: cycle) {
+            guard found.begin() else { return }
+            let isRare = (number % count + count) % count == index
+            (isRare ? rare : usual).collect(span.and(.cycle(number, of: cycle)), into: &found)
+        }
+    }
+}
+
+/// The events of each cycle at other places of the cycle.
+struct RearrangedSource: PatternSource {
+    enum Change: Sendable {
+        case reversed
+        case rotated(Fraction)
+    }
+
+    let source: any PatternSource
+    let cycle: Fraction
+    let change: Change
+
+    func collect(_ span: Span, into found: inout Found) {
+        for number in span.cycles(of: cycle) {
+            guard found.begin() else { return }
+            let whole = Span.cycle(number, of: cycle)
+            let first = found.events.count
+            source.collect(whole, into: &found)
+            var kept = first
+            for index in first..<found.events.count {
+                var event = found.events[index]
+                let place = event.start - whole.from
+                let moved =
+                    switch change {
+                    case .reversed: cycle - place - event.length
+                    case .rotated(let beats): place + beats
+                    }
+                event.start = whole.from + moved.remainder(by: cycle)
+                if span.contains(event.start) {
+                    found.events[kept] = event
+                    kept += 1
+                }
+            }
+            found.events.removeSubrange(kept...)
+        }
+    }
+}
+
+/// Pairs of steps of which the first takes longer than the second.
+struct SwingSource: PatternSource {
+    let source: any PatternSource
+    let grid: Fraction
+    /// The middle of a pair, 0…2 steps.
+    let middle: Fraction
+
+    func collect(_ span: Span, into found: inout Found) {
+        let first = found.events.count
+        source.collect(Span(from: straight(span.from), to: straight(span.to)), into: &found)
+        for index in first..<found.events.count {
+            let event = found.events[index]
+            let start = swung(event.start)
+            found.events[index].start = start
+            if event.length > 0 { found.events[index].length = swung(event.end) - start }
+        }
+    }
+
+    private func swung(_ beat: Fraction) -> Fraction { bent(beat, from: 1, to: middle) }
+    private func straight(_ beat: Fraction) -> Fraction { bent(beat, from: middle, to: 1) }
+
+    /// Moves a beat so that the middle of its pair of steps goes from one place to another.
+    private func bent(_ beat: Fraction, from: Fraction, to: Fraction) -> Fraction {
+        let inPair = beat.remainder(by: grid * 2) / grid
+        let moved = inPair < from ? inPair * to / from : to + (inPair - from) * (2 - to) / (2 - from)
+        return beat + (moved - inPair) * grid
+    }
+}
