@@ -288,7 +288,8 @@ let package = Package(
         .testTarget(name: "MIDIFilesTests", dependencies: ["RenderStack", "TestSupport"]),
         .testTarget(name: "MusicTests", dependencies: ["RenderStack", "TestSupport"]),
         .testTarget(
-            name: "SequencingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"]),
+            name: "SequencingTests", dependencies: ["RenderStack", "RenderStackTesting", "TestSupport"],
+            exclude: ["Model"]),
         .testTarget(
             name: "TempoAndPitchTests", dependencies: ["CKernels", "RenderStack", "RenderStackTesting", "TestSupport"]),
         .testTarget(

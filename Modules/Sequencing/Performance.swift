@@ -109,6 +109,8 @@ struct Performance: ~Copyable, Sendable {
     var soloCount = 0
     var trackCount = 0
     var wasRolling = false
+    /// Indicates that the song begins again with this slice, where it was started.
+    private var beginsAgain = false
 
     init(tracks: Int, number: Int, list: ManagedPlace<TrackList>) {
         self.list = list
@@ -170,10 +172,7 @@ struct Performance: ~Copyable, Sendable {
             places[track].contentVersion = 0
             places[track].isFree = false
         }
-        expected = .nan
-        wasRolling = false
-        if isPlaying { place(origin: clock.position(at: base) - begun) }
-        findLoop(from: clock.position(at: base))
+        (expected, wasRolling, beginsAgain) = (.nan, false, isPlaying)
     }
 
     /// Plays a slice.
@@ -182,6 +181,11 @@ struct Performance: ~Copyable, Sendable {
         frameCount = context.frameCount
         let here = clock.position(at: base)
         if (here - expected).magnitude > 1e-6 { leap(here, &context) }
+        if beginsAgain {
+            beginsAgain = false
+            place(origin: here - begun)
+            findLoop(from: here)
+        }
         followTransport(&context, here)
         refresh(&context)
         var first = 0

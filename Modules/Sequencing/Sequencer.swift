@@ -47,11 +47,10 @@ public final class Sequencer: StreamingModule {
         var tracks: [Track] = []
         /// Beats of the song that commands have named.
         var named: [Double] = []
-        /// The beat of the clock at which tables were looked at last, offline.
-        var looked = -Double.infinity
     }
 
     private static let numbers = Atomic<Int>(0)
+    private static let questions = Atomic<Int>(0)
 
     /// Creates a sequencer, which is stopped at beat 0.
     ///
@@ -186,10 +185,12 @@ public final class Sequencer: StreamingModule {
     func provideAll() { provide(tracks) }
 
     private var place: SongPlace {
+        let question = Self.questions.wrappingAdd(1, ordering: .relaxed).newValue
         let named = control.withLock { $0.named }
         let now = settings.value
         let loop = now.loopEnd > now.loopStart ? [now.loopStart] : []
-        return SongPlace(clock: Double(bitPattern: told[0]), beats: [position] + named + loop)
+        return SongPlace(
+            question: question, clock: Double(bitPattern: told[0]), beats: [position] + named + loop)
     }
 
     /// Works out what is wanted soon, offline.

@@ -33,6 +33,11 @@ public final class Track: Sendable {
         var older: [TrackSource] = []
         weak var sequencer: Sequencer?
         var index = 0
+
+        /// Takes back a content that was never shown.
+        mutating func forget(_ new: TrackSource) {
+            if source === new { source = older.removeLast() } else { older.removeAll { $0 === new } }
+        }
     }
 
     /// Creates a track of a pattern.
@@ -66,7 +71,7 @@ public final class Track: Sendable {
         first.channel = UInt8(max(0, min(channel, 15)))
         first.hasKeys = target.hasKeys
         settings = ManagedValue(first)
-        control = Lock(Control(source: source), .module)
+        control = Lock(Control(source: source), .part)
     }
 
     // MARK: What it plays
@@ -85,6 +90,7 @@ public final class Track: Sendable {
         }
         // Its first notes are there before it is heard.
         if let sequencer { sequencer.provide([self]) }
+        OpenTransaction.ifCalledOff { [weak self] in self?.control.withLock { $0.forget(source) } }
         content.set(TrackContent(source))
     }
 
@@ -174,7 +180,7 @@ public final class Track: Sendable {
             // Older ones that are not heard any more need nothing.
             let isNewest = index == sources.count - 1
             if !isNewest && sources[(index + 1)...].contains(where: { $0.told[1] == 1 }) { continue }
-            if source.provide(wanted(source, settings, song)) { isNew = true }
+            if source.provide(wanted(source, settings, song), question: song.question) { isNew = true }
         }
         return isNew
     }
@@ -199,6 +205,8 @@ public final class Track: Sendable {
 
 /// Where a sequencer is and may soon be.
 struct SongPlace: Sendable {
+    /// The number of the question after this place.
+    var question = 0
     /// The beat of its clock.
     var clock = 0.0
     /// Beats of the song.

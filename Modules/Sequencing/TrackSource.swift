@@ -16,8 +16,14 @@ final class TrackSource: Sendable {
     let told = SharedWords()
     private let pattern: Pattern?
     private let target: any NoteTarget
-    private let spans = Lock<[TableSpan]>([], .leaf)
+    private let known = Lock(Known(), .stream)
     private let trouble = Lock<String?>(nil, .leaf)
+
+    private struct Known {
+        var spans: [TableSpan] = []
+        /// The question that they answer.
+        var question = 0
+    }
 
     private static let numbers = Atomic<Int>(0)
     /// The notes that a table may have.
@@ -43,6 +49,8 @@ final class TrackSource: Sendable {
         self.target = target
         self.pattern = pattern
         table = ManagedValue(NoteTable([], []))
+        let problem = pattern.problem.map { "\($0)" }
+        trouble.withLock { $0 = problem }
     }
 
     /// The first thing that was wrong with its notes.
@@ -50,24 +58,32 @@ final class TrackSource: Sendable {
 
     /// Sees to it that the notes of some spans are there. Returns `true` if the table is another one now.
     ///
-    /// - Parameter wanted: The beats from which on notes are wanted, and how many beats.
-    func provide(_ wanted: [TableSpan]) -> Bool {
+    /// - Parameters:
+    ///   - wanted: The beats from which on notes are wanted, and how many beats.
+    ///   - question: The number of the question; a later one has a higher number, and its answer stays.
+    func provide(_ wanted: [TableSpan], question: Int) -> Bool {
         guard let pattern else { return false }
-        return spans.withLock { spans in
-            let isThere = wanted.allSatisfy { span in
-                spans.contains { $0.from <= span.from && $0.to >= span.from + (span.to - span.from) / 2 }
+        let isThere = known.withLock { known in
+            wanted.allSatisfy { span in
+                known.spans.contains { $0.from <= span.from && $0.to >= span.from + (span.to - span.from) / 2 }
             }
-            if isThere { return false }
-            spans = Self.joined(wanted)
-            var events: [MusicEvent] = []
-            for span in spans where events.count < Self.noteLimit {
-                events += pattern.events(from: Fraction(Int(span.from)), to: Fraction(Int(span.to)))
-            }
-            var problem: String?
-            let notes = Self.notes(events, target, &problem)
-            let found = problem
-            trouble.withLock { $0 = $0 ?? found }
-            table.set(NoteTable(notes, spans))
+        }
+        if isThere { return false }
+        let joined = Self.joined(wanted)
+        // The function is the user's: no lock is held while it runs.
+        var events: [MusicEvent] = []
+        for span in joined where events.count < Self.noteLimit {
+            events += pattern.events(from: Fraction(Int(span.from)), to: Fraction(Int(span.to)))
+        }
+        var problem: String?
+        let notes = Self.notes(events, target, &problem)
+        let found = problem
+        trouble.withLock { $0 = $0 ?? found }
+        return known.withLock { known in
+            if question < known.question { return false }
+            known = Known(spans: joined, question: question)
+            // Not with a transaction that may be open here: it is what the track plays anyway.
+            OpenTransaction.suspended { table.set(NoteTable(notes, joined)) }
             return true
         }
     }
@@ -89,7 +105,9 @@ final class TrackSource: Sendable {
     private static func notes(_ events: [MusicEvent], _ target: any NoteTarget, _ problem: inout String?) -> [TableNote] {
         var notes: [TableNote] = []
         notes.reserveCapacity(min(events.count, noteLimit))
-        for event in events.prefix(noteLimit) {
+        // Of one beat, in the order in which they are given.
+        let sorted = events.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
+        for event in sorted.prefix(noteLimit).lazy.map(\.element) {
             var note = TableNote()
             note.start = event.start.value
             note.length = max(0, event.length.value)
