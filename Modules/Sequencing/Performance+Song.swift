@@ -262,7 +262,9 @@ extension Performance {
     /// Keeps a command until its beat. Returns `false` if there is no room.
     @_noLocks @_noAllocation
     mutating func add(_ command: SequencerCommand, at frame: Int) -> Bool {
-        guard pendingCount < pending.count else { return false }
+        // What happens at once finds room, however many wait.
+        let limit = command.grid == 0 ? pending.count : Self.waitingLimit
+        guard pendingCount < limit else { return false }
         let here = clock.position(at: base &+ Int64(frame))
         var new = Pending()
         new.command = command

@@ -65,9 +65,10 @@ struct Performance: ~Copyable, Sendable {
 
     /// Beats by which rounding may move a beat that is meant to be the same.
     static var rounding: Double { @_noLocks @_noAllocation get { 1e-9 } }
-    /// The notes that may sound at once, and the commands that may wait.
+    /// The notes that may sound at once, the commands that may wait for a beat, and those that may come in a slice besides.
     static var soundingLimit: Int { @_noLocks @_noAllocation get { 4_096 } }
-    static var pendingLimit: Int { @_noLocks @_noAllocation get { 64 } }
+    static var waitingLimit: Int { @_noLocks @_noAllocation get { 64 } }
+    static var sentLimit: Int { @_noLocks @_noAllocation get { 256 } }
     /// The shortest loop of a song, in beats.
     static var shortestLoop: Double { @_noLocks @_noAllocation get { 1.0 / 16 } }
 
@@ -120,7 +121,7 @@ struct Performance: ~Copyable, Sendable {
         ends = BeatHeap(capacity: Self.soundingLimit)
         free = RenderMemory(Array((0..<Self.soundingLimit).reversed()))
         freeCount = Self.soundingLimit
-        pending = RenderMemory(repeating: Pending(), count: Self.pendingLimit)
+        pending = RenderMemory(repeating: Pending(), count: Self.waitingLimit + Self.sentLimit)
         clock = BeatClock(sampleRate: 48_000)
         own = BeatClock(sampleRate: 48_000)
         voiceBase = -(number &<< 40)

@@ -41,12 +41,27 @@ public final class Sequencer: StreamingModule {
     private let told = SharedWords()
     private let lost = SharedCount()
     private let late = SharedCount()
+    private let changes = SharedCount()
     private let control = Lock(Control(), .module)
 
     private struct Control {
         var tracks: [Track] = []
         /// Beats of the song that commands have named.
         var named: [Double] = []
+        /// Where the tracks were when their notes were worked out last.
+        var looked = Looked()
+    }
+
+    private struct Looked {
+        var clock = Double.nan
+        var song = 0.0
+        var isPlaying = false
+        var changes = 0
+
+        /// Returns whether what was worked out for here is enough for there.
+        func isNear(_ other: Looked) -> Bool {
+            abs(clock - other.clock) < 4 && abs(song - other.song) < 4 && isPlaying == other.isPlaying && changes == other.changes
+        }
     }
 
     private static let numbers = Atomic<Int>(0)
@@ -158,13 +173,14 @@ public final class Sequencer: StreamingModule {
         var new = settings.value
         body(&new)
         settings.set(new)
+        noteChange()
     }
 
     /// Notes are worked out from this beat on before it is played.
     private func named(_ beat: Fraction) -> Double {
         let beat = max(-1e9, min(beat.value, 1e9))
         let tracks = control.withLock { control in
-            control.named = control.named.suffix(7) + [beat]
+            control.named = control.named.suffix(15) + [beat]
             return control.tracks
         }
         provide(tracks)
@@ -176,27 +192,44 @@ public final class Sequencer: StreamingModule {
     // MARK: Tables
 
     /// Works out the notes that some tracks play soon.
-    func provide(_ tracks: [Track]) {
-        let place = place
-        for track in tracks { _ = track.provide(place) }
+    func provide(_ tracks: [Track], after leap: Double = 0) {
+        let place = place(after: leap)
+        for track in tracks { track.provide(place) }
     }
 
-    /// Works out the notes that all tracks play soon.
-    func provideAll() { provide(tracks) }
+    /// Works out the notes that all tracks play soon, unless that has been done for where they are.
+    ///
+    /// - Parameter leap: The beats by which the clock will leap before the next slice.
+    func provideAll(after leap: Double = 0) {
+        let here = Looked(
+            clock: Double(bitPattern: told[0]) + leap, song: position + leap, isPlaying: isPlaying, changes: changes.value)
+        let tracks = control.withLock { control -> [Track] in
+            if control.looked.isNear(here) { return [] }
+            control.looked = here
+            return control.tracks
+        }
+        if !tracks.isEmpty { provide(tracks, after: leap) }
+    }
 
-    private var place: SongPlace {
+    /// A track or a setting was changed.
+    func noteChange() { changes.add(1) }
+
+    private func place(after leap: Double) -> SongPlace {
         let question = Self.questions.wrappingAdd(1, ordering: .relaxed).newValue
         let named = control.withLock { $0.named }
         let now = settings.value
         let loop = now.loopEnd > now.loopStart ? [now.loopStart] : []
         return SongPlace(
-            question: question, clock: Double(bitPattern: told[0]), beats: [position] + named + loop)
+            question: question, clock: Double(bitPattern: told[0]) + leap, beats: [position + leap, position] + named + loop)
     }
 
     /// Works out what is wanted soon, offline.
     ///
     /// Threads: render.
-    public func awaitDisk(_ context: inout RenderContext) { provideAll() }
+    public func awaitDisk(_ context: inout RenderContext) {
+        let (clock, frame) = context.beatPlace
+        provideAll(after: tempo == nil ? clock.position(at: frame) - Double(bitPattern: told[0]) : 0)
+    }
 
     // MARK: Render thread
 

@@ -92,6 +92,7 @@ public final class Track: Sendable {
         if let sequencer { sequencer.provide([self]) }
         OpenTransaction.ifCalledOff { [weak self] in self?.control.withLock { $0.forget(source) } }
         content.set(TrackContent(source))
+        sequencer?.noteChange()
     }
 
     /// A sentence about the first note that the target cannot play; `nil` if there is none so far.
@@ -134,6 +135,7 @@ public final class Track: Sendable {
         var new = settings.value
         body(&new)
         settings.set(new)
+        control.withLock { $0.sequencer }?.noteChange()
     }
 
     // MARK: Launching
@@ -172,34 +174,32 @@ public final class Track: Sendable {
     }
 
     /// Works out the notes that are played soon.
-    func provide(_ song: SongPlace) -> Bool {
+    func provide(_ song: SongPlace) {
         let sources = control.withLock { $0.older + [$0.source] }
         let settings = settings.value
-        var isNew = false
-        for (index, source) in sources.enumerated() {
-            // Older ones that are not heard any more need nothing.
-            let isNewest = index == sources.count - 1
-            if !isNewest && sources[(index + 1)...].contains(where: { $0.told[1] == 1 }) { continue }
-            if source.provide(wanted(source, settings, song), question: song.question) { isNew = true }
-        }
-        return isNew
+        // Those before the one that was heard last are not heard any more.
+        let first = sources.lastIndex { $0.told[1] == 1 } ?? 0
+        for source in sources[first...] { source.provide(wanted(source, settings, song), question: song.question) }
     }
 
-    /// The beats of the track that are played soon.
-    private func wanted(_ source: TrackSource, _ settings: TrackSettings, _ song: SongPlace) -> [TableSpan] {
-        if settings.loop > 0 { return [TableSpan(from: 0, to: min(settings.loop, 4_096))] }
-        let ahead = TrackSource.ahead * settings.rate
-        func span(_ beat: Double) -> TableSpan {
-            let first = max(0, min(beat - 1, 1e9))
-            return TableSpan(from: first.rounded(.down), to: first + ahead + 2)
+    /// The windows of the track that are played soon.
+    private func wanted(_ source: TrackSource, _ settings: TrackSettings, _ song: SongPlace) -> Set<Int> {
+        var wanted: Set<Int> = []
+        if settings.loop > 0 { wanted.formUnion(windows(from: 0, Int(min(settings.loop, 256)))) }
+        var beats = song.beats.map { ($0 - settings.offset) * settings.rate }
+        if source.told[1] == 1 { beats.append((song.clock - Double(bitPattern: source.told[0])) * settings.rate) }
+        // It may be launched, from 0 on.
+        for beat in beats + [0] {
+            let here = settings.loop > 0 ? beat.truncatingRemainder(dividingBy: settings.loop) : beat
+            wanted.formUnion(windows(from: here, Int(Double(TrackSource.window) * settings.rate)))
         }
-        var spans = song.beats.map { span(($0 - settings.offset) * settings.rate) }
-        if source.told[1] == 1 {
-            spans.append(span((song.clock - Double(bitPattern: source.told[0])) * settings.rate))
-        }
-        // It may be launched.
-        spans.append(span(0))
-        return spans
+        return wanted
+    }
+
+    private func windows(from beat: Double, _ count: Int) -> ClosedRange<Int> {
+        // A little before it, too, as rounding may have it.
+        let first = max(0, min(beat - 0.5, 1e9))
+        return Int(first) / TrackSource.window...(Int(first) + count) / TrackSource.window
     }
 }
 
@@ -209,6 +209,6 @@ struct SongPlace: Sendable {
     var question = 0
     /// The beat of its clock.
     var clock = 0.0
-    /// Beats of the song.
+    /// Beats of the song: where it is, where it may be sent, where it goes round.
     var beats: [Double] = []
 }

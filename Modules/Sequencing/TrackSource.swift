@@ -20,7 +20,7 @@ final class TrackSource: Sendable {
     private let trouble = Lock<String?>(nil, .leaf)
 
     private struct Known {
-        var spans: [TableSpan] = []
+        var windows: [Int: [TableNote]] = [:]
         /// The question that they answer.
         var question = 0
     }
@@ -28,8 +28,8 @@ final class TrackSource: Sendable {
     private static let numbers = Atomic<Int>(0)
     /// The notes that a table may have.
     private static let noteLimit = 1 << 20
-    /// The beats that are worked out ahead.
-    static let ahead = 16.0
+    /// The beats of a window.
+    static let window = 16
 
     init(_ clip: Clip, _ target: any NoteTarget) {
         number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
@@ -56,50 +56,47 @@ final class TrackSource: Sendable {
     /// The first thing that was wrong with its notes.
     var problem: String? { trouble.withLock { $0 } }
 
-    /// Sees to it that the notes of some spans are there. Returns `true` if the table is another one now.
+    /// Sees to it that the notes of some windows are there: each is so many beats long, and they count from beat 0.
     ///
     /// - Parameters:
-    ///   - wanted: The beats from which on notes are wanted, and how many beats.
+    ///   - wanted: The windows in which notes are wanted.
     ///   - question: The number of the question; a later one has a higher number, and its answer stays.
-    func provide(_ wanted: [TableSpan], question: Int) -> Bool {
-        guard let pattern else { return false }
-        let isThere = known.withLock { known in
-            wanted.allSatisfy { span in
-                known.spans.contains { $0.from <= span.from && $0.to >= span.from + (span.to - span.from) / 2 }
-            }
-        }
-        if isThere { return false }
-        let joined = Self.joined(wanted)
+    func provide(_ wanted: Set<Int>, question: Int) {
+        guard let pattern else { return }
+        let old = known.withLock { $0.windows }
+        let missing = wanted.filter { old[$0] == nil }
+        if missing.isEmpty { return }
         // The function is the user's: no lock is held while it runs.
-        var events: [MusicEvent] = []
-        for span in joined where events.count < Self.noteLimit {
-            events += pattern.events(from: Fraction(Int(span.from)), to: Fraction(Int(span.to)))
-        }
         var problem: String?
-        let notes = Self.notes(events, target, &problem)
-        let found = problem
+        var windows = old.filter { wanted.contains($0.key) }
+        for window in missing {
+            let (from, to) = (Fraction(window * Self.window), Fraction((window + 1) * Self.window))
+            windows[window] = Self.notes(pattern.events(from: from, to: to), target, &problem)
+        }
+        let (found, all) = (problem, windows)
         trouble.withLock { $0 = $0 ?? found }
-        return known.withLock { known in
-            if question < known.question { return false }
-            known = Known(spans: joined, question: question)
+        known.withLock { known in
+            if question < known.question { return }
+            known = Known(windows: all, question: question)
+            let order = all.keys.sorted()
+            let notes = order.flatMap { all[$0] ?? [] }
             // Not with a transaction that may be open here: it is what the track plays anyway.
-            OpenTransaction.suspended { table.set(NoteTable(notes, joined)) }
-            return true
+            OpenTransaction.suspended { table.set(NoteTable(notes, Self.spans(order))) }
         }
     }
 
-    /// The spans in whole beats, those that touch made one.
-    private static func joined(_ wanted: [TableSpan]) -> [TableSpan] {
-        var joined: [TableSpan] = []
-        for span in wanted.sorted(by: { $0.from < $1.from }) {
-            let (from, to) = (max(0, span.from.rounded(.down)), max(0, min(span.to, 1e12)).rounded(.up))
-            if let last = joined.last, last.to >= from {
-                joined[joined.count - 1].to = max(last.to, to)
+    /// The spans of some windows, those that touch made one.
+    private static func spans(_ windows: [Int]) -> [TableSpan] {
+        var spans: [TableSpan] = []
+        for window in windows {
+            let (from, to) = (Double(window * Self.window), Double((window + 1) * Self.window))
+            if let last = spans.last, last.to == from {
+                spans[spans.count - 1].to = to
             } else {
-                joined.append(TableSpan(from: from, to: to))
+                spans.append(TableSpan(from: from, to: to))
             }
         }
-        return joined
+        return spans
     }
 
     private static func notes(_ events: [MusicEvent], _ target: any NoteTarget, _ problem: inout String?) -> [TableNote] {

@@ -7,6 +7,9 @@ package import RenderCore
     func end(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
     func send(_ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
 
+    /// The target itself, by which it is told from others.
+    var identity: UInt { 0 }
+
     /// The place by which a render thread reaches it, for as long as the slot lives.
     package var place: TargetPlace { TargetPlace(self) }
 }
@@ -19,6 +22,8 @@ extension NoteTarget {
 private final class TargetSlotOf<Target: NoteTarget>: TargetSlot, @unchecked Sendable {
     private let target: Target
     init(_ target: Target) { self.target = target }
+
+    override var identity: UInt { UInt(bitPattern: ObjectIdentifier(target)) }
 
     override func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
         target.begin(note, inFrame: frame, context)
@@ -35,11 +40,16 @@ private final class TargetSlotOf<Target: NoteTarget>: TargetSlot, @unchecked Sen
 @safe package struct TargetPlace: BitwiseCopyable, @unchecked Sendable {
     // Unchecked because the slot is Sendable, and the reference is never changed.
     private let slot: Unmanaged<TargetSlot>
+    private let identity: UInt
 
-    init(_ slot: TargetSlot) { unsafe self.slot = .passUnretained(slot) }
+    init(_ slot: TargetSlot) {
+        unsafe self.slot = .passUnretained(slot)
+        identity = slot.identity
+    }
 
+    /// Returns whether both lead to the same target, for two tracks perhaps.
     @_noLocks @_noAllocation
-    package func isSame(as other: TargetPlace) -> Bool { unsafe slot.toOpaque() == other.slot.toOpaque() }
+    package func isSame(as other: TargetPlace) -> Bool { identity == other.identity }
 
     @_noLocks @_noAllocation
     package func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
