@@ -92,7 +92,7 @@ extension Pattern {
     public func every(_ count: Int, at index: Int = 0, _ change: (Pattern) -> Pattern) -> Pattern {
         if count < 1 { return self }
         let changed = change(self)
-        let place = (index % count + count) % count
+        let place = index.index(in: count)
         let mixed = EverySource(rare: changed.source, usual: source, count: count, index: place, cycle: cycle)
         return with(mixed, problem: changed.problem)
     }

@@ -76,8 +76,8 @@ public struct Pattern: Sendable {
 
     /// Returns the events that begin in a span, by their beginnings. Those of one beginning keep the order of the pattern's parts.
     ///
-    /// A span may begin before 0. The work for a span has a bound: one with more than about a million events ends early, and beyond 2⁴⁰
-    /// beats there is none.
+    /// A span may begin before 0. The work for a span has a bound: one with more than some hundred thousand events ends early, and beyond
+    /// 2⁴⁰ beats there is none.
     public func events(from: Fraction, to: Fraction) -> [MusicEvent] {
         let most = Fraction(1 << 40)
         let span = Span(from: max(from, -most), to: min(to, most))

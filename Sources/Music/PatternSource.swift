@@ -39,7 +39,7 @@ struct Found {
     var events: [MusicEvent] = []
     private(set) var room: Int
 
-    init(room: Int = 1 << 20) { self.room = room }
+    init(room: Int = 1 << 18) { self.room = room }
 
     /// Takes the room for some work, which is as much as to find one event.
     ///
