@@ -47,7 +47,7 @@ import Testing
         #expect(
             clip.remarks == [
                 "The note c4 at beat 1 has no end in the file; it ends with the track, at beat 2.",
-                "1 note-offs in the file end no note; they are left out.",
+                "A note-off in the file ends no note; it is left out.",
             ])
         for key in 0..<100 { track.add(.noteOn(channel: 1, note: UInt8(key), velocity: 9), at: 0) }
         #expect(

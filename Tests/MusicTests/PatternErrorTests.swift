@@ -136,6 +136,24 @@ import Testing
         }
     }
 
+    @Test("A pattern that is changed again and again ends in silence with a problem, not in a crash")
+    func depth() {
+        var (pattern, doubled, controlled) = (Pattern("a b"), Pattern("~"), Pattern("1"))
+        for _ in 0..<200 {
+            pattern = pattern.delayed(by: 1 / 4).reversed().reversed().reversed().reversed().rotated(by: 1)
+        }
+        #expect(pattern.words().isEmpty && pattern.problem?.description.hasPrefix("More than 256 changes") == true)
+        var kept = Pattern("a b")
+        for _ in 0..<128 { kept = kept.rotated(by: 1).rotated(by: -1) }
+        #expect(kept.shown() == "a@0+2 b@2+2" && kept.problem == nil)
+        // Each of these asks two as many times as the one before.
+        for _ in 0..<100 {
+            doubled = doubled + doubled
+            controlled = controlled.velocity(controlled)
+        }
+        #expect(doubled.words().isEmpty && controlled.events(from: 0, to: 4).count <= 1)
+    }
+
     @Test("Spans and changes with numbers out of any range end, and end no program")
     func hostileNumbers() {
         let edges: [Fraction] = [
