@@ -99,7 +99,8 @@ private struct TrackReading {
                 "\(hanging - Self.mostRemarks) more notes have no end in the file; they end with the track, at beat \(end)."
             )
         }
-        if lost > 0 { remarks.append("\(lost) note-offs in the file end no note; they are left out.") }
+        if lost == 1 { remarks.append("A note-off in the file ends no note; it is left out.") }
+        if lost > 1 { remarks.append("\(lost) note-offs in the file end no note; they are left out.") }
     }
 }
 

@@ -26,6 +26,9 @@ public struct MusicEvent: Sendable, Hashable {
         (self.start, self.length, self.content) = (start, length, content)
     }
 
+    /// The note, if it is one.
+    public var note: Note? { if case .note(let note) = content { note } else { nil } }
+
     /// The beat at which it ends.
     public var end: Fraction { start + length }
 }

@@ -16,9 +16,11 @@ struct ExpandedSource: PatternSource {
     let expand: @Sendable (MusicEvent) -> [MusicEvent]
 
     func collect(_ span: Span, into found: inout Found) {
-        var inner = Found(room: found.room)
-        source.collect(span, into: &inner)
-        for event in inner.events {
+        let first = found.events.count
+        source.collect(span, into: &found)
+        let events = Array(found.events[first...])
+        found.events.removeSubrange(first...)
+        for event in events {
             for made in expand(event) { found.append(made) }
         }
     }
@@ -35,12 +37,13 @@ struct ControlledSource: PatternSource {
     func collect(_ span: Span, into found: inout Found) {
         let first = found.events.count
         source.collect(span, into: &found)
-        if first == found.events.count { return }
-        var others = Found(room: found.room)
-        control.collect(Span(from: span.from - reach, to: span.to), into: &others)
-        let numbers = others.events.sortedByStart().compactMap { event -> (Fraction, Double)? in
-            if case .note(let note) = event.content, let number = note.number { (event.start, number) } else { nil }
+        let end = found.events.count
+        guard first < end, found.begin() else { return }
+        control.collect(Span(from: span.from - reach, to: span.to), into: &found)
+        let numbers = Array(found.events[end...]).sortedByStart().compactMap { event in
+            event.note?.number.map { (event.start, $0) }
         }
+        found.events.removeSubrange(end...)
         for index in first..<found.events.count {
             guard case .note(var note) = found.events[index].content else { continue }
             // The last number that has begun.
@@ -66,10 +69,7 @@ extension Pattern {
 
     /// The pattern with those notes alone that pass. Other messages stay.
     public func filter(_ passes: @escaping @Sendable (Note) -> Bool) -> Pattern {
-        with(
-            ExpandedSource(source: source) { event in
-                if case .note(let note) = event.content, !passes(note) { [] } else { [event] }
-            })
+        with(FilteredSource(source: source) { $0.note.map(passes) ?? true })
     }
 
     private func withNotes(_ change: @escaping @Sendable (inout Note) -> Void) -> Pattern {
@@ -85,7 +85,7 @@ extension Pattern {
     {
         with(
             ControlledSource(source: source, control: control.source, reach: control.cycle, change: change),
-            problem: control.problem)
+            of: control)
     }
 
     // MARK: Numbers
@@ -143,7 +143,7 @@ extension Pattern {
     public func chord(_ chord: Chord) -> Pattern {
         with(
             ExpandedSource(source: source) { event in
-                guard case .note(let note) = event.content, note.number != nil else { return [event] }
+                guard let note = event.note, note.number != nil else { return [event] }
                 return chord.notes(of: note).map { MusicEvent(.note($0), at: event.start, length: event.length) }
             })
     }

@@ -13,7 +13,7 @@ extension Pattern {
         let source = ChoiceSource(
             sources: patterns.map(\.source), cycle: cycle,
             randomness: Randomness(seed: seed, purpose: Purpose.choice.rawValue))
-        return Pattern(source, cycle: cycle, problem: patterns.firstProblem)
+        return Pattern(source, cycle: cycle, of: patterns)
     }
 
     /// The same number of steps in each cycle, each of them one of some words by chance: `random(["kick", "hat"], steps: 8)`.
@@ -48,10 +48,8 @@ extension Pattern {
     }
 
     private func chance(_ probability: Double, seed: UInt64, _ purpose: Purpose, keeps: Bool) -> Pattern {
-        with(
-            ChanceSource(
-                source: source, probability: probability,
-                randomness: Randomness(seed: seed, purpose: purpose.rawValue), keeps: keeps))
+        let randomness = Randomness(seed: seed, purpose: purpose.rawValue)
+        return with(FilteredSource(source: source) { (randomness.number(at: $0.start) < probability) == keeps })
     }
 
     /// The pattern with velocities that differ a little, as those of a player do.

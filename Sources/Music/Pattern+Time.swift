@@ -6,14 +6,12 @@ extension Pattern {
 
     /// Both together. The cycle is that of the first.
     public static func + (first: Pattern, second: Pattern) -> Pattern {
-        first.with(StackSource(sources: [first.source, second.source]), problem: second.problem)
+        first.with(StackSource(sources: [first.source, second.source]), of: second)
     }
 
     /// Several together. The cycle is that of the first.
     public static func stack(_ patterns: [Pattern]) -> Pattern {
-        Pattern(
-            StackSource(sources: patterns.map(\.source)), cycle: patterns.first?.cycle ?? 4,
-            problem: patterns.firstProblem)
+        Pattern(StackSource(sources: patterns.map(\.source)), cycle: patterns.first?.cycle ?? 4, of: patterns)
     }
 
     /// One after the other, a cycle of each, and then the next cycle of each.
@@ -23,7 +21,7 @@ extension Pattern {
         guard let first = patterns.first else { return silence }
         let source = RoundSource(patterns.map { ($0.source, $0.cycle, $0.cycle) })
         let isEven = patterns.allSatisfy { $0.cycle == first.cycle }
-        return Pattern(source, cycle: isEven ? first.cycle : source.round, problem: patterns.firstProblem)
+        return Pattern(source, cycle: isEven ? first.cycle : source.round, of: patterns)
     }
 
     /// One after the other within each cycle: a step plays a whole cycle of its pattern, in less time.
@@ -37,7 +35,7 @@ extension Pattern {
         let shares = patterns.indices.map { $0 < weights.count && weights[$0] > 0 ? weights[$0] : 1 }
         let beats = cycle / shares.reduce(0, +)
         let pieces = zip(patterns, shares).map { ($0.source, $0.cycle, beats * $1) }
-        return Pattern(RoundSource(pieces), cycle: cycle, problem: patterns.firstProblem)
+        return Pattern(RoundSource(pieces), cycle: cycle, of: patterns)
     }
 
     /// Hits that are as even over the steps of a cycle as they can be: `euclid(3, of: 8, note: "kick")` is `x..x..x.`.
@@ -92,9 +90,9 @@ extension Pattern {
     public func every(_ count: Int, at index: Int = 0, _ change: (Pattern) -> Pattern) -> Pattern {
         if count < 1 { return self }
         let changed = change(self)
-        let place = (index % count + count) % count
+        let place = index.index(in: count)
         let mixed = EverySource(rare: changed.source, usual: source, count: count, index: place, cycle: cycle)
-        return with(mixed, problem: changed.problem)
+        return with(mixed, of: changed)
     }
 
     /// The pattern with the second of each two steps later, and what is between in proportion.
@@ -107,9 +105,4 @@ extension Pattern {
         let late = min(max(amount, Fraction(-9, 10)), Fraction(9, 10))
         return with(SwingSource(source: source, grid: grid, middle: 1 + late))
     }
-}
-
-extension [Pattern] {
-    /// What is wrong with the first of them that has something wrong.
-    var firstProblem: PatternError? { lazy.compactMap(\.problem).first }
 }

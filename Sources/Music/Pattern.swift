@@ -18,18 +18,37 @@ public struct Pattern: Sendable {
     /// What is wrong with a text that it was made of; `nil` if nothing is. The part of the text is silent.
     public let problem: PatternError?
 
-    init(_ source: any PatternSource, cycle: Fraction, problem: PatternError?) {
-        (self.source, self.problem) = (source, problem)
+    /// How many changes were made one upon the other. To ask the last one calls all of them, so that their number has a bound.
+    private let depth: Int
+    private static let mostDepth = 256
+
+    init(_ source: any PatternSource, cycle: Fraction, problem: PatternError? = nil) {
+        (self.source, self.problem, depth) = (source, problem, 0)
         self.cycle = cycle > 0 ? cycle : 4
     }
 
-    /// The same with another source.
-    func with(_ source: any PatternSource, problem: PatternError? = nil) -> Pattern {
-        Pattern(source, cycle: cycle, problem: self.problem ?? problem)
+    /// Creates a pattern of a source that was made of the sources of others.
+    init(_ source: any PatternSource, cycle: Fraction, of others: [Pattern]) {
+        depth = others.reduce(0) { max($0, $1.depth) } + 1
+        self.cycle = cycle > 0 ? cycle : 4
+        if depth <= Pattern.mostDepth {
+            self.source = source
+            problem = others.lazy.compactMap(\.problem).first
+        } else {
+            let reason =
+                "More than \(Pattern.mostDepth) changes were made one upon the other, and the pattern is silent: make it anew from a text."
+            self.source = SilentSource()
+            problem = PatternError("", at: 0, reason)
+        }
+    }
+
+    /// The same with another source, which was made of its own and those of others.
+    func with(_ source: any PatternSource, of others: Pattern...) -> Pattern {
+        Pattern(source, cycle: cycle, of: [self] + others)
     }
 
     /// A pattern without events.
-    public static let silence = Pattern(SilentSource(), cycle: 4, problem: nil)
+    public static let silence = Pattern(SilentSource(), cycle: 4)
 
     /// Creates a pattern of a text; see <doc:MusicInTime>.
     ///
@@ -53,7 +72,7 @@ public struct Pattern: Sendable {
         var parser = PatternParser(text)
         let root = try parser.read()
         let cycle = cycle > 0 ? cycle : 4
-        self.init(PatternCompiler.source(root, cycle: cycle, seed: seed), cycle: cycle, problem: nil)
+        self.init(PatternCompiler.source(root, cycle: cycle, seed: seed), cycle: cycle)
     }
 
     /// Creates a pattern of a function, which returns the events that begin in a span, in any order.
@@ -64,20 +83,20 @@ public struct Pattern: Sendable {
     ///   - cycle: The beats of a cycle. What is not more than 0 becomes 4.
     ///   - function: It takes the first beat, and the one at which the span ends.
     public init(cycle: Fraction = 4, _ function: @escaping @Sendable (Fraction, Fraction) -> [MusicEvent]) {
-        self.init(ClosureSource(function: function), cycle: cycle, problem: nil)
+        self.init(ClosureSource(function: function), cycle: cycle)
     }
 
     /// Creates a pattern that plays a clip again and again; its cycle is the clip's length. A clip without a length is silent.
     public init(_ clip: Clip) {
         let isSilent = clip.length <= 0 || clip.events.isEmpty
         self.init(
-            isSilent ? SilentSource() : TableSource(clip.events, round: clip.length), cycle: clip.length, problem: nil)
+            isSilent ? SilentSource() : TableSource(clip.events, round: clip.length), cycle: clip.length)
     }
 
     /// Returns the events that begin in a span, by their beginnings. Those of one beginning keep the order of the pattern's parts.
     ///
-    /// A span may begin before 0. The work for a span has a bound: one with more than about a million events ends early, and beyond 2⁴⁰
-    /// beats there is none.
+    /// A span may begin before 0. The work for a span has a bound: one with more than some hundred thousand events ends early, and beyond
+    /// 2⁴⁰ beats there is none.
     public func events(from: Fraction, to: Fraction) -> [MusicEvent] {
         let most = Fraction(1 << 40)
         let span = Span(from: max(from, -most), to: min(to, most))

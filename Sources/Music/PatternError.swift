@@ -16,8 +16,9 @@ public struct PatternError: Error, Hashable, CustomStringConvertible {
         (self.text, self.position, self.reason) = (text, position, reason)
     }
 
-    /// The line of the text, and below it a mark at the wrong character with the sentence.
+    /// The line of the text, if there is one, and below it a mark at the wrong character with the sentence.
     public var description: String {
+        if text.isEmpty { return reason }
         let characters = Array(text)
         let place = min(max(position, 0), characters.count)
         var (first, last) = (place, place)

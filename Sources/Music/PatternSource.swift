@@ -39,7 +39,7 @@ struct Found {
     var events: [MusicEvent] = []
     private(set) var room: Int
 
-    init(room: Int = 1 << 20) { self.room = room }
+    init(room: Int = 1 << 18) { self.room = room }
 
     /// Takes the room for some work, which is as much as to find one event.
     ///
@@ -87,7 +87,24 @@ struct StackSource: PatternSource {
     let sources: [any PatternSource]
 
     func collect(_ span: Span, into found: inout Found) {
-        for source in sources { source.collect(span, into: &found) }
+        for source in sources where found.begin() { source.collect(span, into: &found) }
+    }
+}
+
+/// Those events alone that pass.
+struct FilteredSource: PatternSource {
+    let source: any PatternSource
+    let passes: @Sendable (MusicEvent) -> Bool
+
+    func collect(_ span: Span, into found: inout Found) {
+        let first = found.events.count
+        source.collect(span, into: &found)
+        var kept = first
+        for index in first..<found.events.count where passes(found.events[index]) {
+            if kept < index { found.events.swapAt(kept, index) }
+            kept += 1
+        }
+        found.events.removeSubrange(kept...)
     }
 }
 

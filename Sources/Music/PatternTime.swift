@@ -105,7 +105,7 @@ struct EverySource: PatternSource {
     func collect(_ span: Span, into found: inout Found) {
         for number in span.cycles(of: cycle) {
             guard found.begin() else { return }
-            let isRare = (number % count + count) % count == index
+            let isRare = number.index(in: count) == index
             (isRare ? rare : usual).collect(span.and(.cycle(number, of: cycle)), into: &found)
         }
     }

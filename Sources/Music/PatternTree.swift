@@ -153,7 +153,7 @@ struct PatternCompiler {
         case .chance(let tree, let probability):
             random += 1
             let chance = Randomness(seed: seed, purpose: random)
-            return ChanceSource(source: source(tree), probability: probability, randomness: chance, keeps: false)
+            return FilteredSource(source: source(tree)) { chance.number(at: $0.start) >= probability }
         }
     }
 

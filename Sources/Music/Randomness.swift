@@ -43,25 +43,3 @@ struct ChoiceSource: PatternSource {
         }
     }
 }
-
-/// Leaves out each event with a probability, or keeps exactly those that it would leave out.
-struct ChanceSource: PatternSource {
-    let source: any PatternSource
-    let probability: Double
-    let randomness: Randomness
-    let keeps: Bool
-
-    func collect(_ span: Span, into found: inout Found) {
-        let first = found.events.count
-        source.collect(span, into: &found)
-        var kept = first
-        for index in first..<found.events.count {
-            let isChosen = randomness.number(at: found.events[index].start) < probability
-            if isChosen == keeps {
-                found.events.swapAt(kept, index)
-                kept += 1
-            }
-        }
-        found.events.removeSubrange(kept...)
-    }
-}

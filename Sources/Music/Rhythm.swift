@@ -10,14 +10,24 @@ enum Rhythm {
         if hits == 0 { return Array(repeating: false, count: steps) }
         var heads = Array(repeating: [true], count: hits)
         var tails = Array(repeating: [false], count: steps - hits)
-        while tails.count > 1 {
-            let pairs = min(heads.count, tails.count)
-            let joined = (0..<pairs).map { heads[$0] + tails[$0] }
-            tails = heads.count > tails.count ? Array(heads[pairs...]) : Array(tails[pairs...])
-            heads = joined
+        if !tails.isEmpty {
+            repeat {
+                let pairs = min(heads.count, tails.count)
+                let joined = (0..<pairs).map { heads[$0] + tails[$0] }
+                tails = heads.count > tails.count ? Array(heads[pairs...]) : Array(tails[pairs...])
+                heads = joined
+            } while tails.count > 1
         }
         let whole = (heads + tails).flatMap(\.self)
-        let first = (rotation % steps + steps) % steps
+        let first = rotation.index(in: steps)
         return Array(whole[first...] + whole[..<first])
+    }
+}
+
+extension Int {
+    /// What is left of it after whole counts: 0 or more, and less than the count, which is at least 1.
+    func index(in count: Int) -> Int {
+        let rest = self % count
+        return rest < 0 ? rest + count : rest
     }
 }

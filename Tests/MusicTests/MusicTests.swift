@@ -1,4 +1,0 @@
-import RenderStack
-import Testing
-
-@Suite struct MusicTests {}
