@@ -15,7 +15,7 @@ let program: [SwiftSetting] = [.strictMemorySafety()]
 
 /// Each has its folder in Examples.
 let examples = [
-    "alsa-play", "channel-strip", "chord", "devices", "duplex", "four-track-mixer", "game", "jack-synth", "jam",
+    "alsa-play", "channel-strip", "chord", "devices", "drum-machine", "duplex", "four-track-mixer", "game", "jack-synth", "jam",
     "karaoke", "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture",
     "play-midi", "plugins", "rooms", "siren", "stream", "stretch", "symmetric-clipper", "three-players",
 ]
