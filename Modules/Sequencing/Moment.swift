@@ -8,7 +8,7 @@ public import RenderCore
 ///
 /// Beats and bars are those of the clock that the sequencer goes by.
 ///
-/// Threads: any.
+/// Threads: control.
 public struct Moment: Sendable, Hashable, BitwiseCopyable {
     let time: RenderTime
     /// The distance of the beats; 0 for at once, below 0 for bars.

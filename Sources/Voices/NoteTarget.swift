@@ -44,11 +44,11 @@ extension NoteTarget {
     public func number(forWord word: String, _ number: Double?) -> Double? { number }
     /// Does nothing, and returns `true`.
     ///
-    /// Threads: any.
+    /// Threads: render.
     public func end(_ note: TargetNote, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool { true }
     /// Does nothing, and returns `true`.
     ///
-    /// Threads: any.
+    /// Threads: render.
     public func send(_ message: MIDIMessage, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool { true }
 }
 

@@ -1,17 +1,23 @@
 package import RenderCore
 
+/// Something that a target is to do.
+enum TargetAction: BitwiseCopyable {
+    case begin(TargetNote)
+    case end(TargetNote)
+    case send(MIDIMessage)
+}
+
 /// A target behind one indirect call, without a count.
 @safe package class TargetSlot: @unchecked Sendable {
-    // Unchecked because a subclass holds nothing but its target, which is Sendable.
-    func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
-    func end(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
-    func send(_ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
+    // Unchecked because its one subclass holds nothing but its target, which is Sendable.
 
     /// The target itself, by which it is told from others.
     var identity: UInt { 0 }
 
     /// The place by which a render thread reaches it, for as long as the slot lives.
     package var place: TargetPlace { TargetPlace(self) }
+
+    func act(_ action: TargetAction, _ frame: Int, _ context: borrowing RenderContext) -> Bool { true }
 }
 
 extension NoteTarget {
@@ -20,19 +26,18 @@ extension NoteTarget {
 }
 
 private final class TargetSlotOf<Target: NoteTarget>: TargetSlot, @unchecked Sendable {
+    // Unchecked because the target is Sendable, and never another one.
     private let target: Target
     init(_ target: Target) { self.target = target }
 
     override var identity: UInt { UInt(bitPattern: ObjectIdentifier(target)) }
 
-    override func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
-        target.begin(note, inFrame: frame, context)
-    }
-    override func end(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
-        target.end(note, inFrame: frame, context)
-    }
-    override func send(_ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
-        target.send(message, inFrame: frame, context)
+    override func act(_ action: TargetAction, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
+        switch action {
+        case .begin(let note): target.begin(note, inFrame: frame, context)
+        case .end(let note): target.end(note, inFrame: frame, context)
+        case .send(let message): target.send(message, inFrame: frame, context)
+        }
     }
 }
 
@@ -53,39 +58,25 @@ private final class TargetSlotOf<Target: NoteTarget>: TargetSlot, @unchecked Sen
 
     @_noLocks @_noAllocation
     package func begin(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
-        unsafe callBegin(slot, note, frame, context)
+        unsafe call(slot, .begin(note), frame, context)
     }
 
     @_noLocks @_noAllocation
     package func end(_ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
-        unsafe callEnd(slot, note, frame, context)
+        unsafe call(slot, .end(note), frame, context)
     }
 
     @_noLocks @_noAllocation
     package func send(_ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext) -> Bool {
-        unsafe callSend(slot, message, frame, context)
+        unsafe call(slot, .send(message), frame, context)
     }
 }
 
-// The compiler cannot follow these calls: what a target does is the watchdog's to judge.
+// The compiler cannot follow this call: what a target does is the watchdog's to judge.
 
 @_semantics("no_performance_analysis") @inline(never)
-private func callBegin(
-    _ slot: Unmanaged<TargetSlot>, _ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext
+private func call(
+    _ slot: Unmanaged<TargetSlot>, _ action: TargetAction, _ frame: Int, _ context: borrowing RenderContext
 ) -> Bool {
-    unsafe slot._withUnsafeGuaranteedRef { $0.begin(note, frame, context) }
-}
-
-@_semantics("no_performance_analysis") @inline(never)
-private func callEnd(
-    _ slot: Unmanaged<TargetSlot>, _ note: TargetNote, _ frame: Int, _ context: borrowing RenderContext
-) -> Bool {
-    unsafe slot._withUnsafeGuaranteedRef { $0.end(note, frame, context) }
-}
-
-@_semantics("no_performance_analysis") @inline(never)
-private func callSend(
-    _ slot: Unmanaged<TargetSlot>, _ message: MIDIMessage, _ frame: Int, _ context: borrowing RenderContext
-) -> Bool {
-    unsafe slot._withUnsafeGuaranteedRef { $0.send(message, frame, context) }
+    unsafe slot._withUnsafeGuaranteedRef { $0.act(action, frame, context) }
 }

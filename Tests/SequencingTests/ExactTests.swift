@@ -133,15 +133,8 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "scripts-\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }
         try JSONEncoder().encode(scripts).write(to: file)
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/python3")
-        process.arguments = [URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Model/model.py").path, file.path]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let said = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(said)")
-        print(said)
+        let model = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Model/model.py").path
+        let (said, status) = try Program("/usr/bin/python3", [model, file.path]).wait()
+        #expect(status == 0, "\(said)")
     }
 }

@@ -10,7 +10,7 @@ BACKENDS = "JACKBackendTests|ALSABackendTests|PipeWireBackendTests"
 # sanitizer starts in them; the extreme rates, forged headers and pitches, which take minutes too.
 # The quick build has the same targets, but for what follows a clock.
 QUICK_TARGETS = ("SignalBlocksTests RenderCoreTests AudioFilesTests StressTests HostileTests PlayersTests MixingTests TapsTests "
-                 "ReverberationTests InstrumentsTests RenderStackTestingTests RealtimeWatchTests LiveTests")
+                 "ReverberationTests InstrumentsTests RenderStackTestingTests RealtimeWatchTests LiveTests SequencingTests")
 ADDRESS_TARGETS = f"{QUICK_TARGETS} JACKBackendTests ALSABackendTests PipeWireBackendTests duplex"
 NOT_ADDRESS = ("FuzzTests|DepartureTests|ExtremePlayerTests|ExtremeModuleTests|ClaimedHeaderTests|SamplePlayerPitchTests|"
                "[.]ReverbTests/(?!hostile|channels)|ConvolutionChangeTests/pinkNoise|"
