@@ -2,6 +2,7 @@ public import Music
 public import RenderCore
 internal import Sharing
 internal import Synchronization
+public import Voices
 
 /// Plays tracks of patterns and clips on instruments, each note on its frame. Run it before them; it pushes and pops nothing.
 ///
@@ -105,6 +106,21 @@ public final class Sequencer: StreamingModule {
         provide([track])
         list.set(TrackList(tracks))
         return true
+    }
+
+    /// Has a track of a name play a pattern on a target: the track is made if there is none. Returns the track; `nil` if there is no
+    /// room, or if a track of that name has another target.
+    ///
+    ///     sequencer.play("kick [~ hat] snare hat", as: "beat", on: kit)       // again and again, with another text each time
+    @discardableResult
+    public func play(_ pattern: Pattern, as name: String, on target: any NoteTarget, channel: Int = 0) -> Track? {
+        if let track = self[name] {
+            guard track.target === target else { return nil }
+            track.replace(with: pattern)
+            return track
+        }
+        let track = Track(name, pattern, to: target, channel: channel)
+        return append(track) ? track : nil
     }
 
     // MARK: The song

@@ -203,6 +203,8 @@ import Testing
         #expect(!sequencer.append(track))
         #expect(!sequencer.append(Track("b", Pattern("1"), to: takes)))
         #expect(sequencer["b"] == nil && sequencer.tracks.count == 1)
+        #expect(sequencer.play("1", as: "a", on: takes) === track && sequencer.play("1", as: "a", on: Takes()) == nil)
+        #expect(sequencer.play("1", as: "e", on: takes) == nil)
         #expect(!Track("c", Pattern("1"), to: takes).launch())
         #expect(Track("d", Pattern("[1"), to: takes).problem != nil)
     }

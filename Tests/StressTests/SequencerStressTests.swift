@@ -48,7 +48,7 @@ import Testing
                 case 6: track?.launch(at: .now)
                 case 7: track?.replace(with: Pattern(texts.randomElement(using: &random) ?? "1"))
                 case 8:
-                    _ = try? renderer.transaction {
+                    renderer.transaction {
                         track?.replace(with: Clip(Pattern("1 2"), length: 4))
                         sequencer.tempo = Double.random(in: 1...999, using: &random)
                     }
