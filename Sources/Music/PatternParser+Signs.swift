@@ -25,7 +25,7 @@ extension PatternParser {
             throw fault("A % belongs directly behind a group in braces: {a b c}%4.")
         }
         // What follows without a space would be a step that nobody meant.
-        if position > first, !isAlone(at: position), let next, !"[<{".contains(next) {
+        if position > first, !isAlone(at: position), let next {
             throw fault("Put a space before this \(next): a new step begins here.")
         }
     }

@@ -21,7 +21,7 @@ struct PatternParser {
                 "", at: 0,
                 "This text has more than \(Self.mostBytes) bytes: put several patterns together with + instead.")
         }
-        let tree = try choices(of: parts(until: nil), open: nil)
+        let tree = try choices(of: parts(until: nil))
         return try bounded(tree, at: 0)
     }
 
@@ -39,7 +39,8 @@ struct PatternParser {
                 at: place)
         }
         guard tree.parts <= Double(PatternTree.mostParts), tree.depth <= 3 * PatternTree.mostDepth else {
-            throw fault("This repeats too many parts in each other: repeat less.", at: place)
+            throw fault(
+                "This has too many parts in or upon each other: repeat less, or take some signs away.", at: place)
         }
         return tree
     }
@@ -86,7 +87,7 @@ struct PatternParser {
         }
     }
 
-    private func choices(of parts: Parts, open: Character?) throws(PatternError) -> PatternTree {
+    private func choices(of parts: Parts) throws(PatternError) -> PatternTree {
         let trees = parts.rows.map { PatternTree.row($0) }
         return parts.sign == "|" ? .choice(trees) : .stack(trees)
     }
@@ -102,7 +103,7 @@ struct PatternParser {
         defer { depth -= 1 }
         position += 1
         let parts = try parts(until: open == "[" ? "]" : open == "<" ? ">" : "}")
-        if open == "[" { return try bounded(choices(of: parts, open: open), at: place) }
+        if open == "[" { return try bounded(choices(of: parts), at: place) }
         if parts.sign == "|" {
             throw fault("Only [ ] chooses with | at random: write [a|b] inside of this group.", at: parts.place)
         }
