@@ -41,7 +41,7 @@ struct ControlledSource: PatternSource {
         guard first < end, found.begin() else { return }
         control.collect(Span(from: span.from - reach, to: span.to), into: &found)
         let numbers = Array(found.events[end...]).sortedByStart().compactMap { event in
-            event.note?.number.map { (event.start, $0) }
+            event.note?.number.flatMap { $0.isFinite ? (event.start, $0) : nil }
         }
         found.events.removeSubrange(end...)
         for index in first..<found.events.count {

@@ -10,9 +10,10 @@ extension Pattern {
     /// Each plays the same cycle that it would play alone. The cycle is that of the first.
     public static func random(_ patterns: [Pattern], seed: UInt64 = 0) -> Pattern {
         let cycle = patterns.first?.cycle ?? 4
-        let source = ChoiceSource(
-            sources: patterns.map(\.source), cycle: cycle,
-            randomness: Randomness(seed: seed, purpose: Purpose.choice.rawValue))
+        let randomness = Randomness(seed: seed, purpose: Purpose.choice.rawValue)
+        let source = PickedSource(sources: patterns.map(\.source), cycle: cycle) { [count = patterns.count] number in
+            randomness.index(at: Fraction(number), of: count)
+        }
         return Pattern(source, cycle: cycle, of: patterns)
     }
 

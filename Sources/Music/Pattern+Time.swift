@@ -91,7 +91,9 @@ extension Pattern {
         if count < 1 { return self }
         let changed = change(self)
         let place = index.index(in: count)
-        let mixed = EverySource(rare: changed.source, usual: source, count: count, index: place, cycle: cycle)
+        let mixed = PickedSource(sources: [source, changed.source], cycle: cycle) {
+            $0.index(in: count) == place ? 1 : 0
+        }
         return with(mixed, of: changed)
     }
 

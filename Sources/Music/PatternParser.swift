@@ -21,7 +21,7 @@ struct PatternParser {
                 "", at: 0,
                 "This text has more than \(Self.mostBytes) bytes: put several patterns together with + instead.")
         }
-        let tree = try choices(of: parts(until: nil), open: nil)
+        let tree = try choices(of: parts(until: nil))
         return try bounded(tree, at: 0)
     }
 
@@ -32,14 +32,15 @@ struct PatternParser {
     var next: Character? { position < characters.count ? characters[position] : nil }
 
     /// Refuses a part that would have too many steps, or be too deep.
-    private func bounded(_ tree: PatternTree, at place: Int) throws(PatternError) -> PatternTree {
+    func bounded(_ tree: PatternTree, at place: Int) throws(PatternError) -> PatternTree {
         guard tree.steps <= Double(PatternTree.mostSteps) else {
             throw fault(
                 "This makes more than \(PatternTree.mostSteps) steps in a cycle: repeat less, or make the cycle longer.",
                 at: place)
         }
         guard tree.parts <= Double(PatternTree.mostParts), tree.depth <= 3 * PatternTree.mostDepth else {
-            throw fault("This repeats too many parts in each other: repeat less.", at: place)
+            throw fault(
+                "This has too many parts in or upon each other: repeat less, or take some signs away.", at: place)
         }
         return tree
     }
@@ -86,7 +87,7 @@ struct PatternParser {
         }
     }
 
-    private func choices(of parts: Parts, open: Character?) throws(PatternError) -> PatternTree {
+    private func choices(of parts: Parts) throws(PatternError) -> PatternTree {
         let trees = parts.rows.map { PatternTree.row($0) }
         return parts.sign == "|" ? .choice(trees) : .stack(trees)
     }
@@ -102,7 +103,7 @@ struct PatternParser {
         defer { depth -= 1 }
         position += 1
         let parts = try parts(until: open == "[" ? "]" : open == "<" ? ">" : "}")
-        if open == "[" { return try bounded(choices(of: parts, open: open), at: place) }
+        if open == "[" { return try bounded(choices(of: parts), at: place) }
         if parts.sign == "|" {
             throw fault("Only [ ] chooses with | at random: write [a|b] inside of this group.", at: parts.place)
         }
@@ -150,80 +151,10 @@ struct PatternParser {
     }
 
     /// Counts steps, whose memory has a bound.
-    private mutating func count(_ steps: Int, at place: Int) throws(PatternError) {
+    mutating func count(_ steps: Int, at place: Int) throws(PatternError) {
         self.steps += steps
         guard self.steps <= PatternTree.mostParts else {
             throw fault("From here on the text has more than \(PatternTree.mostParts) steps: repeat less.", at: place)
         }
-    }
-
-    private mutating func readSuffixes(of step: inout PatternTree.Step, _ repeats: inout Int) throws(PatternError) {
-        let first = position
-        var suffixes = 0
-        while let sign = next, "*/!@?(".contains(sign) {
-            let place = position
-            suffixes += 1
-            guard suffixes <= 16 else {
-                throw fault("A step may have 16 signs behind it, and this is one more: take some away.")
-            }
-            position += 1
-            switch sign {
-            case "*": step.tree = step.tree.paced(try factor(after: sign))
-            case "/": step.tree = step.tree.paced(1 / (try factor(after: sign)))
-            case "@": step.weight = try factor(after: sign)
-            case "!": repeats = try count(ofRepeats: place)
-            case "?": step.tree = step.tree.dropping(try probability())
-            default: step.tree = try euclid(step.tree, open: place)
-            }
-            step.tree = try bounded(step.tree, at: place)
-        }
-        if let next, next == "%" {
-            throw fault("A % belongs directly behind a group in braces: {a b c}%4.")
-        }
-        // What follows without a space would be a step that nobody meant.
-        if position > first, !isAlone(at: position), let next, !"[<{".contains(next) {
-            throw fault("Put a space before this \(next): a new step begins here.")
-        }
-    }
-
-    /// Reads the hits and the steps of a rhythm, and how far it is turned.
-    private mutating func euclid(_ tree: PatternTree, open: Int) throws(PatternError) -> PatternTree {
-        var numbers: [Int] = []
-        while true {
-            skipSpace()
-            let place = position
-            guard let number = whole() else {
-                throw fault(
-                    "Whole numbers belong here: hits, steps and, if you like, a rotation, as in (3,8) or (3,8,2).",
-                    at: place)
-            }
-            numbers.append(number)
-            skipSpace()
-            if next == ",", numbers.count < 3 { position += 1 } else { break }
-        }
-        guard next == ")" else { throw fault("This ( has no end: write it as in (3,8) or (3,8,2).", at: open) }
-        position += 1
-        guard numbers.count >= 2 else {
-            throw fault("A number of steps is missing: write (hits,steps), as in (3,8).", at: open)
-        }
-        guard (1...PatternTree.mostSteps).contains(numbers[1]), (0...numbers[1]).contains(numbers[0]) else {
-            throw fault(
-                "There are 1 to \(PatternTree.mostSteps) steps, and no more hits than steps: write it as in (3,8).",
-                at: open)
-        }
-        try count(numbers[1], at: open)
-        let hits = Rhythm.euclid(numbers[0], of: numbers[1], rotation: numbers.count > 2 ? numbers[2] : 0)
-        return .row(hits.map { PatternTree.Step(tree: $0 ? tree : .rest, weight: 1) })
-    }
-
-    private mutating func count(ofRepeats place: Int) throws(PatternError) -> Int {
-        let digits = digits()
-        if digits.isEmpty { return 2 }
-        guard let count = Int(digits), (1...PatternTree.mostSteps).contains(count) else {
-            throw fault(
-                "A step can be repeated 1 to \(PatternTree.mostSteps) times: write a number from there behind the !.",
-                at: place)
-        }
-        return count
     }
 }

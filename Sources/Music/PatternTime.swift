@@ -94,19 +94,18 @@ struct RoundSource: PatternSource {
     }
 }
 
-/// One source in one of several cycles, another in the rest.
-struct EverySource: PatternSource {
-    let rare: any PatternSource
-    let usual: any PatternSource
-    let count: Int
-    let index: Int
+/// One of several sources in each cycle.
+struct PickedSource: PatternSource {
+    let sources: [any PatternSource]
     let cycle: Fraction
+    /// The index of the source for a cycle.
+    let pick: @Sendable (Int) -> Int
 
     func collect(_ span: Span, into found: inout Found) {
+        if sources.isEmpty { return }
         for number in span.cycles(of: cycle) {
             guard found.begin() else { return }
-            let isRare = number.index(in: count) == index
-            (isRare ? rare : usual).collect(span.and(.cycle(number, of: cycle)), into: &found)
+            sources[pick(number)].collect(span.and(.cycle(number, of: cycle)), into: &found)
         }
     }
 }

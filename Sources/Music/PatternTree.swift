@@ -17,6 +17,8 @@ struct PatternTree: Sendable {
         case stack([PatternTree])
         /// One of several in each cycle.
         case choice([PatternTree])
+        /// One of several in each cycle, in turn. Each goes on while the others are heard.
+        case turns([PatternTree])
         /// Each event is left out with a probability.
         case chance(PatternTree, Double)
     }
@@ -52,6 +54,13 @@ struct PatternTree: Sendable {
 
     static func choice(_ trees: [PatternTree]) -> PatternTree {
         trees.count == 1 ? trees[0] : around(trees, .choice(trees))
+    }
+
+    static func turns(_ trees: [PatternTree]) -> PatternTree {
+        if trees.count == 1 { return trees[0] }
+        var result = around(trees, .turns(trees))
+        result.steps = trees.reduce(0) { max($0, $1.steps) }
+        return result
     }
 
     private static func around(_ trees: [PatternTree], _ node: Node) -> PatternTree {
@@ -95,6 +104,7 @@ struct PatternTree: Sendable {
         case .rest, .notes: return 1
         case .row(let steps): return PatternTree.period(steps.lazy.map(\.tree))
         case .stack(let trees): return PatternTree.period(trees)
+        case .turns(let trees): return PatternTree.period(trees, and: trees.count)
         case .choice, .chance: return nil
         case .paced(let tree, let factor):
             guard let inner = tree.period, factor.denominator <= 256 else { return nil }
@@ -103,8 +113,8 @@ struct PatternTree: Sendable {
         }
     }
 
-    private static func period(_ trees: some Sequence<PatternTree>) -> Int? {
-        var result = 1
+    private static func period(_ trees: some Sequence<PatternTree>, and first: Int = 1) -> Int? {
+        var result = first
         for tree in trees {
             guard let one = tree.period else { return nil }
             result *= Fraction(one, result).numerator
@@ -148,8 +158,12 @@ struct PatternCompiler {
         case .stack(let trees): return StackSource(sources: sources(trees))
         case .choice(let trees):
             random += 1
-            let (choice, found) = (Randomness(seed: seed, purpose: random), sources(trees))
-            return ChoiceSource(sources: found, cycle: 1, randomness: choice)
+            let randomness = Randomness(seed: seed, purpose: random)
+            return PickedSource(sources: sources(trees), cycle: 1) { [count = trees.count] in
+                randomness.index(at: Fraction($0), of: count)
+            }
+        case .turns(let trees):
+            return PickedSource(sources: sources(trees), cycle: 1) { [count = trees.count] in $0.index(in: count) }
         case .chance(let tree, let probability):
             random += 1
             let chance = Randomness(seed: seed, purpose: random)

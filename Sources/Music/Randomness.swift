@@ -27,19 +27,3 @@ struct Randomness: Sendable {
         return z ^ (z >> 31)
     }
 }
-
-/// One of several in each cycle, by chance.
-struct ChoiceSource: PatternSource {
-    let sources: [any PatternSource]
-    let cycle: Fraction
-    let randomness: Randomness
-
-    func collect(_ span: Span, into found: inout Found) {
-        if sources.isEmpty { return }
-        for number in span.cycles(of: cycle) {
-            guard found.begin() else { return }
-            let source = sources[randomness.index(at: Fraction(number), of: sources.count)]
-            source.collect(span.and(.cycle(number, of: cycle)), into: &found)
-        }
-    }
-}

@@ -68,7 +68,7 @@ struct PatternMaker {
         case 8: return "0..\(number(-3...3))"
         default: result = "c4'minor7"
         }
-        switch number(0...11) {
+        switch number(0...13) {
         case 0: result += "*\(number(1...3))"
         case 1: result += "/\(number(1...3))"
         case 2: result += "!\(number(1...3))"
@@ -77,6 +77,8 @@ struct PatternMaker {
         case 5: result += "(\(number(0...3)),\(number(3...5)),\(number(-2...2)))"
         case 6: result += "*1.5 _"
         case 7: result += "?0.3"
+        case 8: result += "*<1 2 1.5>"
+        case 9: result += "(<1 3>,<4 5>)"
         default: break
         }
         return result

@@ -48,8 +48,12 @@ import Testing
             "{a b c}%2": "a b c a b c a b c a b c a b", "<a [b c]>": "a b c a b c a b c a",
             "{<a b> c}%1": "a c b c a c b",
             "<a ~>": "a a a a", "[<a b>|<a b>]": "a b a b a b a", "<a b>(1,2)": "a b a b a b a",
+            "a*<2 1>": "a a a a a a a a a a a", "<a b>*<2 1>": "a b b a b b a b b a b", "a/<1 2>": "a a a a",
+            "a(<3 1>,8)": "a a a a a a a a a a a a a a a", "a(1,4,<0 1 2>)": "a a a a a a a",
         ]
         for (text, answer) in known { #expect(Pattern(text).words(cycles: 7) == answer, "\(text)") }
+        #expect(Pattern("a(1,4,<0 1>)").events(from: 0, to: 8).map(shown) == ["a@0+1", "a@7+1"])
+        #expect(Pattern("a*<1 2>").events(from: 0, to: 8).map(shown) == ["a@0+4", "a@4+2", "a@6+2"])
         // It began before 0, too.
         #expect(Pattern("<a b c>").events(from: -8, to: 4).map(shown) == ["b@-8+4", "c@-4+4", "a@0+4"])
         #expect(Pattern("a b", cycle: 3).shown(cycles: 2) == "a@0+3/2 b@3/2+3/2 a@3+3/2 b@9/2+3/2")
@@ -97,6 +101,26 @@ import Testing
         #expect(velocities == [1, 1, 0.5, 0.5])
         #expect(Pattern("60*2").transposed(by: "<0 5 ~>").numbers(cycles: 3) == [60, 60, 65, 65, 60, 60])
         #expect(Pattern("60").transposed(by: "[").problem != nil && Pattern("60").transposed(by: "[").numbers() == [60])
+    }
+
+    @Test("What is computed beforehand is what the same text plays without that")
+    func tables() {
+        var maker = PatternMaker(seed: 4)
+        var compared = 0
+        while compared < 300 {
+            let text = maker.text()
+            if text.contains(where: { "?|".contains($0) }) { continue }
+            compared += 1
+            // Nothing is left out, but a text with chance in it has no table.
+            let (table, plain) = (Pattern(text, cycle: 3), Pattern("[\(text)]?0", cycle: 3))
+            #expect(table.problem == nil && plain.problem == nil)
+            for start in [-700, -3, 0, 100, 3_000_000] as [Fraction] {
+                let (found, expected) = (
+                    table.events(from: start, to: start + 20), plain.events(from: start, to: start + 20)
+                )
+                #expect(found == expected, "\(text)")
+            }
+        }
     }
 
     @Test("Random texts play what a second reading of their signs gives")
