@@ -12,9 +12,10 @@ public struct Glide: Sendable, BitwiseCopyable {
     /// Frames of the glide that lie before this slice.
     @usableFromInline let elapsed: Int32
     @usableFromInline package let length: Int32
-    /// 1 for an exponential glide, 2 for a smooth one, 3 for both.
+    /// 1 for an exponential glide, 2 for a smooth one, 3 for both; 6 for one whose values are in a ``GlideTable``.
     @usableFromInline let kind: UInt32
-    /// A smooth glide's motion at its beginning, in the time of the glide: in octaves if it is exponential.
+    /// A smooth glide's motion at its beginning, in the time of the glide: in octaves if it is exponential. Of a table its
+    /// address.
     @usableFromInline let motion: GlideMotion
     /// The value at which the glide ends.
     public let end: Float
@@ -71,10 +72,30 @@ public struct Glide: Sendable, BitwiseCopyable {
         step = elapsed < length ? (isExponential ? RenderMath.log2(end / from) : end - from) : 0
     }
 
+    /// Creates a glide whose values are in a ``GlideTable``.
+    ///
+    /// - Parameters:
+    ///   - table: Its address.
+    ///   - first: The place in the table of the slice's first frame.
+    ///   - count: The number of values from there on, more than 0: those of the slice, and of some frames behind it.
+    ///   - end: The value behind the slice, and behind the values of the table.
+    @_noLocks @_noAllocation
+    package init(table: UInt, from first: Int, count: Int, end: Float) {
+        from = GlideTable.value(at: first, in: table)
+        self.end = end
+        elapsed = Int32(truncatingIfNeeded: first)
+        length = Int32(truncatingIfNeeded: first &+ count)
+        kind = 6
+        step = 0
+        motion = GlideMotion(table)
+    }
+
+    private var isInTable: Bool { @_noLocks @_noAllocation get { kind & 4 != 0 } }
+
     /// The motion at the first frame of the slice, by frames.
     package var motionNow: GlideMotion {
         @_noLocks @_noAllocation get {
-            isSmooth
+            isSmooth && !isInTable
                 ? smoothPath.motion(at: Double(elapsed) / Double(length)).scaled(by: 1 / Float(length)) : GlideMotion()
         }
     }
@@ -121,6 +142,7 @@ public struct Glide: Sendable, BitwiseCopyable {
 
     @_noLocks @_noAllocation
     private func smoothDouble(_ position: Int32) -> Double {
+        if isInTable { return Double(GlideTable.value(at: Int(position), in: motion.address)) }
         let value = smoothPath.value(at: Double(position) / Double(length))
         return isExponential ? Double(from) * RenderMath.exp2(value) : value
     }
