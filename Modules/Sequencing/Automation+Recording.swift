@@ -113,8 +113,14 @@ struct AutomationPassage: Sendable {
             let arrives = move.position + move.glide
             // A smooth way that another move cuts short is no smooth way any more.
             let shape = isSmooth && !curve.isExponential && arrives <= next ? .smooth : plain
-            add(move.position, move.from, move.from == move.to ? plain : shape)
-            if move.from != move.to && arrives < next { add(arrives, move.to, plain) }
+            if move.glide <= 0 {
+                // A jump: up to here the value was that of the move before.
+                add(move.position, number > 0 ? moves[number - 1].to : move.from, plain)
+                add(move.position, move.to, plain)
+            } else {
+                add(move.position, move.from, move.from == move.to ? plain : shape)
+                if move.from != move.to && arrives < next { add(arrives, move.to, plain) }
+            }
             if number + 1 == moves.count {
                 let whole = AutomationSegment(
                     AutomationCurve.Point(at: move.position, move.from, isSmooth ? .smooth : plain),

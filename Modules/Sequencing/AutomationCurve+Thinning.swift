@@ -4,7 +4,8 @@ extension AutomationCurve {
     /// Returns the curve with fewer points: at no position does it differ by more than `error` from this one.
     ///
     /// It leaves out points between lines, and points between exponential ways (by the algorithm of Ramer, Douglas and Peucker, with
-    /// the distance in the value alone). Steps, smooth ways and jumps stay as they are. An error of 0 leaves out what changes nothing.
+    /// the distance in the value alone). Steps, smooth ways and jumps stay as they are. An error of 0
+    /// leaves out what changes nothing but the rounding of a `Float`.
     ///
     /// - Parameter error: In the unit of the values. One that is not above 0, or no number, counts as 0.
     public func thinned(within error: Float) -> AutomationCurve {
@@ -40,6 +41,7 @@ extension AutomationCurve {
 
     private static func thinned(_ run: ArraySlice<Point>, isExponential: Bool, _ error: Double) -> [Point] {
         let points = Array(run)
+        let error = max(error, points.reduce(0) { max($0, abs(Double($1.value))) } * 0x1p-23)
         var isKept = [Bool](repeating: false, count: points.count)
         isKept[0] = true
         isKept[points.count - 1] = true
@@ -53,12 +55,11 @@ extension AutomationCurve {
                 let (value, other) = (Double(points[i].value), whole.value(at: points[i].position))
                 var distance = abs(value - other)
                 if isExponential {
-                    // Between two points the logarithms differ by a line: they differ most at one of them, and the values by no
-                    // more than that on the greater of all.
-                    let ratio = i == last ? 0 : abs(RenderMath.log2(value / other)) * 0.6931471805599453
+                    // Between two points the logarithms differ by a line, most at one of them: by d at most. The values then differ
+                    // by no more than 1 - exp(-d) of the greater one.
+                    let ratio = i == last ? 0 : abs(RenderMath.log2(value / other))
                     let size = max(value, other)
-                    let most = max(ratio, before.distance)
-                    distance = max(size, before.size) * (RenderMath.exp2(most / 0.6931471805599453) - 1)
+                    distance = max(size, before.size) * (1 - RenderMath.exp2(-max(ratio, before.distance)))
                     before = (ratio, size)
                 }
                 // The last point is no choice: what lies before it is the fault of the one before.

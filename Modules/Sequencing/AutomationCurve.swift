@@ -171,6 +171,12 @@ struct AutomationSegment: BitwiseCopyable, Sendable {
         }
     }
 
+    /// Returns whether the value jumps from this segment to the next, by more than a rounding of it.
+    func jumps(to next: AutomationSegment) -> Bool {
+        let (from, to) = (value(at: end), next.value(at: next.start))
+        return abs(from - to) > 1e-6 * max(abs(from), abs(to))
+    }
+
     /// The polynomial that leaves 0 and arrives at 1 without a corner.
     @_noLocks @_noAllocation
     static func smooth(_ u: Double) -> Double { u * u * u * (10 + u * (6 * u - 15)) }
@@ -206,7 +212,7 @@ struct AutomationImage: ~Copyable, Sendable {
         var before: AutomationSegment?
         segments = OwnedArray(count: curve.points.count + 1) { place in
             var segment = curve.segment(place)
-            if let before, before.value(at: before.end) != segment.value(at: segment.start) { jumps &+= 1 }
+            if let before, before.jumps(to: segment) { jumps &+= 1 }
             segment.jumps = jumps
             before = segment
             return segment

@@ -197,7 +197,7 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
             let (segment, next) = (image.segments[place], image.segments[place &+ 1])
             if segment.isConstant || next.isConstant || segment.jumps != next.jumps {
                 let frame = line.frame(of: segment.end)
-                if frame >= nextFrame { return context.cut(before: frame == nextFrame ? .max : frame) }
+                if frame > nextFrame { return context.cut(before: frame) }
             }
             place &+= 1
             tries &+= 1
