@@ -46,7 +46,7 @@ public final class Automation: Module {
     private let image: ManagedValue<AutomationImage>
     private let playback: RenderState<AutomationPlayback>
     private let table = RenderState(GlideTable(count: 64))
-    private let starts = CommandQueue<Bool>(capacity: 16)
+    private let starts = CommandQueue<Bool>(capacity: AutomationStarts.capacity)
     let taking = ManagedValue(AutomationTake.Reference())
     private let hands = RenderState(AutomationHands())
     /// The position at which the last slice of a passage that is being recorded ended.
@@ -110,10 +110,10 @@ public final class Automation: Module {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
-        var start = Int.max
+        var starts = AutomationStarts()
         var frame = 0
-        while let due = starts.next(&context, from: frame) {
-            start = due.frame
+        while let due = self.starts.next(&context, from: frame) {
+            starts.add(due.frame)
             frame = due.frame
         }
         var (unit, isDriven) = (AutomationClock.frames, drives.isOn(context))
@@ -136,12 +136,12 @@ public final class Automation: Module {
             table.with(&context) { table, _ in places = table.places }
             if let places {
                 image.with(&context) { image, context in
-                    playback.drive(wheel, by: image, places, startingAt: start, context)
+                    playback.drive(wheel, by: image, places, startingAt: starts, context)
                 }
             }
         } else {
             if !isHeld { wheel.leave() }
-            playback.pass(unit, startingAt: start, context)
+            playback.pass(unit, startingAt: starts, context)
         }
         self.playback.write(playback, context)
     }

@@ -41,7 +41,7 @@ extension AutomationCurve {
 
     private static func thinned(_ run: ArraySlice<Point>, isExponential: Bool, _ error: Double) -> [Point] {
         let points = Array(run)
-        let error = max(error, points.reduce(0) { max($0, abs(Double($1.value))) } * 0x1p-23)
+        let error = max(error, points.reduce(0) { max($0, abs(Double($1.value))) } * 0x1p-22)
         var isKept = [Bool](repeating: false, count: points.count)
         isKept[0] = true
         isKept[points.count - 1] = true

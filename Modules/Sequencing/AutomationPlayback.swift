@@ -35,12 +35,10 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
 
     /// Lets a slice pass in which the parameter is somebody else's.
     @_noLocks @_noAllocation
-    mutating func pass(_ unit: AutomationClock, startingAt start: Int, _ context: borrowing RenderContext) {
+    mutating func pass(_ unit: AutomationClock, startingAt starts: AutomationStarts, _ context: borrowing RenderContext) {
         isDriving = false
         var line = line(unit, context)
-        if start < context.frameCount && !unit.isBeats {
-            line = self.start(at: context.sampleTime &+ Int64(start))
-        }
+        if let last = starts.last, !unit.isBeats { line = start(at: context.sampleTime &+ Int64(last)) }
         note(line, end: context.sampleTime &+ Int64(context.frameCount))
     }
 
@@ -90,11 +88,11 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
     /// Sets the parameter for a slice.
     ///
     /// - Parameters:
-    ///   - start: The frame of the slice at which the position begins anew; any frame behind the slice if none does.
+    ///   - starts: The frames of the slice at which the position begins anew.
     @_noLocks @_noAllocation
     mutating func drive(
         _ driver: ParameterWheel, by image: borrowing AutomationImage, _ table: GlideTable.Places,
-        startingAt start: Int, _ context: borrowing RenderContext
+        startingAt starts: AutomationStarts, _ context: borrowing RenderContext
     ) {
         let (now, count, rate) = (context.sampleTime, context.frameCount, context.sampleRate)
         var line = line(image.unit, context)
@@ -110,16 +108,15 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
             glide.begin(from: nextValue, at: now)
         }
         version = image.version
-        if start == 0 { begin(&line, image, limits, at: now) }
+        if starts.has(0) { begin(&line, image, limits, at: now) }
         let first = value(at: now, line, image, limits)
-        let isShort = start > 0 && start < count
-        if !isShort && image.segments[place].isConstant && glide.isOver(at: now)
+        if (starts.last ?? 0) == 0 && image.segments[place].isConstant && glide.isOver(at: now)
             && line.position(at: now &+ Int64(count &- 1)) < image.segments[place].end
         {
             driver.hold(first, context)
             nextValue = first
         } else {
-            fill(driver, image, table, &line, limits, startingAt: start, context)
+            fill(driver, image, table, &line, limits, startingAt: starts, context)
         }
         isDriving = true
         note(line, end: now &+ Int64(count))
@@ -129,13 +126,13 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
     @_noLocks @_noAllocation
     private mutating func fill(
         _ driver: ParameterWheel, _ image: borrowing AutomationImage, _ table: GlideTable.Places,
-        _ line: inout BeatLine, _ limits: (low: Float, high: Float), startingAt start: Int,
+        _ line: inout BeatLine, _ limits: (low: Float, high: Float), startingAt starts: AutomationStarts,
         _ context: borrowing RenderContext
     ) {
         let (now, count) = (context.sampleTime, context.frameCount)
         var frame = 0
         while frame < count {
-            if frame == start && frame > 0 { begin(&line, image, limits, at: now &+ Int64(frame)) }
+            if frame > 0 && starts.has(frame) { begin(&line, image, limits, at: now &+ Int64(frame)) }
             table.set(frame, value(at: now &+ Int64(frame), line, image, limits))
             frame &+= 1
         }
@@ -243,5 +240,36 @@ struct AutomationGlide: BitwiseCopyable, Sendable {
             return Float(first * RenderMath.exp2(u * RenderMath.log2(second / first)))
         }
         return Float(first + (second - first) * u)
+    }
+}
+
+/// The frames of a slice at which an automation begins anew: as many as there is room for commands.
+struct AutomationStarts: BitwiseCopyable, Sendable {
+    static var capacity: Int { @_noLocks @_noAllocation get { 8 } }
+
+    private var frames = InlineArray<8, Int>(repeating: -1)
+    private var count = 0
+
+    @_noLocks @_noAllocation
+    init() {}
+
+    @_noLocks @_noAllocation
+    mutating func add(_ frame: Int) {
+        if count == AutomationStarts.capacity { return }
+        frames[count] = frame
+        count &+= 1
+    }
+
+    /// The last of them.
+    var last: Int? { @_noLocks @_noAllocation get { count == 0 ? nil : frames[count &- 1] } }
+
+    @_noLocks @_noAllocation
+    func has(_ frame: Int) -> Bool {
+        var i = 0
+        while i < count {
+            if frames[i] == frame { return true }
+            i &+= 1
+        }
+        return false
     }
 }

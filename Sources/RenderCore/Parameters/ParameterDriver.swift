@@ -127,6 +127,7 @@ internal import Synchronization
     ///   - count: The number of values, more than the slice has frames.
     @_noLocks @_noAllocation
     package func drive(_ context: borrowing RenderContext, _ table: GlideTable.Places, count: Int) {
+        let count = count < table.capacity ? count : table.capacity
         note(context, count: count, table: table.address, end: table[context.frameCount])
         publish(table[0])
     }

@@ -12,7 +12,7 @@ public struct Glide: Sendable, BitwiseCopyable {
     /// Frames of the glide that lie before this slice.
     @usableFromInline let elapsed: Int32
     @usableFromInline package let length: Int32
-    /// 1 for an exponential glide, 2 for a smooth one, 3 for both; 6 for one whose values are in a ``GlideTable``.
+    /// 1 for an exponential glide, 2 for a smooth one, 3 for both; 6 for one whose values are in a ``GlideTable``, 14 for one minus these.
     @usableFromInline let kind: UInt32
     /// A smooth glide's motion at its beginning, in the time of the glide: in octaves if it is exponential. Of a table its
     /// address.
@@ -42,13 +42,15 @@ public struct Glide: Sendable, BitwiseCopyable {
         self.end = end
         self.elapsed = elapsed
         self.length = length
-        let isExponential = isExponential && from > 0 && end > 0
+        // A ratio beyond all numbers has no logarithm: such a glide is a line.
+        let ratio = isExponential && from > 0 && end > 0 ? end / from : 0
+        let isExponential = ratio > 0 && ratio < .infinity
         kind = isExponential ? 1 : 0
         motion = GlideMotion()
         if elapsed >= length {
             step = 0
         } else if isExponential {
-            step = RenderMath.log2(end / from) / Float(length)
+            step = RenderMath.log2(ratio) / Float(length)
         } else {
             step = (end - from) / Float(length)
         }
@@ -66,10 +68,11 @@ public struct Glide: Sendable, BitwiseCopyable {
         self.end = end
         self.elapsed = elapsed
         self.length = length
-        let isExponential = isExponential && from > 0 && end > 0
+        let ratio = isExponential && from > 0 && end > 0 ? end / from : 0
+        let isExponential = ratio > 0 && ratio < .infinity
         kind = (isExponential ? 1 : 0) | (elapsed < length ? 2 : 0)
         self.motion = motion.scaled(by: Float(length))
-        step = elapsed < length ? (isExponential ? RenderMath.log2(end / from) : end - from) : 0
+        step = elapsed < length ? (isExponential ? RenderMath.log2(ratio) : end - from) : 0
     }
 
     /// Creates a glide whose values are in a ``GlideTable``.
@@ -88,6 +91,14 @@ public struct Glide: Sendable, BitwiseCopyable {
         kind = 6
         step = 0
         motion = GlideMotion(table)
+    }
+
+    /// Creates one minus a glide whose values are in a table, or that glide again.
+    @_noLocks @_noAllocation
+    private init(complementOf other: Glide) {
+        (from, end) = (1 - other.from, 1 - other.end)
+        (elapsed, length, step, motion) = (other.elapsed, other.length, other.step, other.motion)
+        kind = other.kind ^ 8
     }
 
     private var isInTable: Bool { @_noLocks @_noAllocation get { kind & 4 != 0 } }
@@ -142,7 +153,10 @@ public struct Glide: Sendable, BitwiseCopyable {
 
     @_noLocks @_noAllocation
     private func smoothDouble(_ position: Int32) -> Double {
-        if isInTable { return Double(GlideTable.value(at: Int(position), in: motion.address)) }
+        if isInTable {
+            let value = Double(GlideTable.value(at: Int(position), in: motion.address))
+            return kind & 8 != 0 ? 1 - value : value
+        }
         let value = smoothPath.value(at: Double(position) / Double(length))
         return isExponential ? Double(from) * RenderMath.exp2(value) : value
     }
@@ -155,10 +169,11 @@ public struct Glide: Sendable, BitwiseCopyable {
         return isSmooth && position < length ? smoothDouble(position) : Double(self[frame])
     }
 
-    /// One minus the value, for a glide in a straight line: how far a ``Switch`` is off.
+    /// One minus the value, for a glide in a straight line or in a table: how far a ``Switch`` is off.
     package var complement: Glide {
         @_noLocks @_noAllocation get {
-            Glide(from: 1 - from, to: 1 - end, elapsed: elapsed, length: length, isExponential: false)
+            if isInTable { return Glide(complementOf: self) }
+            return Glide(from: 1 - from, to: 1 - end, elapsed: elapsed, length: length, isExponential: false)
         }
     }
 
