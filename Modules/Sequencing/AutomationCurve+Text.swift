@@ -94,7 +94,8 @@ extension AutomationCurve {
             if found.text != expected {
                 throw Problem(
                     line, found.column,
-                    "it says \(shown(found.text)) where \(expected) must be; the first line is such as automation in beats.")
+                    "it says \(shown(found.text)) where \(expected) must be; the first line is such as automation in beats."
+                )
             }
         }
         guard words.count > 2, let unit = TimeUnit(rawValue: String(words[2].text)) else {
@@ -108,7 +109,8 @@ extension AutomationCurve {
     private static func point(_ words: [Word], _ line: Int) throws(Problem) -> Point {
         guard let position = Double(words[0].text), Self.positions.contains(position) else {
             throw Problem(
-                line, words[0].column, "\(shown(words[0].text)) is no position; it must be a number from -1e12 to 1e12.")
+                line, words[0].column, "\(shown(words[0].text)) is no position; it must be a number from -1e12 to 1e12."
+            )
         }
         guard words.count > 1 else {
             throw Problem(line, end(of: words), "the point has no value; a line is such as 16 4000 exponential.")
@@ -127,7 +129,9 @@ extension AutomationCurve {
 
     private static func expectEnd(_ words: [Word], _ count: Int, _ line: Int) throws(Problem) {
         if words.count > count {
-            throw Problem(line, words[count].column, "\(shown(words[count].text)) is too much; put it on a line of its own, or behind a #.")
+            throw Problem(
+                line, words[count].column,
+                "\(shown(words[count].text)) is too much; put it on a line of its own, or behind a #.")
         }
     }
 

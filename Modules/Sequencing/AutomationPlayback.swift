@@ -35,7 +35,8 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
 
     /// Lets a slice pass in which the parameter is somebody else's.
     @_noLocks @_noAllocation
-    mutating func pass(_ unit: AutomationClock, startingAt starts: AutomationStarts, _ context: borrowing RenderContext) {
+    mutating func pass(_ unit: AutomationClock, startingAt starts: AutomationStarts, _ context: borrowing RenderContext)
+    {
         isDriving = false
         var line = line(unit, context)
         if let last = starts.last, !unit.isBeats { line = start(at: context.sampleTime &+ Int64(last)) }

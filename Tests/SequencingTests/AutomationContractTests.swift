@@ -35,7 +35,8 @@ private final class Flag: Sendable {
     private static let curve = AutomationCurve(
         in: .seconds,
         [
-            Point(at: 0.01, 0.5, .exponential), Point(at: 0.05, 0.1, .smooth), Point(at: 0.2, -0.5, .step), Point(at: 0.3, 0.9, .step),
+            Point(at: 0.01, 0.5, .exponential), Point(at: 0.05, 0.1, .smooth), Point(at: 0.2, -0.5, .step),
+            Point(at: 0.3, 0.9, .step),
             Point(at: 0.33, 0.2), Point(at: 0.9, 0.7),
         ])
 
@@ -67,11 +68,13 @@ private final class Flag: Sendable {
     func hostile() throws {
         var numbers = SplitMix(state: 3)
         let odd: [Float] = [
-            0, -0, 1, -1, .nan, .infinity, -.infinity, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, .greatestFiniteMagnitude,
+            0, -0, 1, -1, .nan, .infinity, -.infinity, .leastNonzeroMagnitude, -.leastNonzeroMagnitude,
+            .greatestFiniteMagnitude,
             -.greatestFiniteMagnitude, 1e-30, 0.5,
         ]
         let places: [Double] = [
-            0, -1, 1, .nan, .infinity, -.infinity, 1e-300, .leastNonzeroMagnitude, 1e300, 0.1, 0.1000000001, 1e9, -1e9, 1e12, 0.05, 1e-6, 2e-6,
+            0, -1, 1, .nan, .infinity, -.infinity, 1e-300, .leastNonzeroMagnitude, 1e300, 0.1, 0.1000000001, 1e9, -1e9,
+            1e12, 0.05, 1e-6, 2e-6,
         ]
         for round in 0..<200 {
             let points = (0..<Int.random(in: 0...12, using: &numbers)).map { _ in
@@ -162,7 +165,8 @@ private final class Flag: Sendable {
             if first.isEmpty { first = output }
             #expect(output == first)
             for frame in 0..<9_000 {
-                let share = frame < 3_000 ? 1 : frame < 6_000 ? 1 - Float(frame - 3_000) / 240 : Float(frame - 6_000) / 240
+                let share =
+                    frame < 3_000 ? 1 : frame < 6_000 ? 1 - Float(frame - 3_000) / 240 : Float(frame - 6_000) / 240
                 #expect(abs(output[frame] - min(max(share, 0), 1)) < 1e-5, "frame \(frame), cycles of \(cycles)")
             }
         }

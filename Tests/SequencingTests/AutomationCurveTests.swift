@@ -22,13 +22,16 @@ import Testing
         let curve = AutomationCurve(
             in: .beats,
             [
-                Point(at: 2, 1), Point(at: .nan, 3), Point(at: 1, .nan), Point(at: 1, 5, .step), Point(at: 1, 6), Point(at: 1, 7),
+                Point(at: 2, 1), Point(at: .nan, 3), Point(at: 1, .nan), Point(at: 1, 5, .step), Point(at: 1, 6),
+                Point(at: 1, 7),
                 Point(at: -.infinity, .infinity),
             ])
         let most = Float.greatestFiniteMagnitude
         #expect(curve.points == [Point(at: -1e12, most), Point(at: 1, 5, .step), Point(at: 1, 7), Point(at: 2, 1)])
         #expect(curve.value(at: 1) == 7 && curve.value(at: 1.5) == 4 && curve.value(at: 9) == 1)
-        #expect(curve.value(at: -.infinity) == Double(most) && curve.value(at: .infinity) == 1 && curve.value(at: .nan) == 0)
+        #expect(
+            curve.value(at: -.infinity) == Double(most) && curve.value(at: .infinity) == 1 && curve.value(at: .nan) == 0
+        )
         #expect(AutomationCurve(in: .beats, []).value(at: 3) == 0)
     }
 
@@ -40,10 +43,12 @@ import Testing
             let curve = Self.random(UInt64(seed), count: seed * 3, AutomationCurve.Shape.allCases)
             #expect(try AutomationCurve(text: curve.text) == curve)
         }
-        let byHand = "\r\n# a comment\n  automation   in frames # of the clock\r\n-5 1e3\n\t7 2 step # held\n7 .5 smooth"
+        let byHand =
+            "\r\n# a comment\n  automation   in frames # of the clock\r\n-5 1e3\n\t7 2 step # held\n7 .5 smooth"
         #expect(
             try AutomationCurve(text: byHand)
-                == AutomationCurve(in: .frames, [Point(at: -5, 1_000), Point(at: 7, 2, .step), Point(at: 7, 0.5, .smooth)]))
+                == AutomationCurve(
+                    in: .frames, [Point(at: -5, 1_000), Point(at: 7, 2, .step), Point(at: 7, 0.5, .smooth)]))
     }
 
     @Test(
@@ -56,7 +61,8 @@ import Testing
             ("automation in beats\n  nan 1", 2, 3, "no position"), ("automation in beats\n1e13 1", 2, 1, "1e12"),
             ("automation in beats\n1", 2, 2, "no value"), ("automation in beats\n1 inf", 2, 3, "no value"),
             ("automation in beats\n1 1e39", 2, 3, "no value"), ("automation in beats\n1 2 curve", 2, 5, "step, line"),
-            ("automation in beats\n1 2 line 3", 2, 10, "too much"), ("automation in beats\n4 1\n\n3 1", 4, 1, "in order"),
+            ("automation in beats\n1 2 line 3", 2, 10, "too much"),
+            ("automation in beats\n4 1\n\n3 1", 4, 1, "in order"),
             ("automation in beats\n3 1\n3 2\n 3 3", 4, 2, "third"), ("automation in beats\n🎛 1", 2, 1, "no position"),
         ])
     func problems(text: String, line: Int, column: Int, sentence: String) {
@@ -89,7 +95,9 @@ import Testing
             #expect(zip(curve.points, curve.points.dropFirst()).allSatisfy { $0.position <= $1.position })
         }
         let long = String(repeating: "9", count: 100_000)
-        for text in ["automation in beats\n\(long) 1", "automation in \(long)", long, "automation in beats\n1 1 \(long)"] {
+        for text in [
+            "automation in beats\n\(long) 1", "automation in \(long)", long, "automation in beats\n1 1 \(long)",
+        ] {
             #expect(throws: AutomationCurve.Problem.self) { _ = try AutomationCurve(text: text) }
         }
     }
@@ -129,7 +137,9 @@ import Testing
         // A line is within e of an arc of curvature 1 for √(16 e) of it at most: 100 pieces for e = 0.001 at the tops.
         let thin = sine.thinned(within: 0.001)
         #expect(thin.points.count < 160 && thin.points.count > 50)
-        #expect(line.thinned(within: .nan) == line.thinned(within: 0) && line.thinned(within: -1) == line.thinned(within: 0))
+        #expect(
+            line.thinned(within: .nan) == line.thinned(within: 0) && line.thinned(within: -1) == line.thinned(within: 0)
+        )
         #expect(AutomationCurve(in: .frames, []).thinned(within: 1).points.isEmpty)
         #expect(line.thinned(within: .infinity).points.count == 2)
     }

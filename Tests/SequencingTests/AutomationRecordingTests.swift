@@ -30,7 +30,8 @@ import Testing
 
     @Test(
         "What is recorded is what was heard, in every mode and unit, by every glide",
-        arguments: [Automation.Recording.touch, .latch, .overwrite], [AutomationCurve.TimeUnit.frames, .seconds, .beats])
+        arguments: [Automation.Recording.touch, .latch, .overwrite],
+        [AutomationCurve.TimeUnit.frames, .seconds, .beats])
     func replays(mode: Automation.Recording, unit: AutomationCurve.TimeUnit) throws {
         let glides: [Parameter.Curve] = [
             .none, .linear(.milliseconds(10)), .exponential(.milliseconds(10)), .smooth(.milliseconds(10)),

@@ -92,7 +92,8 @@ import Testing
     func ranges(rate: Double) throws {
         let probe = Probe(20, in: 20...20_000, limit: .fractionOfRate(0.45))
         let curve = AutomationCurve(in: .seconds, [0: 1, 0.5: 30_000, 1: 20], shape: .exponential)
-        let output = render(try renderer(Automation(of: probe.parameter, curve), probe, sampleRate: rate), frames: 10_000)[0]
+        let output = render(
+            try renderer(Automation(of: probe.parameter, curve), probe, sampleRate: rate), frames: 10_000)[0]
         let limit = min(20_000, 0.45 * rate)
         var worst = 0.0
         for frame in output.indices {
@@ -136,7 +137,8 @@ import Testing
         let steps = AutomationCurve(in: .frames, [0: 0.5, 5_000: -0.5, 7_777: 1, 7_779: 0.25], shape: .step)
         for cycles in cycleLengths where cycles != [10_000] {
             let probe = Probe()
-            let output = render(try renderer(Automation(of: probe.parameter, steps), probe), frames: 12_000, cycles: cycles)
+            let output = render(
+                try renderer(Automation(of: probe.parameter, steps), probe), frames: 12_000, cycles: cycles)
             let wrong = (0..<12_000).first { output[1][$0] != Float(Self.formula(steps.points, Double($0))) }
             #expect(wrong == nil, "cycles of \(cycles)")
         }

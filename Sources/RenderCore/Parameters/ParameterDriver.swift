@@ -72,7 +72,9 @@ internal import Synchronization
     /// `nil` before the first slice, in which a parameter takes its value without a glide.
     @_noLocks @_noAllocation
     package func heard(_ context: borrowing RenderContext) -> (now: Float, next: Float)? {
-        if unsafe parameter.details.pointee.glideStart.load(ordering: .relaxed) == .max || context.isDryRun { return nil }
+        if unsafe parameter.details.pointee.glideStart.load(ordering: .relaxed) == .max || context.isDryRun {
+            return nil
+        }
         let glide = unsafe Parameter.glideSlowly(
             parameter.cell, rate: context.sampleRate, now: context.sampleTime, isDryRun: false, context.core,
             offset: context.offset)
@@ -90,7 +92,9 @@ internal import Synchronization
     /// Leaves the parameter to others at the value that it was driven to, if this driver was the last to drive it.
     @_noLocks @_noAllocation
     package func leave() {
-        guard unsafe parameter.details.pointee.driven.load(ordering: .relaxed) == UInt(bitPattern: driven) else { return }
+        guard unsafe parameter.details.pointee.driven.load(ordering: .relaxed) == UInt(bitPattern: driven) else {
+            return
+        }
         unsafe parameter.details.pointee.driven.store(0, ordering: .relaxed)
         if isMoved { return }
         let word = unsafe parameter.details.pointee.request(
