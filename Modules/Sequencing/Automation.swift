@@ -74,8 +74,8 @@ public final class Automation: Module {
         self.init(of: parameter.itself, curve)
     }
 
-    /// The values. Another curve takes the place of this one as a whole, with the next slice or with the transaction
-    /// that sets it.
+    /// The values, as they were last set. Another curve takes the place of this one as a whole, with the next slice or
+    /// with the transaction that sets it.
     public var curve: AutomationCurve {
         get { kept.withLock { $0.curve } }
         set { kept.withLock { set(newValue, in: &$0) } }

@@ -102,11 +102,12 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
         if !isDriving || nextFrame != now {
             place = image.place(of: line.position(at: now), near: place)
             let heard = isFresh ? nil : driver.heard(context)
-            if let heard { glide.begin(from: heard.now, at: now) } else { glide.stop() }
+            glide.stop()
+            if let heard { go(from: heard.now, line, image, limits, at: now) }
             isFresh = false
         } else if version != image.version || !goesOn(line, at: now) {
             place = image.place(of: line.position(at: now), near: place)
-            glide.begin(from: nextValue, at: now)
+            go(from: nextValue, line, image, limits, at: now)
         }
         version = image.version
         if starts.has(0) { begin(&line, image, limits, at: now) }
@@ -158,7 +159,18 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
         let heard = value(at: frame, line, image, limits)
         line = start(at: frame)
         place = image.place(of: 0, near: 0)
-        glide.begin(from: heard, at: frame)
+        go(from: heard, line, image, limits, at: frame)
+    }
+
+    /// Begins the glide from a value to the curve, unless that goes on from there: a curve of which another part was edited.
+    @_noLocks @_noAllocation
+    private mutating func go(
+        from value: Float, _ line: BeatLine, _ image: borrowing AutomationImage, _ limits: (low: Float, high: Float),
+        at frame: Int64
+    ) {
+        let target = AutomationPlayback.clamped(image.segments[place].value(at: line.position(at: frame)), limits)
+        let (distance, size) = (abs(target - value), max(abs(target), abs(value)))
+        if distance > 1e-6 * size { glide.begin(from: value, at: frame) } else { glide.stop() }
     }
 
     /// Returns the value at a frame, which is not before the last one that was asked for.

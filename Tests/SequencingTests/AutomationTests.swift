@@ -219,6 +219,17 @@ import Testing
         #expect(line[0] == -0.5 && abs(line[600] - Float(2_600.0 / 3_000)) < 1e-6)
     }
 
+    @Test("A curve that is edited elsewhere goes on as it was")
+    func edits() throws {
+        let probe = Probe(glide: .linear(.milliseconds(10)))
+        let automation = Automation(of: probe.parameter, AutomationCurve(in: .frames, [0: 0, 10_000: 1]))
+        let renderer = try renderer(automation, probe)
+        var output = render(renderer, frames: 1_000)[0]
+        automation.curve = AutomationCurve(in: .frames, [0: 0, 10_000: 1, 12_000: 0])
+        output += render(renderer, frames: 5_000)[0]
+        #expect((0..<6_000).allSatisfy { output[$0] == Float(Double($0) / 10_000) })
+    }
+
     @Test("An automation in the loop around sets the parameters of a renderer inside of it")
     func inside() throws {
         let probe = Probe()
