@@ -72,7 +72,8 @@ let package = Package(
             name: "Composition", dependencies: ["CRender", "LinuxRealtime", "RenderCore", "Sharing", "Supply"],
             swiftSettings: library),
         .target(
-            name: "Voices", dependencies: ["MIDIFiles", "RenderCore", "Sharing", "Supply"], swiftSettings: library),
+            name: "Voices", dependencies: ["DiskFiles", "MIDIFiles", "RenderCore", "Sharing", "Supply"],
+            swiftSettings: library),
         .target(name: "Background", dependencies: ["CRender", "LinuxRealtime", "RenderCore"], swiftSettings: library),
         // The field's own libraries, from Debian.
         .systemLibrary(

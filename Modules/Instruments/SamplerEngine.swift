@@ -22,6 +22,8 @@ struct SamplerEngine: ~Copyable, Sendable {
     /// The amplitude of a full scale.
     private let level: Float
     var lastOrder = 0
+    /// The pitch of the keys, for notes that begin. Drums have none.
+    var tuning = TuningTable()
     private var seed: UInt32 = 22
     /// The number of voices that were stolen, and of frames that the disk did not bring.
     private(set) var stolenCount = 0
@@ -214,6 +216,9 @@ struct SamplerEngine: ~Copyable, Sendable {
     mutating func begin(_ channel: Int, _ key: UInt8, _ velocity: UInt8, onRelease: Bool) {
         let place = channels[channel].preset
         if place < 0 { return }
+        let tuned = channels[channel].isDrums ? 0 : tuning.note(ofKey: Float(key)) - Float(key)
+        // A key that is silent in the tuning.
+        if tuned.isNaN { return }
         if !onRelease { channels[channel].noteCount &+= 1 }
         let turn = channels[channel].noteCount &- 1
         seed = seed &* 1_664_525 &+ 1_013_904_223
@@ -227,13 +232,14 @@ struct SamplerEngine: ~Copyable, Sendable {
             if region.beginsOnRelease != onRelease { continue }
             if chance < region.random.low || (chance >= region.random.high && region.random.high < 1) { continue }
             if region.turns > 1 && turn % region.turns != region.turn &- 1 { continue }
-            begin(number, region, channel, key, velocity, order)
+            begin(number, region, channel, key, tuned, velocity, order)
         }
     }
 
     @_noLocks @_noAllocation
     private mutating func begin(
-        _ number: Int, _ region: InstrumentRegion, _ channel: Int, _ key: UInt8, _ velocity: UInt8, _ order: Int
+        _ number: Int, _ region: InstrumentRegion, _ channel: Int, _ key: UInt8, _ tuned: Float, _ velocity: UInt8,
+        _ order: Int
     ) {
         if region.exclusiveClass != 0 {
             let frames = Self.classTime * Float(sampleRate)
@@ -251,6 +257,7 @@ struct SamplerEngine: ~Copyable, Sendable {
         // Negative until the first chunk.
         voice.order = 0 &- order
         (voice.channel, voice.key, voice.velocity, voice.region) = (channel, key, velocity, number)
+        voice.tuned = tuned
         voice.isDown = !region.beginsOnRelease
         voice.isOneShot = region.isOneShot
         voice.endingClass = region.endingClass

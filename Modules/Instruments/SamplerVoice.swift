@@ -8,6 +8,8 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
     var channel = 0
     var key: UInt8 = 0
     var velocity: UInt8 = 0
+    /// The semitones by which the tuning moves the key.
+    var tuned: Float = 0
     var region = 0
     /// Indicates whether the key is down, and whether a pedal holds what the key has left.
     var isDown = false
@@ -127,7 +129,7 @@ struct SamplerVoice: BitwiseCopyable, Sendable {
         let played = Float(actualKey)
         cents =
             (played - home.rootPitch * 0.01) * home.scaleTuning + 100 * v[51] + v[52]
-            + channel.fineTuning + channel.coarseTuning
+            + channel.fineTuning + channel.coarseTuning + tuned * home.scaleTuning
         ratio = RenderMath.log2(home.sampleRate / sampleRate)
         let attenuation = v[48] < 0 ? 0 : v[48] > 1_440 ? 1_440 : v[48]
         let resonance = (v[9] < 0 ? 0 : v[9] > 960 ? 960 : v[9]) * 0.1 - 3.01

@@ -3,7 +3,7 @@ public import MIDIFiles
 public import RenderCore
 internal import Sharing
 public import Supply
-internal import Voices
+public import Voices
 
 /// Plays the instruments of a SoundFont or of an SFZ file by MIDI: sixteen channels, drums on the tenth.
 ///
@@ -63,6 +63,7 @@ public final class SoundFontPlayer: StreamingModule {
     private let streams: SampleStreams?
     private let sends: Sends
     let feed: VoiceFeed
+    private let tuned = TunedKeys()
     private let engine: RenderState<SamplerEngine>
     private let makeEngine: @Sendable (Double, Int) -> SamplerEngine
     private let made: Lock<Made>
@@ -147,6 +148,17 @@ public final class SoundFontPlayer: StreamingModule {
         feed.send(VoiceCommand(message), at: time)
     }
 
+    /// The pitch of each key: equal temperament at first.
+    ///
+    ///     piano.tuning = try Tuning(scl: "just.scl", kbm: "from-d.kbm")
+    ///
+    /// Notes that sound keep the pitch with which they began; another tuning counts for those that begin after it. In a transaction it
+    /// comes with the others. The channel of drums has no tuning, and neither has a sample whose pitch does not follow the keys.
+    public var tuning: Tuning {
+        get { tuned.tuning }
+        set { tuned.tuning = newValue }
+    }
+
     /// The number of voices that sound.
     public var soundingVoiceCount: Int { sounding.value }
     /// The number of voices that made room for others.
@@ -187,6 +199,7 @@ public final class SoundFontPlayer: StreamingModule {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func process(_ context: inout RenderContext) {
+        takeTuning(&context)
         var (place, frame) = (feed.begin(), 0)
         while let due = feed.next(&context, &place) {
             render(&context, from: frame, to: due.frame)
@@ -203,6 +216,18 @@ public final class SoundFontPlayer: StreamingModule {
         context.gain(volume)
         push(&context, 3, 3)
         context.gain(volume)
+    }
+
+    /// Has the voices take the tuning, if it is another.
+    @_noLocks @_noAllocation
+    private func takeTuning(_ context: inout RenderContext) {
+        var (newest, known) = (0, 0)
+        tuned.table.with(&context) { table, _ in newest = table.version }
+        engine.with(&context) { engine, _ in known = engine.tuning.version }
+        if newest == known { return }
+        var tuning = TuningTable()
+        tuned.table.with(&context) { table, _ in tuning = table }
+        engine.with(&context) { engine, _ in engine.tuning = tuning }
     }
 
     /// Silence, at once, and channels as at the start.

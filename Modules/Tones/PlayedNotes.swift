@@ -104,16 +104,23 @@ struct PlayedNotes: ~Copyable, Sendable {
 
     // MARK: Commands
 
+    /// Acts.
+    ///
+    /// - Parameter note: The note that the command begins, in semitones; no number if it begins none, or a key that is silent.
     @_noLocks @_noAllocation
-    mutating func act(_ command: VoiceCommand, _ glides: borrowing InlineArray<16, Glide>, at frame: Int) {
+    mutating func act(
+        _ command: VoiceCommand, note: Float, _ glides: borrowing InlineArray<16, Glide>, at frame: Int
+    ) {
         switch command.action {
         case .play:
+            // A key that is silent in the tuning.
+            if note.isNaN { return }
             let slot = room()
             slots[slot].voice = command.voice
             ensemble.begin(
-                slot, note: command.value, bend: 0, velocity: command.velocity, pressure: 0, own: command.own, glides,
+                slot, note: note, bend: 0, velocity: command.velocity, pressure: 0, own: command.own, glides,
                 at: frame)
-        case .message: act(command.message, glides, at: frame)
+        case .message: act(command.message, note: note, glides, at: frame)
         case .letGoAll:
             for index in slots.indices where slots[index].isDown || slots[index].isHeld { letGo(index) }
         case .letGo, .bend, .press, .set:
@@ -177,9 +184,12 @@ struct PlayedNotes: ~Copyable, Sendable {
     // MARK: Messages
 
     @_noLocks @_noAllocation
-    private mutating func act(_ message: MIDIMessage, _ glides: borrowing InlineArray<16, Glide>, at frame: Int) {
+    private mutating func act(
+        _ message: MIDIMessage, note pitch: Float, _ glides: borrowing InlineArray<16, Glide>, at frame: Int
+    ) {
         switch message {
-        case .noteOn(let channel, let note, let velocity): begin(channel, note, velocity, glides, at: frame)
+        case .noteOn(let channel, let note, let velocity):
+            begin(channel, note, pitch, velocity, glides, at: frame)
         case .noteOff(let channel, let note, _): letGo(channel, note)
         case .bend(let channel, let value):
             let bend = bendRange * Float(value) / (value > 0 ? 8191 : 8192)
@@ -208,18 +218,21 @@ struct PlayedNotes: ~Copyable, Sendable {
 
     @_noLocks @_noAllocation
     private mutating func begin(
-        _ channel: UInt8, _ note: UInt8, _ velocity: UInt8, _ glides: borrowing InlineArray<16, Glide>, at frame: Int
+        _ channel: UInt8, _ note: UInt8, _ pitch: Float, _ velocity: UInt8,
+        _ glides: borrowing InlineArray<16, Glide>, at frame: Int
     ) {
         // If the same key goes down again, its former sound dies away.
         for index in slots.indices where slots[index].isDown && slots[index].note == note && isPlayed(index, channel) {
             letGo(index)
         }
+        // A key that is silent in the tuning.
+        if pitch.isNaN { return }
         let index = room()
         slots[index].channel = channel
         slots[index].note = note
         let shared = channels[Int(channel)]
         ensemble.begin(
-            index, note: Float(note), bend: shared.bend, velocity: Float(velocity) / 127,
+            index, note: pitch, bend: shared.bend, velocity: Float(velocity) / 127,
             pressure: shared.pressure, own: shared.own, glides, at: frame)
     }
 

@@ -92,6 +92,17 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
 
     // MARK: Control
 
+    /// The pitch of each key: equal temperament at first.
+    ///
+    ///     synth.tuning = try Tuning(scl: "31edo.scl")
+    ///
+    /// Notes that sound keep the pitch with which they began; another tuning counts for those that begin after it. In a transaction it
+    /// comes with the others. A bend moves a note by semitones in every tuning.
+    public var tuning: Tuning {
+        get { player.tuned.tuning }
+        set { player.tuned.tuning = newValue }
+    }
+
     /// The number of voices that sound, those that fade out not counted.
     public var soundingCount: Int { player.sounding.value }
     /// The largest number of voices that sounded at once.
@@ -104,7 +115,8 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     /// Begins a note.
     ///
     /// - Parameters:
-    ///   - note: The note in semitones, fractions included: 69 is the A of 440 Hz. It is held to -128…256.
+    ///   - note: The note in semitones, fractions included: 69 is the A of 440 Hz. It is held to -128…256. In another ``tuning`` it is
+    ///     a key, and fractions lie between two keys; a key that is silent there begins nothing.
     ///   - velocity: 0…1.
     ///   - values: Values of its own for some parameters; the others follow the parameters of all.
     ///   - time: The time at which it begins.

@@ -8,6 +8,7 @@ internal import Voices
 struct VoicePlayer: ~Copyable, Sendable {
     let feed: VoiceFeed
     let notes: RenderState<PlayedNotes>
+    let tuned = TunedKeys()
     /// The voices that sound, the most that did, those that were stolen, and those that broke.
     let sounding = SharedCount()
     let most = SharedCount()
@@ -41,7 +42,11 @@ struct VoicePlayer: ~Copyable, Sendable {
         while let due = feed.next(&context, &place) {
             render(&context, from: frame, to: due.frame, glides)
             frame = due.frame
-            notes.with(&context) { notes, _ in notes.act(due.command, glides, at: frame) }
+            // A note that sounds keeps its pitch: the tuning is asked for where one begins.
+            let key = due.command.key
+            var note = key
+            if key == key { tuned.table.with(&context) { table, _ in note = table.note(ofKey: key) } }
+            notes.with(&context) { notes, _ in notes.act(due.command, note: note, glides, at: frame) }
         }
         render(&context, from: frame, to: context.frameCount, glides)
         var counts = (0, 0, 0, 0)

@@ -31,6 +31,21 @@ package struct VoiceCommand: BitwiseCopyable, Sendable {
     }
 }
 
+extension VoiceCommand {
+    /// The key whose note the command begins; no number if it begins none.
+    package var key: Float {
+        @_noLocks @_noAllocation get {
+            switch action {
+            case .play: return value
+            case .message:
+                if case .noteOn(_, let key, _) = message { return Float(key) }
+                return .nan
+            default: return .nan
+            }
+        }
+    }
+}
+
 /// Gives a module that plays voices its commands in the order of time: those of control code, of a sequencer, of a score and of a MIDI
 /// input.
 package struct VoiceFeed: ~Copyable, Sendable {

@@ -107,7 +107,8 @@ public import Synchronization
         if let value = atRest(context) { return Glide(value) }
         // Numbers are handed over and not the context, which would be copied as a whole, in the fast case too.
         return unsafe Parameter.glideSlowly(
-            cell, rate: context.sampleRate, now: context.sampleTime, isDryRun: context.isDryRun)
+            cell, rate: context.sampleRate, now: context.sampleTime, isDryRun: context.isDryRun, context.core,
+            offset: context.offset)
     }
 
     /// Returns the value over the frames of this slice if it is at rest; `nil` while it glides. For a module's shortest
@@ -133,9 +134,16 @@ public import Synchronization
     @_noLocks @_noAllocation
     @usableFromInline @inline(never)
     static func glideSlowly(
-        _ cell: UnsafeMutablePointer<ParameterCell>, rate: Double, now: Int64, isDryRun: Bool
+        _ cell: UnsafeMutablePointer<ParameterCell>, rate: Double, now: Int64, isDryRun: Bool,
+        _ core: UnsafeMutablePointer<CycleMemory>, offset: Int
     ) -> Glide {
         let details = unsafe ParameterCells.details(cell)
+        if unsafe details.pointee.driven.load(ordering: .relaxed) != 0, !isDryRun,
+            let driven = unsafe DrivenGlide.glide(
+                of: ParameterHandle(cell: cell), rate: rate, core.pointee.outerSlice.moved(by: offset))
+        {
+            return driven
+        }
         let word = unsafe cell.pointee.published.load(ordering: .relaxed)
         let target = unsafe cell.pointee.value(word, rate: rate)
         let to = unsafe Float(bitPattern: details.pointee.glideTo.load(ordering: .relaxed))

@@ -14,6 +14,9 @@ internal import Synchronization
     let glideVelocity = Atomic<UInt32>(0)
     let glideBend = Atomic<UInt32>(0)
 
+    /// The address of the ``DrivenGlide`` that gives the values; 0 while nothing drives the parameter.
+    let driven = Atomic<UInt>(0)
+
     /// The value that control code has asked for: a version in the upper half, the value's bits in the lower.
     let requested: Atomic<UInt64>
     /// The number of times that a value was no number and was ignored.
@@ -68,6 +71,7 @@ internal import Synchronization
         @_noLocks @_noAllocation get { unsafe ParameterCells.details(cell) }
     }
 
+    @_noLocks @_noAllocation
     init(cell: UnsafeMutablePointer<ParameterCell>) { unsafe self.cell = cell }
 
     /// Creates a new parameter, held once.

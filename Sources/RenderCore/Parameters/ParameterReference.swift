@@ -29,6 +29,9 @@ public struct ParameterReference: Sendable, CustomStringConvertible {
         parameter = other.parameter
     }
 
+    /// The parameter that has the name: another reference to it.
+    package var itself: Parameter { Parameter(sharing: parameter.parameter) }
+
     /// Returns a reference to the same parameter with a name before its own and a full stop between: `LowPass.cutoff`.
     public func inside(_ outer: String) -> ParameterReference { ParameterReference("\(outer).\(name)", self) }
 

@@ -226,6 +226,10 @@ internal import Synchronization
                 let distance = frameDistance(next, due, rate)
                 if distance < Int64(length) { length = max(1, Int(distance)) }
             }
+            if unsafe core.pointee.cut < now &+ Int64(length) {
+                if unsafe core.pointee.cut > now { length = unsafe Int(core.pointee.cut &- now) }
+            }
+            unsafe core.pointee.cut = .max
             if let supply = unsafe core.pointee.supply {
                 let place = unsafe core.pointee.supplyStart &+ offset
                 let cut = unsafe supply.pointee.nextCut(after: place)

@@ -81,6 +81,8 @@ internal import Synchronization
     var sampleTime: Int64 = 0
     /// The place in the outermost renderer's slice at which this slice begins.
     var outerSlice = OuterSlice.none
+    /// A frame of the sample clock at which the next slice has to end, if it gets that far; `.max` where nothing asks for it.
+    var cut = Int64.max
 
     // The outputs, in this cycle.
     var buses: UnsafeMutablePointer<OutputBus>

@@ -46,6 +46,24 @@ extension RenderContext {
         @_noLocks @_noAllocation get { (beatClock, beatFrame) }
     }
 
+    /// The line on which the beats of this slice lie, and those after it while the tempo stays. ``beat(atFrame:)`` reckons
+    /// with it.
+    package var beatLine: BeatLine {
+        @_noLocks @_noAllocation get {
+            let clock = beatClock
+            return BeatLine(
+                origin: clock.frame &+ (sampleTime &- beatFrame), position: clock.position(at: clock.frame),
+                step: clock.beatsPerMinute, divisor: clock.framesPerMinute)
+        }
+    }
+
+    /// Has the next slice end before a frame of the sample clock, if it gets that far, so that one begins there. Of several
+    /// frames the earliest counts. Who wants a later one asks again in the next slice.
+    @_noLocks @_noAllocation
+    package func cut(before frame: Int64) {
+        if unsafe frame < core.pointee.cut { unsafe core.pointee.cut = frame }
+    }
+
     /// The clock that counts the beats.
     private var beatClock: BeatClock {
         @_noLocks @_noAllocation get {
@@ -64,5 +82,47 @@ extension RenderContext {
     package func beatSource(after frames: Int = 0) -> BeatSource {
         guard let clock = unsafe core.pointee.beats else { return .own }
         return unsafe .same(clock, frame: beatFrame &+ Int64(frames))
+    }
+}
+
+/// A position that moves evenly with the sample clock: where it is at a frame, and how much of it a frame takes. The same frame
+/// has the same bits in every slice.
+@usableFromInline package struct BeatLine: BitwiseCopyable, Sendable {
+    /// The frame of the sample clock with a known position.
+    @usableFromInline package var origin: Int64
+    /// That position.
+    @usableFromInline package var position: Double
+    /// The position's way in ``divisor`` frames.
+    @usableFromInline package var step: Double
+    /// The number of frames for which it is known.
+    @usableFromInline package var divisor: Double
+
+    /// Creates a line.
+    @_noLocks @_noAllocation
+    package init(origin: Int64, position: Double, step: Double, divisor: Double) {
+        self.origin = origin
+        self.position = position
+        self.step = step
+        self.divisor = divisor
+    }
+
+    /// Returns the position at a frame of the sample clock.
+    @_noLocks @_noAllocation
+    @inlinable package func position(at frame: Int64) -> Double {
+        position + Double(frame &- origin) * step / divisor
+    }
+
+    /// Returns the first frame of the sample clock that is at a position or behind it, if the line goes on.
+    @_noLocks @_noAllocation
+    package func frame(of position: Double) -> Int64 {
+        let exact = (position - self.position) * divisor / step
+        guard exact > -0x1p52, exact < 0x1p52 else { return exact < 0 ? .min : .max }
+        var frame = origin &+ Int64(exact) &- 1
+        var tries = 0
+        while self.position(at: frame) < position && tries < 8 {
+            frame &+= 1
+            tries &+= 1
+        }
+        return frame
     }
 }

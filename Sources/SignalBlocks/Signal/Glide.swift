@@ -12,9 +12,10 @@ public struct Glide: Sendable, BitwiseCopyable {
     /// Frames of the glide that lie before this slice.
     @usableFromInline let elapsed: Int32
     @usableFromInline package let length: Int32
-    /// 1 for an exponential glide, 2 for a smooth one, 3 for both.
+    /// 1 for an exponential glide, 2 for a smooth one, 3 for both; 6 for one whose values are in a ``GlideTable``, 14 for one minus these.
     @usableFromInline let kind: UInt32
-    /// A smooth glide's motion at its beginning, in the time of the glide: in octaves if it is exponential.
+    /// A smooth glide's motion at its beginning, in the time of the glide: in octaves if it is exponential. Of a table its
+    /// address.
     @usableFromInline let motion: GlideMotion
     /// The value at which the glide ends.
     public let end: Float
@@ -41,13 +42,15 @@ public struct Glide: Sendable, BitwiseCopyable {
         self.end = end
         self.elapsed = elapsed
         self.length = length
-        let isExponential = isExponential && from > 0 && end > 0
+        // A ratio beyond all numbers has no logarithm: such a glide is a line.
+        let ratio = isExponential && from > 0 && end > 0 ? end / from : 0
+        let isExponential = ratio > 0 && ratio < .infinity
         kind = isExponential ? 1 : 0
         motion = GlideMotion()
         if elapsed >= length {
             step = 0
         } else if isExponential {
-            step = RenderMath.log2(end / from) / Float(length)
+            step = RenderMath.log2(ratio) / Float(length)
         } else {
             step = (end - from) / Float(length)
         }
@@ -65,16 +68,45 @@ public struct Glide: Sendable, BitwiseCopyable {
         self.end = end
         self.elapsed = elapsed
         self.length = length
-        let isExponential = isExponential && from > 0 && end > 0
+        let ratio = isExponential && from > 0 && end > 0 ? end / from : 0
+        let isExponential = ratio > 0 && ratio < .infinity
         kind = (isExponential ? 1 : 0) | (elapsed < length ? 2 : 0)
         self.motion = motion.scaled(by: Float(length))
-        step = elapsed < length ? (isExponential ? RenderMath.log2(end / from) : end - from) : 0
+        step = elapsed < length ? (isExponential ? RenderMath.log2(ratio) : end - from) : 0
     }
+
+    /// Creates a glide whose values are in a ``GlideTable``.
+    ///
+    /// - Parameters:
+    ///   - table: Its address.
+    ///   - first: The place in the table of the slice's first frame.
+    ///   - count: The number of values from there on, more than 0: those of the slice, and of some frames behind it.
+    ///   - end: The value behind the slice, and behind the values of the table.
+    @_noLocks @_noAllocation
+    package init(table: UInt, from first: Int, count: Int, end: Float) {
+        from = GlideTable.value(at: first, in: table)
+        self.end = end
+        elapsed = Int32(truncatingIfNeeded: first)
+        length = Int32(truncatingIfNeeded: first &+ count)
+        kind = 6
+        step = 0
+        motion = GlideMotion(table)
+    }
+
+    /// Creates one minus a glide whose values are in a table, or that glide again.
+    @_noLocks @_noAllocation
+    private init(complementOf other: Glide) {
+        (from, end) = (1 - other.from, 1 - other.end)
+        (elapsed, length, step, motion) = (other.elapsed, other.length, other.step, other.motion)
+        kind = other.kind ^ 8
+    }
+
+    private var isInTable: Bool { @_noLocks @_noAllocation get { kind & 4 != 0 } }
 
     /// The motion at the first frame of the slice, by frames.
     package var motionNow: GlideMotion {
         @_noLocks @_noAllocation get {
-            isSmooth
+            isSmooth && !isInTable
                 ? smoothPath.motion(at: Double(elapsed) / Double(length)).scaled(by: 1 / Float(length)) : GlideMotion()
         }
     }
@@ -121,6 +153,10 @@ public struct Glide: Sendable, BitwiseCopyable {
 
     @_noLocks @_noAllocation
     private func smoothDouble(_ position: Int32) -> Double {
+        if isInTable {
+            let value = Double(GlideTable.value(at: Int(position), in: motion.address))
+            return kind & 8 != 0 ? 1 - value : value
+        }
         let value = smoothPath.value(at: Double(position) / Double(length))
         return isExponential ? Double(from) * RenderMath.exp2(value) : value
     }
@@ -133,10 +169,11 @@ public struct Glide: Sendable, BitwiseCopyable {
         return isSmooth && position < length ? smoothDouble(position) : Double(self[frame])
     }
 
-    /// One minus the value, for a glide in a straight line: how far a ``Switch`` is off.
+    /// One minus the value, for a glide in a straight line or in a table: how far a ``Switch`` is off.
     package var complement: Glide {
         @_noLocks @_noAllocation get {
-            Glide(from: 1 - from, to: 1 - end, elapsed: elapsed, length: length, isExponential: false)
+            if isInTable { return Glide(complementOf: self) }
+            return Glide(from: 1 - from, to: 1 - end, elapsed: elapsed, length: length, isExponential: false)
         }
     }
 
