@@ -31,13 +31,14 @@ extension Automation {
             let take = AutomationTake(mode, kept.curve.unit)
             kept.take = take
             kept.version += 1
-            taking.set(AutomationTake.Reference(take, number: kept.version))
+            taking.set(AutomationTake.Shared(take, number: kept.version))
         }
     }
 
     /// Says that nobody moves the parameter any more, for ``Recording/touch``: a button of a mouse was let go.
     ///
     /// Threads: any.
+    @_noLocks @_noAllocation
     public func letGo() { releases.wrappingAdd(1, ordering: .relaxed) }
 
     /// Indicates whether moves are recorded.
@@ -53,10 +54,10 @@ extension Automation {
     @discardableResult public func finishRecording() -> AutomationCurve {
         let reached = Double(bitPattern: reached.load(ordering: .relaxed))
         return kept.withLock { kept in
+            // A cycle that is under way may still send: what it sends is lost with the ring.
+            taking.set(AutomationTake.Shared())
             guard let take = kept.take else { return kept.curve }
             kept.take = nil
-            // A cycle that is under way may still send.
-            taking.set(AutomationTake.Reference(), whenOldIsFreed: { withExtendedLifetime(take) {} })
             guard take.unit == kept.curve.unit else { return kept.curve }
             let passages = AutomationPassage.passages(of: take.drain(), endingAt: reached, gliding: driver.glide)
             if passages.isEmpty { return kept.curve }

@@ -47,7 +47,7 @@ public final class Automation: Module {
     private let playback: RenderState<AutomationPlayback>
     private let table = RenderState(GlideTable(count: 64))
     private let starts = CommandQueue<Bool>(capacity: AutomationStarts.capacity)
-    let taking = ManagedValue(AutomationTake.Reference())
+    let taking = ManagedValue(AutomationTake.Shared())
     private let hands = RenderState(AutomationHands())
     /// The position at which the last slice of a passage that is being recorded ended.
     let reached = Atomic<UInt64>(0)
@@ -90,8 +90,6 @@ public final class Automation: Module {
     /// Begins the curve anew: at a time, its position is 0. A curve in beats goes by the tempo's position alone.
     ///
     /// - Returns: `false` if as many starts are under way as there is room for; then this one was not taken.
-    ///
-    /// Threads: any.
     @discardableResult public func start(at time: RenderTime = .immediately) -> Bool { starts.send(true, at: time) }
 
     /// The automation leaves all buffers as they are.
@@ -127,7 +125,7 @@ public final class Automation: Module {
         var hands = hands.read(context)
         let released = releases.load(ordering: .relaxed)
         var take = AutomationTake.Reference()
-        taking.with(&context) { newest, _ in take = newest }
+        taking.with(&context) { newest, _ in take = newest.reference }
         let isHeld = hands.hold(wheel, take, &playback, unit, isDriven: isDriven, released: released, context)
         if isHeld { reached.store(hands.reached.bitPattern, ordering: .relaxed) }
         self.hands.write(hands, context)

@@ -1,7 +1,7 @@
 extension AutomationCurve {
     /// A text that is no curve: where it is wrong, and what would be right.
     ///
-    /// Threads: any.
+    /// Threads: control.
     public struct Problem: Error, Hashable, CustomStringConvertible {
         /// The line, from 1 on.
         public let line: Int

@@ -8,7 +8,7 @@ import RenderCore
 /// Before its first point a curve has the first value, and behind its last point the last one. Two points at one position are a
 /// jump; of more the first and the last count. An ``Automation`` sets a parameter by a curve. It has a form as text: ``text``.
 ///
-/// Threads: any.
+/// Threads: control.
 public struct AutomationCurve: Sendable, Hashable {
     /// What positions are counted in.
     ///
@@ -38,7 +38,7 @@ public struct AutomationCurve: Sendable, Hashable {
 
     /// A value at a position.
     ///
-    /// Threads: any.
+    /// Threads: control.
     public struct Point: Sendable, Hashable {
         /// The position, in the unit of the curve.
         public var position: Double

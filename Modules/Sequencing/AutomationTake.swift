@@ -37,7 +37,18 @@ final class AutomationTake: Sendable {
         return moves
     }
 
-    /// A take as the render thread reads it. Whoever replaces it holds on to the take until it is freed.
+    /// The take, or none, for the render thread: it holds on to the take, also in a transaction that is still to come.
+    struct Shared: ~Copyable, Sendable {
+        let reference: Reference
+        private let owner: AutomationTake?
+
+        init(_ take: AutomationTake? = nil, number: Int = 0) {
+            reference = take.map { Reference($0, number: number) } ?? Reference()
+            owner = take
+        }
+    }
+
+    /// What the render thread reads of a take, which is there in a cycle.
     struct Reference: Sendable {
         let ring: TurnRing<AutomationMove>?
         let isTouch, isOverwrite: Bool
@@ -64,6 +75,8 @@ struct AutomationHands: BitwiseCopyable, Sendable {
     private var isWatching = false
     private var lastMove: Int64 = 0
     private var released = 0
+    /// Indicates whether the last move was let go, perhaps in the slice in which it came.
+    private var isLetGo = false
     /// The position at which the slice ends.
     private(set) var reached = 0.0
 
@@ -85,14 +98,16 @@ struct AutomationHands: BitwiseCopyable, Sendable {
         if take != reference.number {
             take = reference.number
             isHolding = false
+            isLetGo = false
             self.released = released
             begins = reference.isOverwrite
         }
         let isMoved = driver.isMoved && (playback.isDriving || isHolding || isWatching)
         let line = playback.line(unit, context)
         let position = line.position(at: now)
-        let isReleased = released != self.released || Double(now &- lastMove) > 0.5 * context.sampleRate
+        isLetGo = released != self.released || isLetGo && !isMoved
         self.released = released
+        let isReleased = isLetGo || Double(now &- lastMove) > 0.5 * context.sampleRate
         if isHolding && reference.isTouch && isReleased && !isMoved {
             _ = ring.send(AutomationMove(kind: .ends, position: position))
             isHolding = false

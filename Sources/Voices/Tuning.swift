@@ -11,7 +11,7 @@ internal import RenderCore
 /// key is a step. Keys that a `.kbm` file leaves out are silent; keys outside of the range that it names have their pitch of equal
 /// temperament.
 ///
-/// Threads: any.
+/// Threads: control.
 public struct Tuning: Sendable, Hashable {
     /// The description in the `.scl` file.
     public let name: String
@@ -72,7 +72,7 @@ public struct Tuning: Sendable, Hashable {
 
 /// A reason why a tuning cannot be read: a sentence with the file and the line.
 ///
-/// Threads: any.
+/// Threads: control.
 public struct TuningError: Error, Hashable, CustomStringConvertible {
     /// The path of the file; `nil` if it was read from text.
     public let path: String?

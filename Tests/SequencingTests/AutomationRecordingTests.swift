@@ -36,8 +36,10 @@ import Testing
         let glides: [Parameter.Curve] = [
             .none, .linear(.milliseconds(10)), .exponential(.milliseconds(10)), .smooth(.milliseconds(10)),
         ]
-        for glide in glides {
-            for shape in AutomationCurve.Shape.allCases {
+        let shapes = AutomationCurve.Shape.allCases
+        for (number, glide) in glides.enumerated() {
+            // Every shape with every glide in one unit; in the others one for each.
+            for shape in unit == .seconds ? shapes : [shapes[number]] {
                 let (automation, probe) = Self.automation(unit, glide, shape: shape)
                 var finished = automation.curve
                 let first = try heard(automation, probe, frames: 30_000) { renderer, frame in
@@ -92,6 +94,39 @@ import Testing
         #expect(output[20_000] == 1 && output[25_200] == 0.25)
         let curve = automation.finishRecording()
         #expect(curve.value(at: 999) == 0.25 && curve.value(at: 1_000) == 1 && curve.value(at: 25_300) == 0.25)
+    }
+
+    @Test("A move that is let go at once lasts for the slice in which it came")
+    func clicks() throws {
+        let probe = Probe(0.5, in: 0...1)
+        let automation = Automation(of: probe.parameter, AutomationCurve(in: .frames, [0: 0.25]))
+        automation.record(.touch)
+        let output = try heard(automation, probe, frames: 4_000) { _, frame in
+            if frame == 500 { automation.letGo() }
+            if frame == 1_000 || frame == 2_000 { probe.parameter.value = 1 }
+            if frame == 1_000 || frame == 2_300 { automation.letGo() }
+        }
+        for frame in 0..<4_000 {
+            let isMoved = (1_000..<1_100).contains(frame) || (2_000..<2_300).contains(frame)
+            #expect(output[frame] == (isMoved ? 1 : 0.25))
+        }
+        let curve = automation.finishRecording()
+        #expect((0..<4_000).allSatisfy { Float(curve.value(at: Double($0))) == output[$0] })
+    }
+
+    @Test("A recording that is to begin later, and was finished before, leaves the curve alone")
+    func later() throws {
+        let probe = Probe(0.5, in: 0...1)
+        let automation = Automation(of: probe.parameter, AutomationCurve(in: .frames, [0: 0.25]))
+        let renderer = try renderer(automation, probe)
+        try renderer.transaction(at: .sample(1_000)) { automation.record(.overwrite) }
+        automation.finishRecording()
+        _ = render(renderer, frames: 2_000)
+        probe.parameter.value = 1
+        _ = render(renderer, frames: 2_000)
+        automation.finishRecording()
+        _ = render(renderer, frames: 100)
+        #expect(render(renderer, frames: 2_000)[0].allSatisfy { $0 == 0.25 })
     }
 
     @Test("A curve without points is written by hand")

@@ -40,6 +40,20 @@ import Testing
         expect(renderer.values(11, cycle: cycle), [1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1])
     }
 
+    @Test("An exponential glide between numbers whose ratio is none stays between them")
+    func exponentialWithoutRatio() throws {
+        for (from, to) in [(Float.leastNonzeroMagnitude, Float(1)), (1e30, 1e-20), (1, .leastNonzeroMagnitude)] {
+            for glide in [Parameter.Curve.exponential(.seconds(8)), .smoothExponential(.seconds(8))] {
+                let probe = GlideProbe(Parameter(from, in: 0...1e30, glide: glide))
+                let renderer = try probe.renderer()
+                _ = renderer.values(1)
+                probe.parameter.value = to
+                let values = renderer.values(12)
+                #expect(values.allSatisfy { $0 >= min(from, to) && $0 <= max(from, to) } && values[10] == to)
+            }
+        }
+    }
+
     @Test("From or to zero an exponential glide is a straight line")
     func exponentialToZero() throws {
         let probe = GlideProbe(8, glide: .exponential(.seconds(4)))
