@@ -189,6 +189,13 @@ import Testing
                 }
             }
         }
+        let strict = Pattern { from, to in
+            (from.floor..<(to + Fraction(1, 2)).rounded).map { MusicEvent(.note(Note("a")), at: Fraction($0)) }
+        }
+        for beat in edges {
+            let pattern = strict.delayed(by: beat).fast(4_096).delayed(by: beat).swing(grid: beat)
+            #expect(pattern.events(from: beat, to: beat + 1 / 8).count <= 513)
+        }
         // Some hundred thousand events are enough for one span.
         let shortest = Clip(length: Fraction(1, .max), events: [MusicEvent(.note(Note("a")), at: 0)]).pattern
         #expect(shortest.events(from: 0, to: 1).isEmpty && shortest.slow(4_096).events(from: 0, to: 1).count <= 1 << 18)
