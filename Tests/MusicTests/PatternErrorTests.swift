@@ -152,6 +152,10 @@ import Testing
         var kept = Pattern("a b")
         for _ in 0..<128 { kept = kept.rotated(by: 1).rotated(by: -1) }
         #expect(kept.shown() == "a@0+2 b@2+2" && kept.problem == nil)
+        // So many changes that each look at whole cycles have room in the work for a span.
+        var turned = Pattern("a b")
+        for _ in 0..<30 { turned = turned.delayed(by: 1).reversed() }
+        #expect(turned.events(from: 0, to: 4).count == 2)
         // Each of these asks two as many times as the one before.
         for _ in 0..<100 {
             doubled = doubled + doubled
