@@ -37,9 +37,9 @@ public struct Note: Sendable, Hashable {
 
     static func number(of word: String) -> Double? {
         guard let first = word.utf8.first else { return nil }
-        if (48...57).contains(first) || first == 45 {
+        if (45...57).contains(first) {
             let isPlain = word.utf8.allSatisfy { (48...57).contains($0) || $0 == 45 || $0 == 46 }
-            return isPlain ? Double(word) : nil
+            return isPlain ? Double(word).flatMap { $0.isFinite ? $0 : nil } : nil
         }
         guard let key = key(of: word.utf8), let octave = key.octave else { return nil }
         return Double(key.semitone + 12 * (octave + 1))

@@ -64,6 +64,8 @@ struct ClosureSource: PatternSource {
     let function: @Sendable (Fraction, Fraction) -> [MusicEvent]
 
     func collect(_ span: Span, into found: inout Found) {
+        // Beats that are held at their largest can leave nothing of a span, which a user's range would not stand.
+        if span.isEmpty { return }
         for event in function(span.from, span.to) where span.contains(event.start) { found.append(event) }
     }
 }

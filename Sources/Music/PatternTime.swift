@@ -122,28 +122,28 @@ struct RearrangedSource: PatternSource {
     let change: Change
 
     func collect(_ span: Span, into found: inout Found) {
-        for number in span.cycles(of: cycle) {
-            guard found.begin() else { return }
-            let whole = Span.cycle(number, of: cycle)
-            let first = found.events.count
-            source.collect(whole, into: &found)
-            var kept = first
-            for index in first..<found.events.count {
-                var event = found.events[index]
-                let place = event.start - whole.from
-                let moved =
-                    switch change {
-                    case .reversed: cycle - place - event.length
-                    case .rotated(let beats): place + beats
-                    }
-                event.start = whole.from + moved.remainder(by: cycle)
-                if span.contains(event.start) {
-                    found.events[kept] = event
-                    kept += 1
+        // One question for all cycles: several would ask a source that is moved against them for most cycles twice.
+        let cycles = span.cycles(of: cycle)
+        guard !cycles.isEmpty, found.begin() else { return }
+        let start = Fraction(cycles.lowerBound) * cycle
+        let first = found.events.count
+        source.collect(Span(from: start, to: Fraction(cycles.upperBound) * cycle), into: &found)
+        var kept = first
+        for index in first..<found.events.count {
+            var event = found.events[index]
+            let place = (event.start - start).remainder(by: cycle)
+            let moved =
+                switch change {
+                case .reversed: cycle - place - event.length
+                case .rotated(let beats): place + beats
                 }
+            event.start += moved.remainder(by: cycle) - place
+            if span.contains(event.start) {
+                found.events[kept] = event
+                kept += 1
             }
-            found.events.removeSubrange(kept...)
         }
+        found.events.removeSubrange(kept...)
     }
 }
 

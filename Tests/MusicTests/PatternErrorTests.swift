@@ -152,6 +152,10 @@ import Testing
         var kept = Pattern("a b")
         for _ in 0..<128 { kept = kept.rotated(by: 1).rotated(by: -1) }
         #expect(kept.shown() == "a@0+2 b@2+2" && kept.problem == nil)
+        // So many changes that each look at whole cycles have room in the work for a span.
+        var turned = Pattern("a b")
+        for _ in 0..<30 { turned = turned.delayed(by: 1).reversed() }
+        #expect(turned.events(from: 0, to: 4).count == 2)
         // Each of these asks two as many times as the one before.
         for _ in 0..<100 {
             doubled = doubled + doubled
@@ -188,6 +192,16 @@ import Testing
                     }
                 }
             }
+        }
+        let strict = Pattern { from, to in
+            #expect(from < to)
+            return [MusicEvent(.note(Note("a")), at: from)]
+        }
+        for beat in edges {
+            let pattern = strict.delayed(by: beat).fast(4_096).delayed(by: beat).swing(grid: beat)
+            #expect(
+                pattern.events(from: 1 / 8, to: 1 / 4).count <= 1
+                    && strict.delayed(by: beat).events(from: 1 / 8, to: 1 / 4).count <= 1)
         }
         // Some hundred thousand events are enough for one span.
         let shortest = Clip(length: Fraction(1, .max), events: [MusicEvent(.note(Note("a")), at: 0)]).pattern

@@ -65,7 +65,8 @@ import Testing
         let known: [String: Double?] = [
             "c4": 60, "a4": 69, "A4": 69, "cs4": 61, "c#4": 61, "eb-1": 3, "ef4": 63, "b3": 59, "bb3": 58, "bf3": 58,
             "cb4": 59, "bs3": 60,
-            "g9": 127, "c-1": 0, "60": 60, "-3": -3, "0.5": 0.5, "c": nil, "kick": nil, "h4": nil, "c4x": nil, "e": nil,
+            "g9": 127, "c-1": 0, "60": 60, ".5": 0.5, "-.5": -0.5, ".": nil, "/": nil, "1-2": nil, "1.2.3": nil,
+            "-3": -3, "0.5": 0.5, "c": nil, "kick": nil, "h4": nil, "c4x": nil, "e": nil,
             "cs": nil,
             "b": nil, "808bd": nil, "1e3": nil, "c123": nil, "c+4": nil, "c--4": nil, "nan": nil, "inf": nil,
             "0x10": nil, "é4": nil, "-": nil,
@@ -73,6 +74,7 @@ import Testing
         for (word, number) in known { #expect(Note(word).number == number, "\(word)") }
         for key in 0...127 { #expect(Note(Note.name(of: Double(key))).number == Double(key)) }
         #expect(Note.name(of: 61) == "cs4" && Note.name(of: -1) == "b-2" && Note.name(of: .nan) == "nan")
+        #expect(Note(String(repeating: "9", count: 400)).number == nil && Pattern(".5 -1").numbers() == [0.5, -1])
         #expect(Note(word: "").number == nil && Note("").number == nil)
     }
 
