@@ -15,7 +15,8 @@ let program: [SwiftSetting] = [.strictMemorySafety()]
 
 /// Each has its folder in Examples.
 let examples = [
-    "alsa-play", "channel-strip", "chord", "devices", "drum-machine", "duplex", "four-track-mixer", "game", "jack-synth", "jam",
+    "alsa-play", "channel-strip", "chord", "devices", "drum-machine", "duplex", "four-track-mixer", "game",
+    "jack-synth", "jam",
     "karaoke", "live-performance", "measure-room", "metronome", "mixdown", "oversampled-clipper", "picture",
     "play-midi", "plugins", "rooms", "siren", "stream", "stretch", "symmetric-clipper", "three-players",
 ]
@@ -147,7 +148,9 @@ let package = Package(
         .target(name: "Music", dependencies: ["DiskFiles", "MIDIFiles", "RenderCore"], swiftSettings: library),
         .target(
             name: "Sequencing",
-            dependencies: ["Instruments", "MIDIFiles", "Music", "Players", "RenderCore", "Sharing", "Supply", "Tones", "Voices"],
+            dependencies: [
+                "Instruments", "MIDIFiles", "Music", "Players", "RenderCore", "Sharing", "Supply", "Tones", "Voices",
+            ],
             path: "Modules/Sequencing", swiftSettings: library),
         .target(
             name: "Space", dependencies: ["RenderCore", "Mixing", "SOFAFiles", "Sharing"], path: "Modules/Space",
@@ -186,8 +189,10 @@ let package = Package(
             name: "RenderStack",
             dependencies: [
                 "AudioFiles", "Background", "Composition", "Distortion", "Dynamics", "InstrumentFiles", "Instruments",
-                "Loudness", "MIDIFiles", "Mixing", "Modulation", "Music", "Outputs", "Players", "Processors", "RenderCore",
-                "Reverberation", "SOFAFiles", "Sequencing", "Sharing", "Space", "Supply", "Taps", "TempoAndPitch", "Tones", "Voices",
+                "Loudness", "MIDIFiles", "Mixing", "Modulation", "Music", "Outputs", "Players", "Processors",
+                "RenderCore",
+                "Reverberation", "SOFAFiles", "Sequencing", "Sharing", "Space", "Supply", "Taps", "TempoAndPitch",
+                "Tones", "Voices",
                 .target(name: "ALSABackend", condition: .when(traits: ["Everything", "ALSA"])),
                 .target(name: "JACKBackend", condition: .when(traits: ["Everything", "JACK"])),
                 .target(name: "PipeWireBackend", condition: .when(traits: ["Everything", "PipeWire"])),

@@ -120,11 +120,13 @@ final class DrumMachine: Sendable {
             let name = drum.rawValue.padding(to: 6)
             return "\(index + 1) \(index == chosen ? ">" : " ") \(name) \(cells.joined())\(row.isMuted ? " muted" : "")"
         }
-        let keys = "      " + "keys".padding(to: 5) + Self.keys.enumerated().map { "\($1)\($0 % 4 == 3 ? " " : "")" }.joined()
+        let keys =
+            "      " + "keys".padding(to: 5) + Self.keys.enumerated().map { "\($1)\($0 % 4 == 3 ? " " : "")" }.joined()
         let swings = ["straight", "a little swing", "swing"]
         return ["drum-machine", ""] + lines
             + [
-                keys, "", "\(Int(tempo.beatsPerMinute.rounded())) beats per minute, \(swings[swing])\(fills ? ", fills" : "")",
+                keys, "",
+                "\(Int(tempo.beatsPerMinute.rounded())) beats per minute, \(swings[swing])\(fills ? ", fills" : "")",
                 "",
             ]
     }

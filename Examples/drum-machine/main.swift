@@ -18,7 +18,8 @@ let options = Options.read(
 do {
     let player = SamplePlayer(voices: 32)
     let kit = player.kit(Dictionary(uniqueKeysWithValues: Drum.allCases.map { ($0.rawValue, player.load($0.sound)) }))
-    let machine = DrumMachine(kit, script: options.output.isLive && Terminal.isInteractive ? KeyScript() : DrumMachine.script)
+    let machine = DrumMachine(
+        kit, script: options.output.isLive && Terminal.isInteractive ? KeyScript() : DrumMachine.script)
     if let beat = options.text("beat") { try machine.add(beat) }
     let squeeze = Compressor(threshold: -18, ratio: 3)
     let limiter = Limiter(ceiling: -1)

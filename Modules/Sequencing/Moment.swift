@@ -8,7 +8,7 @@ public import RenderCore
 ///
 /// Beats and bars are those of the clock that the sequencer goes by.
 ///
-/// Threads: control.
+/// Threads: any.
 public struct Moment: Sendable, Hashable, BitwiseCopyable {
     let time: RenderTime
     /// The distance of the beats; 0 for at once, below 0 for bars.
@@ -22,13 +22,19 @@ public struct Moment: Sendable, Hashable, BitwiseCopyable {
     public static let nextBar = Moment(time: .immediately, grid: -1)
 
     /// The next of the beats that lie so far apart, reckoned from beat 0 on: 1/64…4096.
+    ///
+    /// Threads: control.
     public static func next(_ beats: Fraction) -> Moment {
         Moment(time: .immediately, grid: max(1.0 / 64, min(beats.value, 4_096)))
     }
 
     /// A time.
+    ///
+    /// Threads: control.
     public static func at(_ time: RenderTime) -> Moment { Moment(time: time, grid: 0) }
 
     /// The first such moment from a time on.
+    ///
+    /// Threads: control.
     public func after(_ time: RenderTime) -> Moment { Moment(time: time, grid: grid) }
 }

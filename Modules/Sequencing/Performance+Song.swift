@@ -130,7 +130,8 @@ extension Performance {
         let index = places[track].index
         var here = 0.0
         if let content = entry.place(&context) {
-            content.table.with(&context) { table, _ in if index < table.notes.count { here = table.notes[index].start } }
+            content.table.with(&context) { table, _ in if index < table.notes.count { here = table.notes[index].start }
+            }
         }
         places[track].index = index &+ 1
         schedule(track, &context, entry, from: here)
@@ -140,7 +141,8 @@ extension Performance {
     ///
     /// - Parameter time: The beat of the track up to which everything has been, in its present round.
     @_noLocks @_noAllocation
-    private mutating func schedule(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, from time: Double) {
+    private mutating func schedule(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, from time: Double)
+    {
         let (index, length) = (places[track].index, places[track].length)
         var (start, end, first, firstEnd, isEmpty) = (Double.infinity, 0.0, 0.0, 0.0, true)
         guard let content = entry.place(&context) else { return }
@@ -282,7 +284,8 @@ extension Performance {
         let margin = 0.5 * clock.beatsPerMinute / clock.framesPerMinute + Self.rounding
         if grid < 0 {
             let place = clock.bars.place(of: here + margin)
-            return place.beat <= 2 * margin ? here + margin - place.beat : here + margin - place.beat + place.beatsPerBar
+            return place.beat <= 2 * margin
+                ? here + margin - place.beat : here + margin - place.beat + place.beatsPerBar
         }
         return -BeatClock.floor(-(here - margin) / grid) * grid
     }

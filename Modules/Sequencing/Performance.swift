@@ -287,7 +287,9 @@ struct Performance: ~Copyable, Sendable {
         advance(track, &context, entry)
         guard isAudible(places[track].settings) else { return }
         if note.isMessage {
-            if !entry.target.send(note.message.onChannel(places[track].settings.channel), frame, context) { counts.lost &+= 1 }
+            if !entry.target.send(note.message.onChannel(places[track].settings.channel), frame, context) {
+                counts.lost &+= 1
+            }
             return
         }
         guard freeCount > 0 else {
@@ -355,7 +357,9 @@ struct Performance: ~Copyable, Sendable {
             let its = sounding[item].track
             if its >= 0 {
                 left &-= 1
-                if its == track || track == -2 || (track == -1 && !places[its].isFree) { end(item, &context, at: frame) }
+                if its == track || track == -2 || (track == -1 && !places[its].isFree) {
+                    end(item, &context, at: frame)
+                }
             }
             item &+= 1
         }

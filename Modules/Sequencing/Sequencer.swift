@@ -61,7 +61,8 @@ public final class Sequencer: StreamingModule {
 
         /// Returns whether what was worked out for here is enough for there.
         func isNear(_ other: Looked) -> Bool {
-            abs(clock - other.clock) < 4 && abs(song - other.song) < 4 && isPlaying == other.isPlaying && changes == other.changes
+            abs(clock - other.clock) < 4 && abs(song - other.song) < 4 && isPlaying == other.isPlaying
+                && changes == other.changes
         }
     }
 
@@ -218,7 +219,8 @@ public final class Sequencer: StreamingModule {
     /// - Parameter leap: The beats by which the clock will leap before the next slice.
     func provideAll(after leap: Double = 0) {
         let here = Looked(
-            clock: Double(bitPattern: told[0]) + leap, song: position + leap, isPlaying: isPlaying, changes: changes.value)
+            clock: Double(bitPattern: told[0]) + leap, song: position + leap, isPlaying: isPlaying,
+            changes: changes.value)
         let tracks = control.withLock { control -> [Track] in
             if control.looked.isNear(here) { return [] }
             control.looked = here
@@ -236,7 +238,8 @@ public final class Sequencer: StreamingModule {
         let now = settings.value
         let loop = now.loopEnd > now.loopStart ? [now.loopStart] : []
         return SongPlace(
-            question: question, clock: Double(bitPattern: told[0]) + leap, beats: [position + leap, position] + named + loop)
+            question: question, clock: Double(bitPattern: told[0]) + leap,
+            beats: [position + leap, position] + named + loop)
     }
 
     /// Works out what is wanted soon, offline.

@@ -99,7 +99,8 @@ final class TrackSource: Sendable {
         return spans
     }
 
-    private static func notes(_ events: [MusicEvent], _ target: any NoteTarget, _ problem: inout String?) -> [TableNote] {
+    private static func notes(_ events: [MusicEvent], _ target: any NoteTarget, _ problem: inout String?) -> [TableNote]
+    {
         var notes: [TableNote] = []
         notes.reserveCapacity(min(events.count, noteLimit))
         // Of one beat, in the order in which they are given.

@@ -86,7 +86,8 @@ package struct VoiceFeed: ~Copyable, Sendable {
     }
 
     /// Sends a command for a frame of this slice, before the module runs in it. Returns `false` if 256 have been sent for it.
-    package borrowing func play(_ command: VoiceCommand, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
+    package borrowing func play(_ command: VoiceCommand, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool
+    {
         sequenced.send(command, inFrame: frame, context)
     }
 

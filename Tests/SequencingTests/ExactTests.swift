@@ -46,10 +46,12 @@ import Testing
         var parts: [Part] = []
         for _ in 0..<Int.random(in: 0...12, using: &random) {
             let denominator = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 480].randomElement(using: &random) ?? 1
-            let start = Fraction(Int.random(in: 0..<(24 * denominator), using: &random), denominator).remainder(by: length)
+            let start = Fraction(Int.random(in: 0..<(24 * denominator), using: &random), denominator).remainder(
+                by: length)
             let duration = Fraction(Int.random(in: 1...200, using: &random), 48)
             let number = Double(Int.random(in: 30...90, using: &random))
-            clip.events.append(MusicEvent(.note(Note(word: "\(Int(number))", number: number)), at: start, length: duration))
+            clip.events.append(
+                MusicEvent(.note(Note(word: "\(Int(number))", number: number)), at: start, length: duration))
             parts.append(Part(start: pair(start), length: pair(duration), number: number))
         }
         return (Piece(events: parts, length: pair(length)), clip)
@@ -90,13 +92,18 @@ import Testing
             case 5, 6:
                 let tempo = tempos.randomElement(using: &random) ?? "120"
                 (action.kind, action.tempo) = ("tempo", tempo)
-                todo.append((frame, { try renderer.transaction(at: time) { renderer.tempo.beatsPerMinute = Double(tempo) ?? 120 } }))
+                todo.append(
+                    (
+                        frame,
+                        { try renderer.transaction(at: time) { renderer.tempo.beatsPerMinute = Double(tempo) ?? 120 } }
+                    ))
             case 7:
                 action.kind = "loop"
                 let end = beat + Fraction(Int.random(in: 1...96, using: &random), 12)
                 let isOn = Bool.random(using: &random)
                 if isOn { action.loop = [pair(beat), pair(end)] }
-                todo.append((frame, { try renderer.transaction(at: time) { sequencer.loop = isOn ? beat..<end : nil } }))
+                todo.append(
+                    (frame, { try renderer.transaction(at: time) { sequencer.loop = isOn ? beat..<end : nil } }))
             case 8:
                 let (track, muted) = (Int.random(in: 0..<3, using: &random), Bool.random(using: &random))
                 (action.kind, action.track, action.muted) = ("mute", track, muted)

@@ -40,7 +40,10 @@ import Testing
     func edits(hasKeys: Bool) throws {
         let target = Refusing(hasKeys: hasKeys)
         var random = SplitMix(state: hasKeys ? 1 : 2)
-        let texts = ["1 2 3 4", "[1 2]*3 ~ 5?", "60(5,8)", "1*32", "<1 2 3>/2 [4,5,6]", "~", "[", "1 2 3@5 _ 4!3", "{1 2 3}%4", "60 . 61"]
+        let texts = [
+            "1 2 3 4", "[1 2]*3 ~ 5?", "60(5,8)", "1*32", "<1 2 3>/2 [4,5,6]", "~", "[", "1 2 3@5 _ 4!3", "{1 2 3}%4",
+            "60 . 61",
+        ]
         let tracks = texts.map { Track($0, Pattern($0), to: target) }
         let sequencer = Sequencer(tracks: tracks)
         let renderer = try Renderer(sampleRate: 48_000) { context in
@@ -58,7 +61,10 @@ import Testing
             case 0, 1: sequencer.start(at: moment, from: Bool.random(using: &random) ? beat : nil)
             case 2: sequencer.stop(at: moment)
             case 3: sequencer.locate(beat, at: moment)
-            case 4: sequencer.loop = Bool.random(using: &random) ? beat..<(beat + Fraction(Int.random(in: 0...70, using: &random), 8)) : nil
+            case 4:
+                sequencer.loop =
+                    Bool.random(using: &random)
+                    ? beat..<(beat + Fraction(Int.random(in: 0...70, using: &random), 8)) : nil
             case 5: track?.isMuted.toggle()
             case 6: track?.isSoloed.toggle()
             case 7: track?.rate = beat

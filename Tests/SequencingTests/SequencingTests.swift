@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct SequencerTests {
-    @Test("Four steps to a bar: each on its frame, and each ends where the next begins", arguments: [1, 7, 64, 256, 1_000, 4_096])
+    @Test(
+        "Four steps to a bar: each on its frame, and each ends where the next begins",
+        arguments: [1, 7, 64, 256, 1_000, 4_096])
     func steps(cycle: Int) throws {
         let takes = Takes()
         let rig = try Rig(Track("steps", Pattern("1 2 3 4"), to: takes))
@@ -61,7 +63,9 @@ import Testing
         rig.sequencer.loop = 1..<2.5
         rig.sequencer.start()
         rig.render(150_000)
-        let expected: [[Double]] = [[0, 1], [24_000, 2], [48_000, 3], [60_000, 2], [84_000, 3], [96_000, 2], [120_000, 3], [132_000, 2]]
+        let expected: [[Double]] = [
+            [0, 1], [24_000, 2], [48_000, 3], [60_000, 2], [84_000, 3], [96_000, 2], [120_000, 3], [132_000, 2],
+        ]
         #expect(takes.begun == expected)
         #expect(takes.ended.contains([60_000, 3]) && takes.ended.contains([96_000, 3]))
         #expect(rig.sequencer.loop == 1..<2.5)

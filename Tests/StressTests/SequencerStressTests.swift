@@ -33,12 +33,15 @@ import Testing
         crew.add { number, random in
             var block = AudioBlock(channels: 1, frames: 700)
             for _ in 0..<20 {
-                renderer.render(into: &block, frames: Int.random(in: 1...700, using: &random), isOffline: number % 8 == 0)
+                renderer.render(
+                    into: &block, frames: Int.random(in: 1...700, using: &random), isOffline: number % 8 == 0)
             }
         }
         for _ in 0..<2 {
             crew.add { number, random in
-                let (beat, track) = (Fraction(Int.random(in: 0...99, using: &random), 3), sequencer.tracks.randomElement(using: &random))
+                let (beat, track) = (
+                    Fraction(Int.random(in: 0...99, using: &random), 3), sequencer.tracks.randomElement(using: &random)
+                )
                 switch Int.random(in: 0...9, using: &random) {
                 case 0, 1: sequencer.start(at: .nextBeat, from: beat)
                 case 2: sequencer.stop()
