@@ -35,9 +35,8 @@ public final class SampleKit: NoteTarget {
     ///
     /// Threads: render.
     public func begin(_ note: TargetNote, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
-        let index = Int(note.number)
-        guard samples.indices.contains(index) else { return false }
-        return player.play(samples[index], inFrame: frame, context, gain: note.velocity) != nil
+        guard note.number >= 0, note.number < Float(samples.count) else { return false }
+        return player.play(samples[Int(note.number)], inFrame: frame, context, gain: note.velocity) != nil
     }
 }
 

@@ -81,7 +81,7 @@ public struct TargetNote: Sendable, Hashable, BitwiseCopyable {
     /// The velocity as a number of MIDI, 1…127.
     public var midiVelocity: UInt8 {
         @_noLocks @_noAllocation get {
-            let turned = Int((velocity < 1 ? velocity : 1) * 127 + 0.5)
+            let turned = velocity > 0 ? Int((velocity < 1 ? velocity : 1) * 127 + 0.5) : 0
             return turned > 1 ? UInt8(truncatingIfNeeded: turned) : 1
         }
     }
