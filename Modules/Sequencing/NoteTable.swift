@@ -42,9 +42,10 @@ struct NoteTable: ~Copyable, Sendable {
         return low
     }
 
-    /// Returns whether there is a note of a number at a beat.
+    /// Returns whether there is a note of a number at a beat, or may be one, as nothing is known of there.
     @_noLocks @_noAllocation
-    func has(_ beat: Double, _ number: Float) -> Bool {
+    func mayHave(_ beat: Double, _ number: Float) -> Bool {
+        if end(from: beat) <= beat { return true }
         var index = index(from: beat - Performance.rounding)
         while index < notes.count, notes[index].start <= beat + Performance.rounding {
             if !notes[index].isMessage && notes[index].number == number { return true }
@@ -110,8 +111,36 @@ struct TrackContent: ~Copyable, Sendable {
 /// A track in the list of a sequencer.
 struct TrackEntry: BitwiseCopyable, Sendable {
     let content: ManagedPlace<TrackContent>
-    let settings: ManagedPlace<TrackSettings>
     let target: TargetPlace
+    let channel: UInt8
+    let hasKeys: Bool
+    // Each by itself, so that a change which comes later takes nothing back that was set meanwhile.
+    let isMuted: ManagedPlace<Bool>
+    let isSoloed: ManagedPlace<Bool>
+    let offset: ManagedPlace<Double>
+    let rate: ManagedPlace<Double>
+    let loop: ManagedPlace<Double>
+
+    /// A number that is another one when any of the settings is.
+    var settingsVersion: UInt64 {
+        @_noLocks @_noAllocation get {
+            isMuted.version &+ isSoloed.version &+ offset.version &+ rate.version &+ loop.version
+        }
+    }
+
+    /// Returns the settings.
+    @_noLocks @_noAllocation
+    func settings(_ context: inout RenderContext) -> TrackSettings {
+        var found = TrackSettings()
+        isMuted.with(&context) { value, _ in found.isMuted = value }
+        isSoloed.with(&context) { value, _ in found.isSoloed = value }
+        offset.with(&context) { value, _ in found.offset = value }
+        rate.with(&context) { value, _ in found.rate = value }
+        loop.with(&context) { value, _ in found.loop = value }
+        found.channel = channel
+        found.hasKeys = hasKeys
+        return found
+    }
 
     /// Returns where the notes of its content are.
     @_noLocks @_noAllocation
@@ -133,11 +162,18 @@ struct TrackList: ~Copyable, Sendable {
     }
 }
 
+/// The beats between which a song goes round; none if the second is not above the first.
+struct SongLoop: BitwiseCopyable, Sendable {
+    var start = 0.0
+    var end = 0.0
+
+    @_noLocks @_noAllocation
+    init(_ start: Double = 0, _ end: Double = 0) { (self.start, self.end) = (start, end) }
+}
+
 /// The settings of a sequencer.
 struct SequencerSettings: BitwiseCopyable, Sendable {
-    /// The beats between which the song goes round; none if the second is not above the first.
-    var loopStart = 0.0
-    var loopEnd = 0.0
+    var loop = SongLoop()
     var followsTransport = false
     /// The tempo of its own; 0 for that of the renderer.
     var tempo = 0.0

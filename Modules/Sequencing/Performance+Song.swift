@@ -14,7 +14,7 @@ extension Performance {
         trackCount = listCount(&context)
         var track = 0
         while track < trackCount, let entry = entry(track, &context) {
-            let version = entry.settings.version
+            let version = entry.settingsVersion
             if version != places[track].settingsVersion {
                 isSoloStale = true
                 takeSettings(track, &context, entry, version)
@@ -33,8 +33,7 @@ extension Performance {
         _ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, _ version: UInt64
     ) {
         let old = places[track].settings
-        var new = TrackSettings()
-        entry.settings.with(&context) { settings, _ in new = settings }
+        let new = entry.settings(&context)
         places[track].settings = new
         places[track].settingsVersion = version
         let isMoved = old.offset != new.offset || old.rate != new.rate || old.loop != new.loop
@@ -61,7 +60,10 @@ extension Performance {
         let old = places[track].number
         places[track].contentVersion = entry.content.version
         guard let content = entry.place(&context) else { return }
-        places[track].tableVersion = content.table.version
+        // The table may be another one by the end of the slice, and stays until then.
+        let table = content.table.snapshot
+        places[track].table = table
+        places[track].tableVersion = table.version
         places[track].number = content.number
         seekNow(track, &context, entry)
         if content.number != old { keepWhatIsThere(track, &context, entry) }
@@ -77,8 +79,8 @@ extension Performance {
             if its.track >= 0 { left &-= 1 }
             if its.track == track {
                 var isThere = false
-                if let content = entry.place(&context) {
-                    content.table.with(&context) { table, _ in isThere = table.has(its.start, its.note.number) }
+                places[track].table?.with(&context) { table, _ in
+                    isThere = table.mayHave(its.start, its.note.number)
                 }
                 if !isThere { end(item, &context, at: 0) }
             }
@@ -93,7 +95,7 @@ extension Performance {
         let half = 0.5 * clock.beatsPerMinute / clock.framesPerMinute
         seek(track, &context, entry, from: clock.position(at: base) - half)
         while next.beat(of: track) < .infinity && !places[track].isBlocked && frame(of: next.beat(of: track)) < 0 {
-            advance(track, &context, entry)
+            advance(track, &context)
         }
     }
 
@@ -106,7 +108,7 @@ extension Performance {
         let (start, rate, loop) = (places[track].origin, settings.rate, settings.loop)
         // Before its beginning a track has nothing.
         let time = max((beat - start) * rate, 0)
-        guard let content = entry.place(&context) else { return }
+        guard let content = entry.place(&context), let table = places[track].table else { return }
         entry.content.with(&context) { content, _ in
             content.told[0] = start.bitPattern
             content.told[1] = 1
@@ -114,39 +116,37 @@ extension Performance {
         let length = loop > 0 ? loop : content.length
         let round = length > 0 ? BeatClock.floor(time / length + Performance.rounding) : 0
         var index = 0
-        content.table.with(&context) { table, _ in
+        table.with(&context) { table, _ in
             index = table.index(from: time - round * length - Performance.rounding)
         }
         places[track].length = length
         places[track].rate = rate
         places[track].round = round
         places[track].index = index
-        schedule(track, &context, entry, from: time - round * length)
+        schedule(track, &context, from: time - round * length)
     }
 
     /// Goes on to the next note of a track.
     @_noLocks @_noAllocation
-    mutating func advance(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
+    mutating func advance(_ track: Int, _ context: inout RenderContext) {
         let index = places[track].index
         var here = 0.0
-        if let content = entry.place(&context) {
-            content.table.with(&context) { table, _ in if index < table.notes.count { here = table.notes[index].start }
-            }
+        places[track].table?.with(&context) { table, _ in
+            if index < table.notes.count { here = table.notes[index].start }
         }
         places[track].index = index &+ 1
-        schedule(track, &context, entry, from: here)
+        schedule(track, &context, from: here)
     }
 
     /// Works out the beat of the note that comes next.
     ///
     /// - Parameter time: The beat of the track up to which everything has been, in its present round.
     @_noLocks @_noAllocation
-    private mutating func schedule(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, from time: Double)
-    {
+    private mutating func schedule(_ track: Int, _ context: inout RenderContext, from time: Double) {
         let (index, length) = (places[track].index, places[track].length)
         var (start, end, first, firstEnd, isEmpty) = (Double.infinity, 0.0, 0.0, 0.0, true)
-        guard let content = entry.place(&context) else { return }
-        content.table.with(&context) { table, _ in
+        guard let table = places[track].table else { return next.set(track, .infinity) }
+        table.with(&context) { table, _ in
             if index < table.notes.count { start = table.notes[index].start }
             end = table.end(from: time)
             isEmpty = table.notes.count == 0
@@ -193,9 +193,9 @@ extension Performance {
     /// Finds the end of the loop, if it lies ahead of a beat of the clock.
     @_noLocks @_noAllocation
     mutating func findLoop(from beat: Double) {
-        let isLoop = settings.loopEnd - settings.loopStart >= Self.shortestLoop
-        let isAhead = isPlaying && isLoop && beat - origin < settings.loopEnd - Self.rounding
-        loopBeat = isAhead ? origin + settings.loopEnd : .infinity
+        let isLoop = settings.loop.end - settings.loop.start >= Self.shortestLoop
+        let isAhead = isPlaying && isLoop && beat - origin < settings.loop.end - Self.rounding
+        loopBeat = isAhead ? origin + settings.loop.end : .infinity
     }
 
     /// Seeks on all tracks that go with the song.
@@ -214,20 +214,49 @@ extension Performance {
         let beat = loopBeat
         cut(-1, &context, at: frame)
         rounds += 1
-        origin = firstOrigin + rounds * (settings.loopEnd - settings.loopStart)
-        loopBeat = origin + settings.loopEnd
+        origin = firstOrigin + rounds * (settings.loop.end - settings.loop.start)
+        loopBeat = origin + settings.loop.end
         seekAll(&context, from: beat)
     }
 
-    /// The clock is somewhere else.
+    /// The clock is somewhere else. The song stays where it is, unless it goes with a transport.
+    ///
+    /// - Parameter isOther: Indicates that it is another clock than before.
     @_noLocks @_noAllocation
-    mutating func leap(_ here: Double, _ context: inout RenderContext) {
-        if expected.isNaN { return }
-        cut(-2, &context, at: 0)
-        for index in 0..<pendingCount { pending[index].beat += here - expected }
+    mutating func leap(_ here: Double, _ context: inout RenderContext, isOther: Bool) {
+        let way = here - expected
         // Every track is looked at anew.
         for track in 0..<trackCount { places[track].contentVersion = 0 }
+        // A transport's leader, and a clock that runs ahead, correct themselves by less than a tick: that ends no note.
+        if way.magnitude < 1.0 / 48 && !isOther { return }
+        if wasRolling && settings.followsTransport {
+            cut(-2, &context, at: 0)
+            place(origin: 0)
+        } else {
+            (origin, firstOrigin) = (origin + way, firstOrigin + way)
+            for track in 0..<trackCount { places[track].origin += way }
+            var item = 0
+            var left = ends.count
+            while left > 0 && item < sounding.count {
+                if sounding[item].track >= 0 {
+                    left &-= 1
+                    ends.set(item, ends.beat(of: item) + way)
+                }
+                item &+= 1
+            }
+        }
+        for index in 0..<pendingCount { pending[index].beat += way }
+        setGrid(from: here)
         findLoop(from: here)
+    }
+
+    /// Has the commands that wait for a beat or a bar wait for the next one from here on.
+    @_noLocks @_noAllocation
+    mutating func setGrid(from here: Double) {
+        for index in 0..<pendingCount {
+            let grid = pending[index].command.grid
+            if grid != 0 { pending[index].beat = beat(on: grid, from: here) }
+        }
     }
 
     /// Starts and stops with the transport, if that is wanted.
@@ -253,7 +282,7 @@ extension Performance {
     mutating func take(_ new: SequencerSettings) {
         let old = settings
         settings = new
-        if old.loopStart != new.loopStart || old.loopEnd != new.loopEnd {
+        if old.loop.start != new.loop.start || old.loop.end != new.loop.end {
             (firstOrigin, rounds) = (origin, 0)
             findLoop(from: clock.position(at: base))
         }
@@ -265,7 +294,7 @@ extension Performance {
     @_noLocks @_noAllocation
     mutating func add(_ command: SequencerCommand, at frame: Int) -> Bool {
         // What happens at once finds room, however many wait.
-        let limit = command.grid == 0 ? pending.count : Self.waitingLimit
+        let limit = command.grid == 0 ? pending.count : waitingLimit
         guard pendingCount < limit else { return false }
         let here = clock.position(at: base &+ Int64(frame))
         var new = Pending()

@@ -9,6 +9,8 @@ internal import Voices
 struct Performance: ~Copyable, Sendable {
     /// A place in a track.
     struct Place: BitwiseCopyable, Sendable {
+        /// The table of this cycle.
+        var table: ManagedSnapshot<NoteTable>?
         /// The note that comes next, and how many times the track has begun again before it.
         var index = 0
         var round = 0.0
@@ -67,7 +69,7 @@ struct Performance: ~Copyable, Sendable {
     static var rounding: Double { @_noLocks @_noAllocation get { 1e-9 } }
     /// The notes that may sound at once, the commands that may wait for a beat, and those that may come in a slice besides.
     static var soundingLimit: Int { @_noLocks @_noAllocation get { 4_096 } }
-    static var waitingLimit: Int { @_noLocks @_noAllocation get { 64 } }
+    static var waitingLimit: Int { @_noLocks @_noAllocation get { 256 } }
     static var sentLimit: Int { @_noLocks @_noAllocation get { 256 } }
     /// The shortest loop of a song, in beats.
     static var shortestLoop: Double { @_noLocks @_noAllocation get { 1.0 / 16 } }
@@ -80,6 +82,10 @@ struct Performance: ~Copyable, Sendable {
     var freeCount: Int
     var pending: RenderMemory<Pending>
     var pendingCount = 0
+    /// The commands that may wait for a beat: those of all tracks.
+    let waitingLimit: Int
+    /// The notes that may still begin in this slice.
+    private var budget = 0
     var counts = Counts()
     let voiceBase: Int
     var voice = 0
@@ -112,6 +118,8 @@ struct Performance: ~Copyable, Sendable {
     var wasRolling = false
     /// Indicates that the song begins again with this slice, where it was started.
     private var beginsAgain = false
+    private var hasOwn = false
+    private var hadOwn = false
 
     init(tracks: Int, number: Int, list: ManagedPlace<TrackList>) {
         self.list = list
@@ -121,7 +129,8 @@ struct Performance: ~Copyable, Sendable {
         ends = BeatHeap(capacity: Self.soundingLimit)
         free = RenderMemory(Array((0..<Self.soundingLimit).reversed()))
         freeCount = Self.soundingLimit
-        pending = RenderMemory(repeating: Pending(), count: Self.waitingLimit + Self.sentLimit)
+        waitingLimit = max(Self.waitingLimit, 2 * tracks)
+        pending = RenderMemory(repeating: Pending(), count: waitingLimit + Self.sentLimit)
         clock = BeatClock(sampleRate: 48_000)
         own = BeatClock(sampleRate: 48_000)
         voiceBase = -(number &<< 40)
@@ -138,6 +147,7 @@ struct Performance: ~Copyable, Sendable {
     ///   - tempo: The own tempo; 0 for the renderer's.
     @_noLocks @_noAllocation
     mutating func begin(_ outer: BeatClock, _ frame: Int64, _ time: Int64, _ sampleRate: Double, _ tempo: Double) {
+        hasOwn = tempo > 0
         guard tempo > 0 else {
             (clock, base) = (outer, frame)
             return
@@ -171,24 +181,34 @@ struct Performance: ~Copyable, Sendable {
         next.removeAll()
         for track in 0..<trackCount {
             places[track].contentVersion = 0
-            places[track].isFree = false
+            (places[track].isFree, places[track].isHalted) = (false, false)
         }
-        (expected, wasRolling, beginsAgain) = (.nan, false, isPlaying)
+        (expected, wasRolling, beginsAgain) = (.nan, false, true)
+    }
+
+    /// Takes in what has changed before a slice: the clock, the transport, the tracks.
+    @_noLocks @_noAllocation
+    mutating func settle(_ context: inout RenderContext) {
+        frameCount = context.frameCount
+        let here = clock.position(at: base)
+        budget = Self.soundingLimit
+        if (here - expected).magnitude > 1e-6 { leap(here, &context, isOther: hasOwn != hadOwn) }
+        hadOwn = hasOwn
+        if beginsAgain {
+            beginsAgain = false
+            if isPlaying { place(origin: here - begun) }
+            findLoop(from: here)
+            setGrid(from: here)
+            // Ends that were refused then are asked for again.
+            for place in 0..<ends.count { ends.set(ends.item(at: place), here) }
+        }
+        followTransport(&context, here)
+        refresh(&context)
     }
 
     /// Plays a slice.
     @_noLocks @_noAllocation
     mutating func play(_ context: inout RenderContext) {
-        frameCount = context.frameCount
-        let here = clock.position(at: base)
-        if (here - expected).magnitude > 1e-6 { leap(here, &context) }
-        if beginsAgain {
-            beginsAgain = false
-            place(origin: here - begun)
-            findLoop(from: here)
-        }
-        followTransport(&context, here)
-        refresh(&context)
         var first = 0
         while true {
             let (beat, command) = boundary()
@@ -278,13 +298,20 @@ struct Performance: ~Copyable, Sendable {
             counts.late &+= 1
             return next.set(track, .infinity)
         }
-        guard let entry = entry(track, &context) else { return next.set(track, .infinity) }
+        guard let entry = entry(track, &context), let table = places[track].table else {
+            return next.set(track, .infinity)
+        }
         let index = places[track].index
         var note = TableNote()
-        if let content = entry.place(&context) {
-            content.table.with(&context) { table, _ in if index < table.notes.count { note = table.notes[index] } }
+        var isThere = false
+        table.with(&context) { table, _ in
+            isThere = index < table.notes.count
+            if isThere { note = table.notes[index] }
         }
-        advance(track, &context, entry)
+        guard isThere else { return next.set(track, .infinity) }
+        guard budget > 0 else { return skip(track, &context) }
+        budget &-= 1
+        advance(track, &context)
         guard isAudible(places[track].settings) else { return }
         if note.isMessage {
             if !entry.target.send(note.message.onChannel(places[track].settings.channel), frame, context) {
@@ -300,8 +327,9 @@ struct Performance: ~Copyable, Sendable {
         let settings = places[track].settings
         let played = TargetNote(
             voice: voiceBase &- voice, number: note.number, velocity: note.velocity, channel: settings.channel)
-        if settings.hasKeys { release(played, entry.target, &context, at: frame) }
-        guard entry.target.begin(played, frame, context) else {
+        // The end of the same key comes first, or it would end this note.
+        let isFree = !settings.hasKeys || release(played, entry.target, &context, at: frame)
+        guard isFree, entry.target.begin(played, frame, context) else {
             counts.lost &+= 1
             return
         }
@@ -317,11 +345,26 @@ struct Performance: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     func isAudible(_ settings: TrackSettings) -> Bool { !settings.isMuted && (soloCount == 0 || settings.isSoloed) }
 
-    /// Ends the note that sounds on the key of another one.
+    /// Leaves out the notes of a track up to the end of the slice.
+    @_noLocks @_noAllocation
+    private mutating func skip(_ track: Int, _ context: inout RenderContext) {
+        let place = places[track]
+        let end = clock.position(at: base &+ Int64(frameCount))
+        let beat = (end - place.origin) * place.rate - place.round * place.length
+        var index = place.index
+        place.table?.with(&context) { table, _ in index = table.index(from: beat) }
+        index = max(index, place.index &+ 1)
+        counts.lost &+= index &- place.index
+        places[track].index = index &- 1
+        advance(track, &context)
+    }
+
+    /// Ends the note that sounds on the key of another one. Returns `false` if its target does not take that now.
     @_noLocks @_noAllocation
     private mutating func release(
         _ note: TargetNote, _ target: TargetPlace, _ context: inout RenderContext, at frame: Int
-    ) {
+    ) -> Bool {
+        var isEnded = true
         var place = ends.count &- 1
         while place >= 0 {
             let item = ends.item(at: place)
@@ -329,23 +372,27 @@ struct Performance: ~Copyable, Sendable {
             if other.hasKey, other.note.key == note.key, other.note.channel == note.channel,
                 let its = other.target, its.isSame(as: target)
             {
-                end(item, &context, at: frame)
+                if !end(item, &context, at: frame) { isEnded = false }
             }
             place &-= 1
             if place >= ends.count { place = ends.count &- 1 }
         }
+        return isEnded
     }
 
-    /// Ends a note. If its target takes nothing now, it is asked again in the next slice.
+    /// Ends a note. If its target takes nothing now, it is asked again in the next slice, and the result is `false`.
     @_noLocks @_noAllocation
-    mutating func end(_ item: Int, _ context: inout RenderContext, at frame: Int) {
+    @discardableResult
+    mutating func end(_ item: Int, _ context: inout RenderContext, at frame: Int) -> Bool {
         if let target = sounding[item].target, !target.end(sounding[item].note, frame, context) {
-            return ends.set(item, clock.position(at: base &+ Int64(frameCount)))
+            ends.set(item, clock.position(at: base &+ Int64(frameCount)))
+            return false
         }
         ends.set(item, .infinity)
         sounding[item] = Sounding()
         free[freeCount] = item
         freeCount &+= 1
+        return true
     }
 
     /// Ends the notes of a track, or of all that go with the song if it is -1, or of all if it is -2.

@@ -21,11 +21,14 @@ public import Voices
 ///     sequencer["beat"]?.isMuted = true
 ///     sequencer.locate(.bars(8))
 ///
-/// It goes by the renderer's ``/RenderCore/Renderer/tempo``, or by a tempo of its own. Commands from any thread take effect at their
+/// It goes by the renderer's ``/RenderCore/Renderer/tempo``, or by a tempo of its own; a new position of the renderer's tempo does not move the song. Commands from any thread take effect at their
 /// moment; inside ``/RenderCore/Renderer/transaction(whenApplied:_:)`` they come together with the other changes. Notes are looked up in each slice,
 /// never sent ahead: when the tempo moves, they move with it. Notes that a stop, a loop, a new place or an edit cuts get their end.
 /// The functions of patterns run on a thread beside the audio, some beats ahead; offline they are waited for, so that the same commands
 /// give the same samples, however the cycles are cut.
+///
+/// In one slice it begins 4,096 notes at most, and an instrument takes 256 beginnings and ends; what is beyond is counted
+/// (``lostCount``). Stop it before you take it out of the render loop: nothing ends its notes after that.
 ///
 /// Threads: control.
 public final class Sequencer: StreamingModule {
@@ -35,7 +38,10 @@ public final class Sequencer: StreamingModule {
     public let capacity: Int
 
     private let list: ManagedValue<TrackList>
-    private let settings = ManagedValue(SequencerSettings())
+    // Each by itself, so that a change which comes later takes nothing back that was set meanwhile.
+    private let songLoop = ManagedValue(SongLoop())
+    private let ownTempo = ManagedValue(0.0)
+    private let follows = ManagedValue(false)
     private let commands = CommandQueue<SequencerCommand>(capacity: 256)
     private let performance: RenderState<Performance>
     /// Told by the render thread: the bits of the beats of the clock and of the song, and 1 while it plays.
@@ -98,15 +104,15 @@ public final class Sequencer: StreamingModule {
     /// Adds a track. Returns `false` if there is no room for it, or if it is in a sequencer already.
     @discardableResult
     public func append(_ track: Track) -> Bool {
-        let tracks = control.withLock { control -> [Track]? in
-            guard control.tracks.count < capacity, track.join(self, index: control.tracks.count) else { return nil }
-            control.tracks.append(track)
-            return control.tracks
-        }
-        guard let tracks else { return false }
         provide([track])
-        list.set(TrackList(tracks))
-        return true
+        let isNew = control.withLock { control in
+            guard control.tracks.count < capacity, track.join(self, index: control.tracks.count) else { return false }
+            control.tracks.append(track)
+            // At once, also in a transaction: it may be called off, and the track has its place.
+            OpenTransaction.suspended { list.set(TrackList(control.tracks)) }
+            return true
+        }
+        return isNew
     }
 
     /// Has a track of a name play a pattern on a target: the track is made if there is none. Returns the track; `nil` if there is no
@@ -148,30 +154,31 @@ public final class Sequencer: StreamingModule {
         send(SequencerCommand(.locate, beat: named(beat), grid: moment.grid), moment)
     }
 
-    /// The beats of the song between which it goes round, at least 1/16 of a beat; `nil` for none. A song that is behind the loop
-    /// goes on.
+    /// The beats of the song between which it goes round; `nil` for none, as is a loop of less than 1/16 of a beat. A song that is
+    /// behind the loop goes on.
     public var loop: Range<Fraction>? {
         get {
-            let now = settings.value
-            return now.loopEnd > now.loopStart ? Fraction(now.loopStart)..<Fraction(now.loopEnd) : nil
+            let now = songLoop.value
+            return now.end > now.start ? Fraction(now.start)..<Fraction(now.end) : nil
         }
         set {
-            let (start, end) = newValue.map { (named($0.lowerBound), $0.upperBound.value) } ?? (0, 0)
-            change { ($0.loopStart, $0.loopEnd) = (start, end - start < Performance.shortestLoop ? start : end) }
+            let (start, end) = newValue.map { (named($0.lowerBound), min($0.upperBound.value, 1e9)) } ?? (0, 0)
+            songLoop.set(end - start < Performance.shortestLoop ? SongLoop() : SongLoop(start, end))
             provide(tracks)
         }
     }
 
-    /// Beats per minute of its own: 1…999; `nil` for the renderer's tempo.
+    /// Beats per minute of its own: 1…999; `nil` for the renderer's tempo. Its bars have four beats. The song stays where it is when this
+    /// changes.
     public var tempo: Double? {
-        get { settings.value.tempo > 0 ? settings.value.tempo : nil }
-        set { change { $0.tempo = newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) } ?? 0 } }
+        get { ownTempo.value > 0 ? ownTempo.value : nil }
+        set { ownTempo.set(newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) } ?? 0) }
     }
 
-    /// Indicates that it starts and stops with the transport of the session, and is where that is.
+    /// Indicates that it starts and stops with the transport of the session, and is where that is; then it has no tempo of its own.
     public var followsTransport: Bool {
-        get { settings.value.followsTransport }
-        set { change { $0.followsTransport = newValue } }
+        get { follows.value }
+        set { follows.set(newValue) }
     }
 
     /// Indicates whether the song plays, after the last cycle.
@@ -185,13 +192,6 @@ public final class Sequencer: StreamingModule {
 
     /// The number of times that the notes of a pattern were not worked out in time, and left out.
     public var lateCount: Int { late.value }
-
-    private func change(_ body: (inout SequencerSettings) -> Void) {
-        var new = settings.value
-        body(&new)
-        settings.set(new)
-        noteChange()
-    }
 
     /// Notes are worked out from this beat on before it is played.
     private func named(_ beat: Fraction) -> Double {
@@ -235,8 +235,8 @@ public final class Sequencer: StreamingModule {
     private func place(after leap: Double) -> SongPlace {
         let question = Self.questions.wrappingAdd(1, ordering: .relaxed).newValue
         let named = control.withLock { $0.named }
-        let now = settings.value
-        let loop = now.loopEnd > now.loopStart ? [now.loopStart] : []
+        let now = songLoop.value
+        let loop = now.end > now.start ? [now.start] : []
         return SongPlace(
             question: question, clock: Double(bitPattern: told[0]) + leap,
             beats: [position + leap, position] + named + loop)
@@ -262,12 +262,16 @@ public final class Sequencer: StreamingModule {
     public func process(_ context: inout RenderContext) {
         if context.isDryRun { return }
         var now = SequencerSettings()
-        settings.with(&context) { settings, _ in now = settings }
+        songLoop.with(&context) { loop, _ in now.loop = loop }
+        ownTempo.with(&context) { tempo, _ in now.tempo = tempo }
+        follows.with(&context) { follows, _ in now.followsTransport = follows }
         let outer = context.beatPlace
-        let (time, rate, tempo) = (context.sampleTime, context.sampleRate, now.tempo)
-        performance.with(&context) { performance, _ in
+        let (time, rate) = (context.sampleTime, context.sampleRate)
+        let tempo = now.followsTransport ? 0 : now.tempo
+        performance.with(&context) { performance, context in
             performance.begin(outer.clock, outer.frame, time, rate, tempo)
             performance.take(now)
+            performance.settle(&context)
         }
         var frame = 0
         while let due = commands.next(&context, from: frame) {

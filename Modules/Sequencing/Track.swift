@@ -24,19 +24,32 @@ public final class Track: Sendable {
 
     private let slot: TargetSlot
     private let content: ManagedValue<TrackContent>
-    private let settings: ManagedValue<TrackSettings>
+    private let channel: UInt8
+    private let muted = ManagedValue(false)
+    private let soloed = ManagedValue(false)
+    private let offsetBeats = ManagedValue(0.0)
+    private let rateFactor = ManagedValue(1.0)
+    private let loopBeats = ManagedValue(0.0)
     private let control: Lock<Control>
 
     private struct Control {
         /// The newest content, and older ones that may still be played.
         var source: TrackSource
         var older: [TrackSource] = []
+
+        /// The contents that are heard or may be, the newest at the end.
+        var live: [TrackSource] {
+            let all = older + [source]
+            // Those before the one that was heard last are not heard any more.
+            return Array(all[(all.lastIndex { $0.told[1] == 1 } ?? 0)...])
+        }
         weak var sequencer: Sequencer?
         var index = 0
 
         /// Takes back a content that was never shown.
         mutating func forget(_ new: TrackSource) {
-            if source === new { source = older.removeLast() } else { older.removeAll { $0 === new } }
+            if source !== new { return older.removeAll { $0 === new } }
+            if let last = older.popLast() { source = last }
         }
     }
 
@@ -67,10 +80,7 @@ public final class Track: Sendable {
         self.target = target
         slot = target.makeSlot()
         content = ManagedValue(TrackContent(source))
-        var first = TrackSettings()
-        first.channel = UInt8(max(0, min(channel, 15)))
-        first.hasKeys = target.hasKeys
-        settings = ManagedValue(first)
+        self.channel = UInt8(max(0, min(channel, 15)))
         control = Lock(Control(source: source), .part)
     }
 
@@ -84,7 +94,7 @@ public final class Track: Sendable {
 
     private func replace(with source: TrackSource) {
         let sequencer = control.withLock { control in
-            control.older = control.older.suffix(7) + [control.source]
+            control.older = control.live
             control.source = source
             return control.sequencer
         }
@@ -102,41 +112,45 @@ public final class Track: Sendable {
 
     /// Indicates that it is silent.
     public var isMuted: Bool {
-        get { settings.value.isMuted }
-        set { change { $0.isMuted = newValue } }
+        get { muted.value }
+        set { muted.set(newValue) }
     }
 
     /// Indicates that tracks without this are silent.
     public var isSoloed: Bool {
-        get { settings.value.isSoloed }
-        set { change { $0.isSoloed = newValue } }
+        get { soloed.value }
+        set { soloed.set(newValue) }
     }
 
     /// The beat of the song at which the track begins: -1e6…1e6, 0 at first.
     public var offset: Fraction {
-        get { Fraction(settings.value.offset) }
-        set { change { $0.offset = max(-1e6, min(newValue.value, 1e6)) } }
+        get { Fraction(offsetBeats.value) }
+        set {
+            offsetBeats.set(max(-1e6, min(newValue.value, 1e6)))
+            noteChange()
+        }
     }
 
     /// The speed: beats of the track for one of the song, 1/64…64, 1 at first.
     public var rate: Fraction {
-        get { Fraction(settings.value.rate) }
-        set { change { $0.rate = max(1.0 / 64, min(newValue.value, 64)) } }
+        get { Fraction(rateFactor.value) }
+        set {
+            rateFactor.set(max(1.0 / 64, min(newValue.value, 64)))
+            noteChange()
+        }
     }
 
     /// The beats of the track after which it begins again, 1/16 or more; `nil` for the length of the clip, and for a pattern that goes
     /// on for ever.
     public var loop: Fraction? {
-        get { settings.value.loop > 0 ? Fraction(settings.value.loop) : nil }
-        set { change { $0.loop = newValue.map { max(Performance.shortestLoop, min($0.value, 1e6)) } ?? 0 } }
+        get { loopBeats.value > 0 ? Fraction(loopBeats.value) : nil }
+        set {
+            loopBeats.set(newValue.map { max(Performance.shortestLoop, min($0.value, 1e6)) } ?? 0)
+            noteChange()
+        }
     }
 
-    private func change(_ body: (inout TrackSettings) -> Void) {
-        var new = settings.value
-        body(&new)
-        settings.set(new)
-        control.withLock { $0.sequencer }?.noteChange()
-    }
+    private func noteChange() { control.withLock { $0.sequencer }?.noteChange() }
 
     // MARK: Launching
 
@@ -170,36 +184,38 @@ public final class Track: Sendable {
     }
 
     var entry: TrackEntry {
-        TrackEntry(content: ManagedPlace(of: content), settings: ManagedPlace(of: settings), target: slot.place)
+        TrackEntry(
+            content: ManagedPlace(of: content), target: slot.place, channel: channel, hasKeys: target.hasKeys,
+            isMuted: ManagedPlace(of: muted), isSoloed: ManagedPlace(of: soloed), offset: ManagedPlace(of: offsetBeats),
+            rate: ManagedPlace(of: rateFactor), loop: ManagedPlace(of: loopBeats))
     }
 
     /// Works out the notes that are played soon.
     func provide(_ song: SongPlace) {
-        let sources = control.withLock { $0.older + [$0.source] }
-        let settings = settings.value
-        // Those before the one that was heard last are not heard any more.
-        let first = sources.lastIndex { $0.told[1] == 1 } ?? 0
-        for source in sources[first...] { source.provide(wanted(source, settings, song), question: song.question) }
+        let sources = control.withLock { $0.live }
+        for source in sources { source.provide(wanted(source, song), question: song.question) }
     }
 
     /// The windows of the track that are played soon.
-    private func wanted(_ source: TrackSource, _ settings: TrackSettings, _ song: SongPlace) -> Set<Int> {
+    private func wanted(_ source: TrackSource, _ song: SongPlace) -> Set<Int> {
+        let (offset, rate, loop) = (offsetBeats.value, rateFactor.value, loopBeats.value)
         var wanted: Set<Int> = []
-        if settings.loop > 0 { wanted.formUnion(windows(from: 0, Int(min(settings.loop, 256)))) }
-        var beats = song.beats.map { ($0 - settings.offset) * settings.rate }
-        if source.told[1] == 1 { beats.append((song.clock - Double(bitPattern: source.told[0])) * settings.rate) }
+        if loop > 0 { wanted.formUnion(windows(from: 0, min(loop, 256))) }
+        var beats = song.beats.map { ($0 - offset) * rate }
+        if source.told[1] == 1 { beats.append((song.clock - Double(bitPattern: source.told[0])) * rate) }
         // It may be launched, from 0 on.
         for beat in beats + [0] {
-            let here = settings.loop > 0 ? beat.truncatingRemainder(dividingBy: settings.loop) : beat
-            wanted.formUnion(windows(from: here, Int(Double(TrackSource.window) * settings.rate)))
+            let here = loop > 0 ? beat.truncatingRemainder(dividingBy: loop) : beat
+            wanted.formUnion(windows(from: here, Double(TrackSource.window) * rate))
         }
         return wanted
     }
 
-    private func windows(from beat: Double, _ count: Int) -> ClosedRange<Int> {
-        // A little before it, too, as rounding may have it.
-        let first = max(0, min(beat - 0.5, 1e9))
-        return Int(first) / TrackSource.window...(Int(first) + count) / TrackSource.window
+    private func windows(from beat: Double, _ count: Double) -> ClosedRange<Int> {
+        // The window before it too: notes that sound have begun there.
+        let here = max(0, min(beat, 1e9))
+        let first = max(0, Int(here) / TrackSource.window - 1)
+        return first...max(first, Int(here + count.rounded(.up) + 1) / TrackSource.window)
     }
 }
 

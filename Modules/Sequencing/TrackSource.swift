@@ -33,11 +33,19 @@ final class TrackSource: Sendable {
 
     init(_ clip: Clip, _ target: any NoteTarget) {
         number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        length = max(clip.length.value, Performance.shortestLoop)
+        let beats = clip.length.value
+        length = max(beats, Performance.shortestLoop)
         self.target = target
         pattern = nil
         var problem: String?
-        let notes = Self.notes(clip.events, target, &problem)
+        let inside = clip.events.filter { $0.start >= 0 && $0.start < clip.length }
+        if beats < Performance.shortestLoop {
+            problem = "The clip is \(clip.length) beats long, and silent; it must be 1/16 of a beat or longer."
+        } else if inside.count < clip.events.count {
+            problem =
+                "\(clip.events.count - inside.count) notes of the clip begin outside of its length; they are left out."
+        }
+        let notes = beats < Performance.shortestLoop ? [] : Self.notes(inside, target, &problem)
         table = ManagedValue(NoteTable(notes, [TableSpan(from: -1, to: .infinity)]))
         let first = problem
         trouble.withLock { $0 = first }

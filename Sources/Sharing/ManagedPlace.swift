@@ -19,6 +19,13 @@ public import Synchronization
         }
     }
 
+    /// The value that is shown now, which stays what it is until the cycle is over. On the render thread.
+    @inlinable @_transparent package var snapshot: ManagedSnapshot<Value> {
+        unsafe ManagedSnapshot(
+            node: cell.pointee.published.load(ordering: .sequentiallyConsistent)
+                .assumingMemoryBound(to: ManagedNode<Value>.self))
+    }
+
     /// Calls `body` with the value in place. On the render thread.
     @inlinable @_transparent
     package func with(_ context: inout RenderContext, _ body: (borrowing Value, inout RenderContext) -> Void) {
@@ -26,5 +33,26 @@ public import Synchronization
         let node = unsafe cell.pointee.published.load(ordering: .sequentiallyConsistent)
             .assumingMemoryBound(to: ManagedNode<Value>.self)
         unsafe body(node.pointee.value, &context)
+    }
+}
+
+/// A value of a ``ManagedPlace`` as it was shown when it was asked for. It counts in one cycle: in the next one it may be gone.
+@usableFromInline
+@safe package struct ManagedSnapshot<Value: ~Copyable & Sendable>: BitwiseCopyable, @unchecked Sendable {
+    // Unchecked because what it leads to is never written while it can be read.
+    @usableFromInline let node: UnsafeMutablePointer<ManagedNode<Value>>
+
+    @inlinable @_transparent
+    init(node: UnsafeMutablePointer<ManagedNode<Value>>) { unsafe self.node = node }
+
+    /// Calls `body` with the value in place. On the render thread.
+    @inlinable @_transparent
+    package func with(_ context: inout RenderContext, _ body: (borrowing Value, inout RenderContext) -> Void) {
+        unsafe body(node.pointee.value, &context)
+    }
+
+    /// The version of the value.
+    @inlinable package var version: UInt64 {
+        @_noLocks @_noAllocation get { unsafe UnsafeRawPointer(node).load(as: UInt64.self) }
     }
 }
