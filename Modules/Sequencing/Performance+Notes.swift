@@ -1,0 +1,148 @@
+internal import RenderCore
+internal import Sharing
+internal import Voices
+
+// Notes that begin and end.
+
+extension Performance {
+    /// Begins the note of a track that comes next.
+    @_noLocks @_noAllocation
+    mutating func begin(
+        _ track: Int, _ context: inout RenderContext, at frame: Int
+    ) {
+        let beat = next.beat(of: track)
+        if places[track].isBlocked {
+            counts.late &+= 1
+            return next.set(track, .infinity)
+        }
+        guard let entry = entry(track, &context), let table = places[track].table else {
+            return next.set(track, .infinity)
+        }
+        let index = places[track].index
+        var note = TableNote()
+        var isThere = false
+        table.with(&context) { table, _ in
+            isThere = index < table.notes.count
+            if isThere { note = table.notes[index] }
+        }
+        guard isThere else { return next.set(track, .infinity) }
+        guard budget > 0 else { return skip(track, &context) }
+        budget &-= 1
+        advance(track, &context)
+        guard isAudible(places[track].settings) else { return }
+        if note.isMessage {
+            if !entry.target.send(note.message.onChannel(places[track].settings.channel), frame, context) {
+                counts.lost &+= 1
+            }
+            return
+        }
+        guard freeCount > 0 else {
+            counts.lost &+= 1
+            return
+        }
+        voice &+= 1
+        let settings = places[track].settings
+        let played = TargetNote(
+            voice: voiceBase &- voice, number: note.number, velocity: note.velocity, channel: settings.channel)
+        // The end of the same key comes first, or it would end this note.
+        let isFree = !settings.hasKeys || release(played, entry.target, &context, at: frame)
+        guard isFree, entry.target.begin(played, frame, context) else {
+            counts.lost &+= 1
+            return
+        }
+        freeCount &-= 1
+        let item = free[freeCount]
+        var new = Sounding()
+        (new.note, new.target, new.track) = (played, entry.target, track)
+        (new.start, new.hasKey) = (note.start, settings.hasKeys)
+        sounding[item] = new
+        ends.set(item, beat + note.length / places[track].rate)
+    }
+
+    @_noLocks @_noAllocation
+    func isAudible(_ settings: TrackSettings) -> Bool { !settings.isMuted && (soloCount == 0 || settings.isSoloed) }
+
+    /// Leaves out the notes of a track up to the end of the slice.
+    @_noLocks @_noAllocation
+    private mutating func skip(_ track: Int, _ context: inout RenderContext) {
+        let place = places[track]
+        let end = clock.position(at: base &+ Int64(frameCount))
+        let beat = (end - place.origin) * place.rate - place.round * place.length
+        var index = place.index
+        place.table?.with(&context) { table, _ in index = table.index(from: beat) }
+        index = max(index, place.index &+ 1)
+        counts.lost &+= index &- place.index
+        places[track].index = index &- 1
+        advance(track, &context)
+    }
+
+    /// Ends the note that sounds on the key of another one. Returns `false` if its target does not take that now.
+    @_noLocks @_noAllocation
+    private mutating func release(
+        _ note: TargetNote, _ target: TargetPlace, _ context: inout RenderContext, at frame: Int
+    ) -> Bool {
+        var isEnded = true
+        var place = ends.count &- 1
+        while place >= 0 {
+            let item = ends.item(at: place)
+            let other = sounding[item]
+            if other.hasKey, other.note.key == note.key, other.note.channel == note.channel,
+                let its = other.target, its.isSame(as: target)
+            {
+                if !end(item, &context, at: frame) { isEnded = false }
+            }
+            place &-= 1
+            if place >= ends.count { place = ends.count &- 1 }
+        }
+        return isEnded
+    }
+
+    /// Ends a note. If its target takes nothing now, it is asked again in the next slice, and the result is `false`.
+    @_noLocks @_noAllocation
+    @discardableResult
+    mutating func end(_ item: Int, _ context: inout RenderContext, at frame: Int) -> Bool {
+        if let target = sounding[item].target, !target.end(sounding[item].note, frame, context) {
+            ends.set(item, clock.position(at: base &+ Int64(frameCount)))
+            return false
+        }
+        ends.set(item, .infinity)
+        sounding[item] = Sounding()
+        free[freeCount] = item
+        freeCount &+= 1
+        return true
+    }
+
+    /// Ends the notes of a track, or of all that go with the song if it is -1, or of all if it is -2.
+    @_noLocks @_noAllocation
+    mutating func cut(_ track: Int, _ context: inout RenderContext, at frame: Int) {
+        var item = 0
+        var left = ends.count
+        while left > 0 && item < sounding.count {
+            let its = sounding[item].track
+            if its >= 0 {
+                left &-= 1
+                if its == track || track == -2 || (track == -1 && !places[its].isFree) {
+                    end(item, &context, at: frame)
+                }
+            }
+            item &+= 1
+        }
+    }
+}
+
+extension MIDIMessage {
+    /// The same message on another channel, if it has one.
+    @_noLocks @_noAllocation
+    func onChannel(_ channel: UInt8) -> MIDIMessage {
+        switch self {
+        case .noteOn(_, let note, let velocity): .noteOn(channel: channel, note: note, velocity: velocity)
+        case .noteOff(_, let note, let velocity): .noteOff(channel: channel, note: note, velocity: velocity)
+        case .keyPressure(_, let note, let pressure): .keyPressure(channel: channel, note: note, pressure: pressure)
+        case .controller(_, let number, let value): .controller(channel: channel, number: number, value: value)
+        case .program(_, let number): .program(channel: channel, number: number)
+        case .pressure(_, let pressure): .pressure(channel: channel, pressure: pressure)
+        case .bend(_, let value): .bend(channel: channel, value: value)
+        default: self
+        }
+    }
+}
