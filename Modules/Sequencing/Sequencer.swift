@@ -21,8 +21,9 @@ public import Voices
 ///     sequencer["beat"]?.isMuted = true
 ///     sequencer.locate(.bars(8))
 ///
-/// It goes by the renderer's ``/RenderCore/Renderer/tempo``, or by a tempo of its own; a new position of the renderer's tempo does not move the song. Commands from any thread take effect at their
-/// moment; inside ``/RenderCore/Renderer/transaction(whenApplied:_:)`` they come together with the other changes. Notes are looked up in each slice,
+/// It goes by the renderer's ``/RenderCore/Renderer/tempo``, or by a tempo of its own; a new position of the renderer's tempo does not
+/// move the song. Commands from any thread take effect at their moment; inside
+/// ``/RenderCore/Renderer/transaction(whenApplied:_:)`` they come together with the other changes. Notes are looked up in each slice,
 /// never sent ahead: when the tempo moves, they move with it. Notes that a stop, a loop, a new place or an edit cuts get their end.
 /// The functions of patterns run on a thread beside the audio, some beats ahead; offline they are waited for, so that the same commands
 /// give the same samples, however the cycles are cut.
