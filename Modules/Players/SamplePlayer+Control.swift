@@ -221,8 +221,7 @@ extension SamplePlayer {
         let number = states.voices.take()
         let command = SampleCommand(
             action: .start, number: number, sound: sample.number, gain: gain.isFinite ? max(0, min(gain, 16)) : 1)
-        let time = context.sampleTime.addingSaturated(Int64(frame))
-        if number != 0 && commands.send(command, at: .sample(time)) { return Voice(number: number) }
+        if number != 0 && commands.send(command, inFrame: frame, context) { return Voice(number: number) }
         refuse(command)
         return nil
     }

@@ -23,7 +23,7 @@ extension Automation {
     ///     opening.finishRecording()                   // the moves are in the curve
     ///     opening.curve = opening.curve.thinned(within: 5)
     ///
-    /// Where somebody moves the parameter, the curve does not. What is kept is what is heard: each move with the glide of the parameter, up to the
+    /// The curve rests while somebody moves the parameter. The recording keeps the sound: each move with the glide of the parameter, up to the
     /// next one. A recording that is under way is finished before. There is room for 65,536 moves.
     public func record(_ mode: Recording) {
         finishRecording()
@@ -47,7 +47,7 @@ extension Automation {
     /// Ends the recording: the passages that were moved take the place of those of the curve. Without a recording it changes
     /// nothing.
     ///
-    /// Where the position goes back in a passage, another one begins. Of passages that overlap, the last counts. What is recorded in
+    /// A passage ends, and another one begins, when the position goes back. Of passages that overlap, the last counts. What is recorded in
     /// another unit than that of the curve, because the curve was exchanged meanwhile, is dropped.
     ///
     /// - Returns: The curve as it is now.

@@ -18,7 +18,7 @@ internal import Synchronization
 /// the same bits whatever the length of the cycles. One that reads a value once in a slice gets that of the slice's first frame; from
 /// the second slice on, slices begin where the curve jumps, and where it comes to rest or leaves it.
 ///
-/// Where the curve jumps, the parameter goes there by its own glide, so that nothing clicks. It does so too where the automation
+/// At a jump of the curve the parameter goes there by its own glide, so that nothing clicks. It does so too where the automation
 /// begins to set a parameter that is heard, where the position is moved, and where another curve takes the place of this one.
 ///
 /// Beats are those of `Renderer.tempo`, through all changes of tempo and position. Seconds and frames pass from the first slice in which the
@@ -36,7 +36,7 @@ public final class Automation: Module {
     public let drives = Switch(true)
 
     let driver: ParameterDriver
-    /// What control code knows. Its lock is held while the render thread's image of it is exchanged, so that the newest wins.
+    /// The knowledge of control code. Its lock is held while the render thread's image of it is exchanged, so that the newest wins.
     let kept: Lock<Kept>
     struct Kept {
         var curve: AutomationCurve

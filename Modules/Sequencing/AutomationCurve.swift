@@ -1,3 +1,4 @@
+internal import Music
 import RenderCore
 
 /// The values of a parameter over frames, seconds or beats: points, and the way from each to the next.
@@ -10,7 +11,7 @@ import RenderCore
 ///
 /// Threads: control.
 public struct AutomationCurve: Sendable, Hashable {
-    /// What positions are counted in.
+    /// The unit in which a curve counts positions.
     ///
     /// Threads: any.
     public enum TimeUnit: String, Sendable, Hashable, CaseIterable {
@@ -55,7 +56,7 @@ public struct AutomationCurve: Sendable, Hashable {
         }
     }
 
-    /// What positions are counted in.
+    /// The unit in which it counts positions.
     public let unit: TimeUnit
     /// The points in their order.
     public let points: [Point]
@@ -106,12 +107,8 @@ public struct AutomationCurve: Sendable, Hashable {
 
     /// Returns the number of points that are not behind a position.
     func place(of position: Double) -> Int {
-        var (low, high) = (0, points.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if points[middle].position <= position { low = middle + 1 } else { high = middle }
-        }
-        return low
+        // A position that is no number is before all points.
+        points.indices.partition { !(points[$0].position <= position) }
     }
 
     /// Returns the way that lies behind so many points.

@@ -1,6 +1,6 @@
 import RenderCore
 
-/// What an automation knows from slice to slice, and how it fills a slice.
+/// The state that an automation keeps from slice to slice, by which it fills a slice.
 ///
 /// Each value is reckoned from the frame's position on a line that is the same in all slices, and by the segment in which the
 /// position lies. So the length of the slices changes no bit.
@@ -138,7 +138,7 @@ struct AutomationPlayback: BitwiseCopyable, Sendable {
             table.set(frame, value(at: now &+ Int64(frame), line, image, limits))
             frame &+= 1
         }
-        // What comes behind the slice is looked at, and comes again with the next one.
+        // The values behind the slice are looked at, and come again with the next one.
         let kept = (place, glide)
         let end = count &+ AutomationPlayback.ahead
         while frame <= end {
@@ -226,11 +226,7 @@ struct AutomationGlide: BitwiseCopyable, Sendable {
     private var isUnderWay = false
 
     init(_ curve: Parameter.Curve) {
-        isExponential = curve.isExponential
-        switch curve {
-        case .smooth, .smoothExponential: isSmooth = true
-        case .none, .linear, .exponential: isSmooth = false
-        }
+        (isSmooth, isExponential) = (curve.isSmooth, curve.isExponential)
     }
 
     @_noLocks @_noAllocation

@@ -11,7 +11,7 @@ struct AutomationMove: BitwiseCopyable, Sendable {
         case ends
     }
     var kind: Kind
-    /// Where it is, and how long the glide takes: in the unit of the curve.
+    /// Its position and the length of the glide, in the unit of the curve.
     var position: Double
     var glide = 0.0
     /// The value that was heard there, and the one that it goes to.
@@ -19,7 +19,7 @@ struct AutomationMove: BitwiseCopyable, Sendable {
     var to: Float = 0
 }
 
-/// What is recorded from ``Automation/record(_:)`` to ``Automation/finishRecording()``.
+/// The moves from ``Automation/record(_:)`` to ``Automation/finishRecording()``.
 final class AutomationTake: Sendable {
     let mode: Automation.Recording
     let unit: AutomationCurve.TimeUnit
@@ -48,7 +48,7 @@ final class AutomationTake: Sendable {
         }
     }
 
-    /// What the render thread reads of a take, which is there in a cycle.
+    /// The part of a take that the render thread reads, which is there in a cycle.
     struct Reference: Sendable {
         let ring: TurnRing<AutomationMove>?
         let isTouch, isOverwrite: Bool
@@ -67,7 +67,7 @@ final class AutomationTake: Sendable {
     }
 }
 
-/// What the render thread knows about who moves a parameter while it is recorded.
+/// The state by which the render thread sees who moves a parameter while it is recorded.
 struct AutomationHands: BitwiseCopyable, Sendable {
     private var take = 0
     private var isHolding = false

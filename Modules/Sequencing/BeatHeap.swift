@@ -45,6 +45,12 @@ struct BeatHeap: ~Copyable, Sendable {
         }
     }
 
+    /// Gives all items beats that are later by so much, which leaves them in their order.
+    @_noLocks @_noAllocation
+    mutating func move(by way: Double) {
+        for place in 0..<count { beats[items[place]] += way }
+    }
+
     @_noLocks @_noAllocation
     mutating func removeAll() {
         while count > 0 { set(items[count &- 1], .infinity) }

@@ -77,14 +77,12 @@ struct TrackSettings: BitwiseCopyable, Sendable {
     var rate = 1.0
     /// The beats after which it begins again; 0 if it does not.
     var loop = 0.0
-    var channel: UInt8 = 0
-    var hasKeys = false
 
     @_noLocks @_noAllocation
     init() {}
 }
 
-/// Where the notes of a content are.
+/// The way to the notes of a content.
 struct ContentPlace: BitwiseCopyable, Sendable {
     let table: ManagedPlace<NoteTable>
     /// The number of the content, which no other has.
@@ -93,7 +91,7 @@ struct ContentPlace: BitwiseCopyable, Sendable {
     let length: Double
 }
 
-/// What a track plays, as the render thread reads it.
+/// The content of a track, as the render thread reads it.
 struct TrackContent: ~Copyable, Sendable {
     let place: ContentPlace
     /// Told to the thread that works out tables: the bits of the beat of the clock at which the track's beat 0 is, and 1 when it has been seen.
@@ -137,8 +135,6 @@ struct TrackEntry: BitwiseCopyable, Sendable {
         offset.with(&context) { value, _ in found.offset = value }
         rate.with(&context) { value, _ in found.rate = value }
         loop.with(&context) { value, _ in found.loop = value }
-        found.channel = channel
-        found.hasKeys = hasKeys
         return found
     }
 

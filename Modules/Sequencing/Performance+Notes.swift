@@ -7,9 +7,7 @@ internal import Voices
 extension Performance {
     /// Begins the note of a track that comes next.
     @_noLocks @_noAllocation
-    mutating func begin(
-        _ track: Int, _ context: inout RenderContext, at frame: Int
-    ) {
+    mutating func begin(_ track: Int, _ context: inout RenderContext, at frame: Int) {
         let beat = next.beat(of: track)
         if places[track].isBlocked {
             counts.late &+= 1
@@ -31,7 +29,7 @@ extension Performance {
         advance(track, &context)
         guard isAudible(places[track].settings) else { return }
         if note.isMessage {
-            if !entry.target.send(note.message.onChannel(places[track].settings.channel), frame, context) {
+            if !entry.target.send(note.message.onChannel(entry.channel), frame, context) {
                 counts.lost &+= 1
             }
             return
@@ -41,11 +39,10 @@ extension Performance {
             return
         }
         voice &+= 1
-        let settings = places[track].settings
         let played = TargetNote(
-            voice: voiceBase &- voice, number: note.number, velocity: note.velocity, channel: settings.channel)
+            voice: voiceBase &- voice, number: note.number, velocity: note.velocity, channel: entry.channel)
         // The end of the same key comes first, or it would end this note.
-        let isFree = !settings.hasKeys || release(played, entry.target, &context, at: frame)
+        let isFree = !entry.hasKeys || release(played, entry.target, &context, at: frame)
         guard isFree, entry.target.begin(played, frame, context) else {
             counts.lost &+= 1
             return
@@ -54,9 +51,9 @@ extension Performance {
         let item = free[freeCount]
         var new = Sounding()
         (new.note, new.target, new.track) = (played, entry.target, track)
-        (new.start, new.hasKey) = (note.start, settings.hasKeys)
+        (new.start, new.hasKey) = (note.start, entry.hasKeys)
         sounding[item] = new
-        ends.set(item, beat + note.length / places[track].rate)
+        ends.set(item, beat + note.length / places[track].settings.rate)
     }
 
     @_noLocks @_noAllocation
@@ -67,7 +64,7 @@ extension Performance {
     private mutating func skip(_ track: Int, _ context: inout RenderContext) {
         let place = places[track]
         let end = clock.position(at: base &+ Int64(frameCount))
-        let beat = (end - place.origin) * place.rate - place.round * place.length
+        let beat = (end - place.origin) * place.settings.rate - place.round * place.length
         var index = place.index
         place.table?.with(&context) { table, _ in index = table.index(from: beat) }
         index = max(index, place.index &+ 1)
@@ -81,20 +78,17 @@ extension Performance {
     private mutating func release(
         _ note: TargetNote, _ target: TargetPlace, _ context: inout RenderContext, at frame: Int
     ) -> Bool {
-        var isEnded = true
-        var place = ends.count &- 1
-        while place >= 0 {
+        for place in 0..<ends.count {
             let item = ends.item(at: place)
             let other = sounding[item]
             if other.hasKey, other.note.key == note.key, other.note.channel == note.channel,
                 let its = other.target, its.isSame(as: target)
             {
-                if !end(item, &context, at: frame) { isEnded = false }
+                // No other note is on the key: this one would have ended it.
+                return end(item, &context, at: frame)
             }
-            place &-= 1
-            if place >= ends.count { place = ends.count &- 1 }
         }
-        return isEnded
+        return true
     }
 
     /// Ends a note. If its target takes nothing now, it is asked again in the next slice, and the result is `false`.
@@ -112,7 +106,7 @@ extension Performance {
         return true
     }
 
-    /// Ends the notes of a track, or of all that go with the song if it is -1, or of all if it is -2.
+    /// Ends the notes of a track, of ``song`` or of ``all``.
     @_noLocks @_noAllocation
     mutating func cut(_ track: Int, _ context: inout RenderContext, at frame: Int) {
         var item = 0
@@ -121,7 +115,7 @@ extension Performance {
             let its = sounding[item].track
             if its >= 0 {
                 left &-= 1
-                if its == track || track == -2 || (track == -1 && !places[its].isFree) {
+                if its == track || track == Self.all || (track == Self.song && !places[its].isFree) {
                     end(item, &context, at: frame)
                 }
             }
@@ -131,7 +125,7 @@ extension Performance {
 }
 
 extension MIDIMessage {
-    /// The same message on another channel, if it has one.
+    /// Returns the message for another channel, if it is for one.
     @_noLocks @_noAllocation
     func onChannel(_ channel: UInt8) -> MIDIMessage {
         switch self {

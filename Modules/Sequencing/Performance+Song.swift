@@ -2,7 +2,7 @@ internal import RenderCore
 internal import Sharing
 internal import Voices
 
-// Where the song is, and what comes next on each track.
+// The place of the song, and the next note of each track.
 
 extension Performance {
     // MARK: Places in tracks
@@ -66,12 +66,12 @@ extension Performance {
         places[track].tableVersion = table.version
         places[track].number = content.number
         seekNow(track, &context, entry)
-        if content.number != old { keepWhatIsThere(track, &context, entry) }
+        if content.number != old { keepWhatIsThere(track, &context) }
     }
 
     /// Of the notes that sound on a track, ends those that its new content does not have.
     @_noLocks @_noAllocation
-    private mutating func keepWhatIsThere(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
+    private mutating func keepWhatIsThere(_ track: Int, _ context: inout RenderContext) {
         var item = 0
         var left = ends.count
         while left > 0 && item < sounding.count {
@@ -120,7 +120,6 @@ extension Performance {
             index = table.index(from: time - round * length - Performance.rounding)
         }
         places[track].length = length
-        places[track].rate = rate
         places[track].round = round
         places[track].index = index
         schedule(track, &context, from: time - round * length)
@@ -177,7 +176,7 @@ extension Performance {
             start = end
         }
         let place = places[track]
-        next.set(track, place.origin + (start + place.round * length) / place.rate)
+        next.set(track, place.origin + (start + place.round * length) / place.settings.rate)
     }
 
     // MARK: The song
@@ -212,7 +211,7 @@ extension Performance {
     @_noLocks @_noAllocation
     mutating func wrap(_ context: inout RenderContext, at frame: Int) {
         let beat = loopBeat
-        cut(-1, &context, at: frame)
+        cut(Self.song, &context, at: frame)
         rounds += 1
         origin = firstOrigin + rounds * (settings.loop.end - settings.loop.start)
         loopBeat = origin + settings.loop.end
@@ -230,20 +229,12 @@ extension Performance {
         // A transport's leader, and a clock that runs ahead, correct themselves by less than a tick: that ends no note.
         if way.magnitude < 1.0 / 48 && !isOther { return }
         if wasRolling && settings.followsTransport {
-            cut(-2, &context, at: 0)
+            cut(Self.all, &context, at: 0)
             place(origin: 0)
         } else {
             (origin, firstOrigin) = (origin + way, firstOrigin + way)
             for track in 0..<trackCount { places[track].origin += way }
-            var item = 0
-            var left = ends.count
-            while left > 0 && item < sounding.count {
-                if sounding[item].track >= 0 {
-                    left &-= 1
-                    ends.set(item, ends.beat(of: item) + way)
-                }
-                item &+= 1
-            }
+            ends.move(by: way)
         }
         for index in 0..<pendingCount { pending[index].beat += way }
         setGrid(from: here)
@@ -265,7 +256,7 @@ extension Performance {
         let isRolling = settings.followsTransport && context.transport.isRolling
         if isRolling == wasRolling { return }
         wasRolling = isRolling
-        cut(-1, &context, at: 0)
+        cut(Self.song, &context, at: 0)
         if isRolling {
             isPlaying = true
             place(origin: 0)
@@ -290,19 +281,21 @@ extension Performance {
 
     // MARK: Commands
 
-    /// Keeps a command until its beat. Returns `false` if there is no room.
+    /// Keeps a command until its beat; counts it as lost if there is no room.
     @_noLocks @_noAllocation
-    mutating func add(_ command: SequencerCommand, at frame: Int) -> Bool {
-        // What happens at once finds room, however many wait.
+    mutating func keep(_ command: SequencerCommand, at frame: Int) {
+        // A command for now finds room, however many wait.
         let limit = command.grid == 0 ? pending.count : waitingLimit
-        guard pendingCount < limit else { return false }
+        guard pendingCount < limit else {
+            counts.lost &+= 1
+            return
+        }
         let here = clock.position(at: base &+ Int64(frame))
         var new = Pending()
         new.command = command
         new.beat = beat(on: command.grid, from: here)
         pending[pendingCount] = new
         pendingCount &+= 1
-        return true
     }
 
     /// Returns the beat of a grid that comes next, or the present one if it is on the grid.
@@ -336,19 +329,19 @@ extension Performance {
         case .start:
             if isPlaying && due.command.beat.isNaN { return }
             if !due.command.beat.isNaN { stopped = due.command.beat }
-            cut(-1, &context, at: frame)
+            cut(Self.song, &context, at: frame)
             isPlaying = true
             begun = stopped
             move(to: stopped, at: beat, &context)
         case .stop:
             if isPlaying { stopped = beat - origin }
-            cut(-2, &context, at: frame)
+            cut(Self.all, &context, at: frame)
             isPlaying = false
             loopBeat = .infinity
             next.removeAll()
             for track in 0..<trackCount { places[track].isFree = false }
         case .locate:
-            cut(-1, &context, at: frame)
+            cut(Self.song, &context, at: frame)
             if isPlaying { move(to: due.command.beat, at: beat, &context) } else { stopped = due.command.beat }
         case .launch, .halt, .rejoin:
             guard track < trackCount else { return }
@@ -364,9 +357,7 @@ extension Performance {
     }
 
     @_noLocks @_noAllocation
-    private mutating func move(
-        to song: Double, at beat: Double, _ context: inout RenderContext
-    ) {
+    private mutating func move(to song: Double, at beat: Double, _ context: inout RenderContext) {
         place(origin: beat - song)
         findLoop(from: beat)
         seekAll(&context, from: beat)

@@ -2,7 +2,7 @@ internal import RenderCore
 internal import Sharing
 internal import Voices
 
-/// What the render thread keeps of a ``Sequencer``: where the song is, what comes next on each track, and which notes sound.
+/// The state of a ``Sequencer`` on the render thread: the place of the song, the next note of each track, and the notes that sound.
 ///
 /// All times are beats of one clock, the renderer's or the sequencer's own. The song's beat 0 is at ``origin`` on it. Whatever happens
 /// is taken in the order of its beats, so that it makes no difference where slices begin.
@@ -18,7 +18,6 @@ struct Performance: ~Copyable, Sendable {
         var origin = 0.0
         /// The length after which it begins again; 0 if it does not.
         var length = 0.0
-        var rate = 1.0
         var contentVersion: UInt64 = 0
         var tableVersion: UInt64 = 0
         var settingsVersion: UInt64 = 0
@@ -71,6 +70,9 @@ struct Performance: ~Copyable, Sendable {
     static var soundingLimit: Int { @_noLocks @_noAllocation get { 4_096 } }
     static var waitingLimit: Int { @_noLocks @_noAllocation get { 256 } }
     static var sentLimit: Int { @_noLocks @_noAllocation get { 256 } }
+    /// The tracks that go with the song, and all tracks, in the place of the number of one.
+    static var song: Int { @_noLocks @_noAllocation get { -1 } }
+    static var all: Int { @_noLocks @_noAllocation get { -2 } }
     /// The shortest loop of a song, in beats.
     static var shortestLoop: Double { @_noLocks @_noAllocation get { 1.0 / 16 } }
 
@@ -160,12 +162,6 @@ struct Performance: ~Copyable, Sendable {
         (clock, base) = (own, time)
     }
 
-    /// Keeps a command until its beat.
-    @_noLocks @_noAllocation
-    mutating func keep(_ command: SequencerCommand, at frame: Int) {
-        if !add(command, at: frame) { counts.lost &+= 1 }
-    }
-
     /// Returns what was counted since then.
     @_noLocks @_noAllocation
     mutating func takeCounts() -> Counts {
@@ -177,7 +173,7 @@ struct Performance: ~Copyable, Sendable {
     /// Ends all notes; a song that plays begins again where it was started.
     @_noLocks @_noAllocation
     mutating func startOver(_ context: inout RenderContext) {
-        cut(-2, &context, at: 0)
+        cut(Self.all, &context, at: 0)
         next.removeAll()
         for track in 0..<trackCount {
             places[track].contentVersion = 0
@@ -200,7 +196,7 @@ struct Performance: ~Copyable, Sendable {
             findLoop(from: here)
             setGrid(from: here)
             // Ends that were refused then are asked for again.
-            for place in 0..<ends.count { ends.set(ends.item(at: place), here) }
+            for item in 0..<sounding.count where sounding[item].track >= 0 { ends.set(item, here) }
         }
         followTransport(&context, here)
         refresh(&context)
@@ -270,8 +266,7 @@ struct Performance: ~Copyable, Sendable {
     /// Begins and ends notes before a beat, as far as their frames are not behind one.
     @_noLocks @_noAllocation
     private mutating func run(
-        _ context: inout RenderContext, until limit: Double, through last: Int,
-        from first: Int
+        _ context: inout RenderContext, until limit: Double, through last: Int, from first: Int
     ) {
         while true {
             let (on, off) = (next.beat, ends.beat)

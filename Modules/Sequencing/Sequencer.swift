@@ -56,7 +56,7 @@ public final class Sequencer: StreamingModule {
         var tracks: [Track] = []
         /// Beats of the song that commands have named.
         var named: [Double] = []
-        /// Where the tracks were when their notes were worked out last.
+        /// The place of the tracks when their notes were worked out last.
         var looked = Looked()
     }
 
@@ -106,14 +106,13 @@ public final class Sequencer: StreamingModule {
     @discardableResult
     public func append(_ track: Track) -> Bool {
         provide([track])
-        let isNew = control.withLock { control in
+        return control.withLock { control in
             guard control.tracks.count < capacity, track.join(self, index: control.tracks.count) else { return false }
             control.tracks.append(track)
             // At once, also in a transaction: it may be called off, and the track has its place.
             OpenTransaction.suspended { list.set(TrackList(control.tracks)) }
             return true
         }
-        return isNew
     }
 
     /// Has a track of a name play a pattern on a target: the track is made if there is none. Returns the track; `nil` if there is no
@@ -165,7 +164,6 @@ public final class Sequencer: StreamingModule {
         set {
             let (start, end) = newValue.map { (named($0.lowerBound), min($0.upperBound.value, 1e9)) } ?? (0, 0)
             songLoop.set(end - start < Performance.shortestLoop ? SongLoop() : SongLoop(start, end))
-            provide(tracks)
         }
     }
 

@@ -1,7 +1,6 @@
 public import Music
 internal import RenderCore
 internal import Sharing
-internal import Synchronization
 public import Voices
 
 /// A track of a ``Sequencer``: a pattern or a clip, and the target that plays it.
@@ -219,7 +218,7 @@ public final class Track: Sendable {
     }
 }
 
-/// Where a sequencer is and may soon be.
+/// The places at which a sequencer is and may soon be.
 struct SongPlace: Sendable {
     /// The number of the question after this place.
     var question = 0

@@ -7,9 +7,7 @@ extension Polyphony: NoteTarget {
     ///
     /// Threads: render.
     public func begin(_ note: TargetNote, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
-        var command = VoiceCommand(.play, note.voice, note.number.isNaN ? 69 : max(-128, min(note.number, 256)))
-        command.velocity = note.velocity > 0 ? min(note.velocity, 1) : 0
-        return play(command, inFrame: frame, context)
+        play(beginning(note.voice, note.number, note.velocity), inFrame: frame, context)
     }
 
     /// Lets the voice go.

@@ -127,8 +127,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
         at time: RenderTime = .immediately
     ) -> VoiceID? {
         let id = VoiceID(number: lastVoice.wrappingAdd(1, ordering: .relaxed).newValue)
-        var command = VoiceCommand(.play, id.number, note.isNaN ? 69 : max(-128, min(note, 256)))
-        command.velocity = velocity > 0 ? min(velocity, 1) : 0
+        var command = beginning(id.number, note, velocity)
         for (parameter, value) in values { command.own[parameter.rawValue] = held(value, parameter) }
         return player.feed.send(command, at: time) ? id : nil
     }
@@ -204,6 +203,13 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     private func send(_ action: VoiceCommand.Action, _ voice: VoiceID?, _ value: Float, at time: RenderTime) -> Bool {
         guard let voice, !value.isNaN else { return false }
         return player.feed.send(VoiceCommand(action, voice.number, value), at: time)
+    }
+
+    /// Returns the command that begins a voice, with numbers in their ranges.
+    func beginning(_ voice: Int, _ note: Float, _ velocity: Float) -> VoiceCommand {
+        var command = VoiceCommand(.play, voice, note.isNaN ? 69 : max(-128, min(note, 256)))
+        command.velocity = velocity > 0 ? min(velocity, 1) : 0
+        return command
     }
 
     /// Has a command act in a frame of this slice.

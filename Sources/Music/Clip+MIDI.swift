@@ -31,7 +31,7 @@ extension Clip {
     }
 }
 
-/// What was read of a track so far.
+/// The part of a track that was read so far.
 private struct TrackReading {
     /// The notes of a key that have no end yet, as indices of events. Its first ones have ended.
     private struct Key {

@@ -15,7 +15,7 @@ public struct Clip: Sendable {
     public var events: [MusicEvent]
     /// The beats after which the clip begins again. A clip without a length is silent.
     public var length: Fraction
-    /// What was mended in a MIDI file from which the clip was read, in sentences.
+    /// A sentence for each thing that was mended in the MIDI file from which the clip was read.
     ///
     /// Two clips that differ in this alone are equal.
     public internal(set) var remarks: [String] = []
@@ -59,7 +59,7 @@ public struct Clip: Sendable {
 
     /// The clip with its events on a grid, or nearer to it.
     ///
-    /// What comes to the end of the clip so goes to its beginning, because a clip is played again and again.
+    /// An event that comes to the end of the clip so goes to its beginning, because a clip is played again and again.
     ///
     /// - Parameters:
     ///   - grid: The beats from one line to the next. What is not more than 0 changes nothing.

@@ -1,4 +1,4 @@
-/// What is wrong with the text of a clip, and where: a sentence.
+/// A mistake in the text of a clip, and its place: a sentence.
 ///
 ///     Line 3, column 5: "1/0" is no number of beats; write one such as 2, 1/3 or 0.5.
 ///
@@ -8,7 +8,7 @@ public struct ClipError: Error, Hashable, CustomStringConvertible {
     public let line: Int
     /// The character of the line, counted from 1.
     public let column: Int
-    /// What is wrong, and what to do.
+    /// A sentence that says what is wrong and what to do.
     public let reason: String
 
     /// The place and the reason.

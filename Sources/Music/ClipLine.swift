@@ -5,7 +5,7 @@ struct ClipLine {
     private let scalars: [Unicode.Scalar]
     private let number: Int
     private var position = 0
-    /// Where the last word began.
+    /// The place at which the last word began.
     private var place = 0
 
     init(_ line: Substring, number: Int) {

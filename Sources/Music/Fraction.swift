@@ -37,7 +37,7 @@ public struct Fraction: Sendable, Hashable, BitwiseCopyable {
 
     /// Creates the fraction that is nearest to a number, among those whose denominator is not larger than a limit.
     ///
-    /// What is not a number becomes 0, and infinity the largest fraction.
+    /// A value that is not a number becomes 0, and infinity the largest fraction.
     ///
     /// Threads: control.
     public init(_ value: Double, largestDenominator: Int = 1 << 20) {
@@ -83,7 +83,7 @@ public struct Fraction: Sendable, Hashable, BitwiseCopyable {
     /// Threads: control.
     public var rounded: Int { (self + Fraction(reduced: 1, 2)).floor }
 
-    /// The same without its sign.
+    /// The fraction without its sign.
     ///
     /// Threads: control.
     public var magnitude: Fraction { Fraction(reduced: abs(numerator), denominator) }

@@ -47,13 +47,10 @@ struct ControlledSource: PatternSource {
         for index in first..<found.events.count {
             guard case .note(var note) = found.events[index].content else { continue }
             // The last number that has begun.
-            var (low, high) = (0, numbers.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if numbers[middle].0 <= found.events[index].start { low = middle + 1 } else { high = middle }
-            }
-            guard low > 0, numbers[low - 1].0 > found.events[index].start - reach else { continue }
-            change(&note, numbers[low - 1].1)
+            let start = found.events[index].start
+            let count = numbers.indices.partition { numbers[$0].0 > start }
+            guard count > 0, numbers[count - 1].0 > start - reach else { continue }
+            change(&note, numbers[count - 1].1)
             found.events[index].content = .note(note)
         }
     }

@@ -1,5 +1,5 @@
 extension Pattern {
-    /// What random numbers are for, so that two changes with one seed are independent.
+    /// The use of random numbers, so that two changes with one seed are independent.
     private enum Purpose: UInt64 {
         case degrading = 0x1_0000_0001
         case sometimes, velocity, choice
@@ -17,7 +17,7 @@ extension Pattern {
         return Pattern(source, cycle: cycle, of: patterns)
     }
 
-    /// The same number of steps in each cycle, each of them one of some words by chance: `random(["kick", "hat"], steps: 8)`.
+    /// Returns a number of steps for each cycle, each of them one of some words by chance: `random(["kick", "hat"], steps: 8)`.
     ///
     /// - Parameters:
     ///   - words: The words, or texts of patterns.

@@ -15,7 +15,7 @@ public struct Pattern: Sendable {
     let source: any PatternSource
     /// The beats after which the pattern comes again, or goes on with its next variant; more than 0.
     public let cycle: Fraction
-    /// What is wrong with a text that it was made of; `nil` if nothing is. The part of the text is silent.
+    /// The mistake in a text that it was made of; `nil` if there is none. That part of the text is silent.
     public let problem: PatternError?
 
     /// How many changes were made one upon the other. To ask the last one calls all of them, so that their number has a bound.
@@ -42,7 +42,7 @@ public struct Pattern: Sendable {
         }
     }
 
-    /// The same with another source, which was made of its own and those of others.
+    /// Returns the pattern with another source, which was made of its own and those of others.
     func with(_ source: any PatternSource, of others: Pattern...) -> Pattern {
         Pattern(source, cycle: cycle, of: [self] + others)
     }

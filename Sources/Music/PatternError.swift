@@ -1,4 +1,4 @@
-/// What is wrong with the text of a pattern, and where.
+/// A mistake in the text of a pattern, and its place.
 ///
 ///     kick [~ hat
 ///          ^ This [ has no end: write a ] after the last step of the group.
@@ -9,7 +9,7 @@ public struct PatternError: Error, Hashable, CustomStringConvertible {
     public let text: String
     /// The place of the wrong character, counted in characters from 0.
     public let position: Int
-    /// What is wrong, and what to do: a sentence.
+    /// A sentence that says what is wrong and what to do.
     public let reason: String
 
     init(_ text: String, at position: Int, _ reason: String) {

@@ -24,7 +24,7 @@ extension PatternParser {
         if let next, next == "%" {
             throw fault("A % belongs directly behind a group in braces: {a b c}%4.")
         }
-        // What follows without a space would be a step that nobody meant.
+        // A character that follows without a space would be a step by mistake.
         if position > first, !isAlone(at: position), let next {
             throw fault("Put a space before this \(next): a new step begins here.")
         }

@@ -47,7 +47,7 @@ struct PatternParser {
 
     // MARK: Groups
 
-    /// What stands between commas or bars in a group.
+    /// The rows of steps between commas or bars in a group.
     private struct Parts {
         var rows: [[PatternTree.Step]]
         /// The sign between them, and the place of the first one.

@@ -1,4 +1,4 @@
-/// What finds the events of a pattern.
+/// A source finds the events of a pattern.
 ///
 /// It appends those that begin in a span, in an order that depends on how the pattern is made, never on the span. `Pattern` sorts
 /// them by their beginnings at the end, and events of one beginning keep that order.
@@ -142,12 +142,7 @@ struct TableSource: PatternSource {
     /// The index of the first event that does not begin before a beat.
     private func firstIndex(from beat: Fraction) -> Int {
         if beat <= events[0].start { return 0 }
-        var (low, high) = (0, events.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if events[middle].start < beat { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return events.indices.partition { events[$0].start >= beat }
     }
 }
 

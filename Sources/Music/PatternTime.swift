@@ -85,12 +85,7 @@ struct RoundSource: PatternSource {
     /// The index of the first piece that ends after a beat of the round.
     private func firstIndex(endingAfter beat: Fraction) -> Int {
         if beat <= 0 { return 0 }
-        var (low, high) = (0, pieces.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if pieces[middle].span.to <= beat { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return pieces.indices.partition { pieces[$0].span.to > beat }
     }
 }
 

@@ -1,4 +1,4 @@
-/// What the text of a pattern says, one cycle of each part.
+/// The meaning of a pattern's text, one cycle of each part.
 struct PatternTree: Sendable {
     /// The most steps that a cycle may have, rests included.
     static let mostSteps = 4_096
@@ -69,7 +69,7 @@ struct PatternTree: Sendable {
             depth: trees.reduce(0) { max($0, $1.depth) } + 1)
     }
 
-    /// The same, as many times in a cycle as the factor says.
+    /// Returns the tree as many times in a cycle as the factor says.
     func paced(_ factor: Fraction) -> PatternTree {
         if factor == 1 { return self }
         return PatternTree(
@@ -83,7 +83,7 @@ struct PatternTree: Sendable {
         let weight = steps.reduce(0) { $0 + $1.weight }
         if weight <= 0 { return .rest }
         var paced = row.paced(1 / weight)
-        // Where each takes a cycle or more, no two of them begin in one.
+        // If each takes a cycle or more, no two of them begin in one.
         if steps.allSatisfy({ $0.weight >= 1 }) { paced.steps = steps.reduce(0) { max($0, $1.tree.steps) } }
         return paced
     }

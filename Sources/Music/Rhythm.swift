@@ -25,7 +25,7 @@ enum Rhythm {
 }
 
 extension Int {
-    /// What is left of it after whole counts: 0 or more, and less than the count, which is at least 1.
+    /// Returns the rest after whole counts: 0 or more, and less than the count, which is at least 1.
     func index(in count: Int) -> Int {
         let rest = self % count
         return rest < 0 ? rest + count : rest

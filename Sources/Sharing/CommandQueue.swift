@@ -147,8 +147,7 @@ public import Synchronization
 
     /// Sends a command for a frame of the present slice. On the render thread; outside of a transaction, which holds nothing there.
     @inlinable package func send(_ command: Command, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
-        let time = RenderTime.sample(context.sampleTime &+ Int64(frame))
-        return memory.send(Item(time: time, command: command))
+        memory.send(Item(time: .frame(frame, of: context), command: command))
     }
 
     /// The number of commands that have been sent and are not yet due: while there are any, a module is not at rest.
@@ -221,6 +220,12 @@ public import Synchronization
 }
 
 extension RenderTime {
+    /// Returns the time of a frame of the present slice.
+    @_noLocks @_noAllocation
+    @usableFromInline static func frame(_ frame: Int, of context: borrowing RenderContext) -> RenderTime {
+        .sample(context.sampleTime.addingSaturated(Int64(frame)))
+    }
+
     /// Returns how many frames after the first one of the slice the command is due; 0 or less if its time has come.
     @_noLocks @_noAllocation
     @usableFromInline func frames(from context: borrowing RenderContext) -> Int {

@@ -3,7 +3,7 @@ public import Synchronization
 
 /// The place of a ``ManagedValue`` without the right to keep it: a render thread reads many of them from one list.
 ///
-/// Who makes a list of places keeps the values alive for as long as a render thread may read the list.
+/// A list of places keeps no value alive: its owner does, for as long as a render thread may read the list.
 @usableFromInline
 @safe package struct ManagedPlace<Value: ~Copyable & Sendable>: BitwiseCopyable, @unchecked Sendable {
     // Unchecked because the memory behind the pointer has atomics, or is never written while it can be read.
@@ -21,6 +21,7 @@ public import Synchronization
 
     /// The value that is shown now, which stays what it is until the cycle is over. On the render thread.
     @inlinable @_transparent package var snapshot: ManagedSnapshot<Value> {
+        // Sequentially consistent: after the cycle counter's store, see `Reclaimer`.
         unsafe ManagedSnapshot(
             node: cell.pointee.published.load(ordering: .sequentiallyConsistent)
                 .assumingMemoryBound(to: ManagedNode<Value>.self))
@@ -29,10 +30,7 @@ public import Synchronization
     /// Calls `body` with the value in place. On the render thread.
     @inlinable @_transparent
     package func with(_ context: inout RenderContext, _ body: (borrowing Value, inout RenderContext) -> Void) {
-        // Sequentially consistent: after the cycle counter's store, see `Reclaimer`.
-        let node = unsafe cell.pointee.published.load(ordering: .sequentiallyConsistent)
-            .assumingMemoryBound(to: ManagedNode<Value>.self)
-        unsafe body(node.pointee.value, &context)
+        snapshot.with(&context, body)
     }
 }
 

@@ -68,7 +68,7 @@ package struct VoiceFeed: ~Copyable, Sendable {
         /// The frame of the command that control code has sent; the end of the slice if there is none, -1 if that is to be asked.
         fileprivate var end = -1
         fileprivate var sent: VoiceCommand?
-        /// The same for the command of a sequencer.
+        /// The frame and the command of a sequencer, in the same way.
         fileprivate var playedEnd = -1
         fileprivate var played: VoiceCommand?
         fileprivate var note: MIDIEvent?

@@ -10,7 +10,7 @@ func shown(_ event: MusicEvent) -> String {
 }
 
 extension Pattern {
-    /// What begins in the first cycles, in few words.
+    /// The events that begin in the first cycles, in few words.
     func shown(cycles: Fraction = 1) -> String {
         events(from: 0, to: cycle * cycles).map(MusicTests.shown).joined(separator: " ")
     }

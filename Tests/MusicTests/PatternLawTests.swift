@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct PatternLawTests {
-    /// Whether two patterns play the same, but for the order of what begins together.
+    /// Returns whether two patterns play the same, but for the order of events that begin together.
     private func areEqual(_ a: Pattern, _ b: Pattern, from: Fraction = -6, to: Fraction = 14) -> Bool {
         a.events(from: from, to: to).inOneOrder == b.events(from: from, to: to).inOneOrder
     }
@@ -53,7 +53,7 @@ import Testing
             #expect(areEqual(.sequence([a]), a) && areEqual(.steps([a], cycle: a.cycle), a))
             #expect(areEqual(a.every(1) { $0.reversed() }, a.reversed()))
             #expect(areEqual(a.every(3) { $0 }, a) && areEqual(a.every(0) { _ in b }, a))
-            // Whether an event is changed or stays is decided once.
+            // Chance decides once for each event: it is changed, or it stays.
             #expect(areEqual(a.sometimes(0.4, seed: 3) { $0 }, a))
             #expect(areEqual(a.degraded(by: 0), a) && a.degraded(by: 1).events(from: -6, to: 14).isEmpty)
             #expect(areEqual(a.degraded(by: .nan), a) && areEqual(a.humanised(0), a) && areEqual(a.swing(0), a))

@@ -24,7 +24,7 @@ import Testing
         #expect(Pattern("a?*8").events(from: 0, to: 8).map(\.start) == [0.5, 2, 2.5, 3.5, 4, 4.5, 5, 5.5, 6.5])
         #expect(
             Pattern("[a|b|c]*8").words() == "b b a a c b a b" && Pattern("a|b|c").words(cycles: 8) == "b b a a c b a b")
-        // The same choices at another tempo of the text, since a position counts in cycles.
+        // Another tempo of the text has the same choices, since a position counts in cycles.
         #expect(Pattern("a?!8", cycle: 3).events(from: 0, to: 3).map(\.start) == [Fraction(3, 8), 0.75, 2.25])
     }
 

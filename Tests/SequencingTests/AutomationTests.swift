@@ -115,7 +115,7 @@ import Testing
                 if first.isEmpty { first = output[0] }
                 #expect(output[0].map(\.bitPattern) == first.map(\.bitPattern), "\(glide), cycles of \(cycles)")
             }
-            // The same values, set at these frames.
+            // The values are set again, at these frames.
             let probe = Probe(0.5, glide: glide)
             let renderer = try Renderer { context in
                 context.run(probe)

@@ -85,7 +85,7 @@ import Testing
             let frames = Int.random(in: 1...700, using: &random)
             _ = renderer.renderOffline(frames: frames, cycle: Int.random(in: 1...256, using: &random))
         }
-        // Whatever still waits for its beat, begins nothing any more.
+        // A command that still waits for its beat begins nothing any more.
         target.isKind = true
         for track in tracks { (track.isMuted, track.isSoloed) = (true, false) }
         sequencer.stop()

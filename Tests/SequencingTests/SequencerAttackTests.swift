@@ -2,7 +2,7 @@ import RenderStack
 import TestSupport
 import Testing
 
-/// What an attacker found.
+/// The defects that an attacker found.
 @Suite struct SequencerAttackTests {
     struct CalledOff: Error {}
 

@@ -16,7 +16,7 @@ final class Takes: NoteTarget, @unchecked Sendable {
     private let memory: UnsafeMutablePointer<Entry>
     private let capacity: Int
     private(set) var count = 0
-    /// What `end` answers so many times at first.
+    /// The number of times that `end` refuses at first.
     var refusals = 0
 
     init(capacity: Int = 100_000, hasKeys: Bool = false) {
@@ -52,7 +52,7 @@ final class Takes: NoteTarget, @unchecked Sendable {
         return true
     }
 
-    /// What came so far.
+    /// The entries so far.
     var entries: [Entry] { (0..<count).map { unsafe memory[$0] } }
     /// The notes that began, with their frames.
     var begun: [[Double]] { entries.filter { $0.kind == .on }.map { [Double($0.frame), Double($0.number)] } }

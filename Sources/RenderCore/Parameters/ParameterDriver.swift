@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Sets a parameter frame by frame on the render thread, from a module that runs before those that read it: an automation.
 @safe package struct ParameterDriver: ~Copyable, Sendable {
-    /// What the render thread does with it.
+    /// The part of it that the render thread uses.
     package let wheel: ParameterWheel
     /// The way in which a change of the value arrives.
     package let glide: Parameter.Curve

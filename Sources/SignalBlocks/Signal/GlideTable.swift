@@ -47,7 +47,7 @@ internal import Synchronization
 }
 
 extension GlideTable.Places {
-    /// Where the values are, for a ``Glide``.
+    /// The place of the values, for a ``Glide``.
     package var address: UInt { @_noLocks @_noAllocation get { unsafe UInt(bitPattern: values) } }
 
     /// The value at a place, or at the nearest one that there is.
