@@ -59,7 +59,8 @@ let package = Package(
             name: "SignalBlocks", dependencies: ["CKernels", "CRender", "RenderMathematics"], swiftSettings: library),
         // Threads exchange plain values; this target has them, and carries them. It knows no module and no stack.
         .target(
-            name: "Exchange", dependencies: ["CRender", "LinuxRealtime", "SignalBlocks"], swiftSettings: library),
+            name: "Exchange", dependencies: ["CRender", "LinuxRealtime", "RenderMathematics", "SignalBlocks"],
+            swiftSettings: library),
         .target(
             name: "RenderCore", dependencies: ["CRender", "Exchange", "LinuxRealtime", "SignalBlocks"],
             swiftSettings: library),

@@ -92,7 +92,7 @@ extension Performance {
     @_noLocks @_noAllocation
     private mutating func seekNow(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
         // A beat that is nearest to the first frame may be half a frame before it.
-        let half = 0.5 * clock.beatsPerMinute / clock.framesPerMinute
+        let half = clock.halfFrame(at: base)
         seek(track, &context, entry, from: clock.position(at: base) - half)
         while next.beat(of: track) < .infinity && !places[track].isBlocked && frame(of: next.beat(of: track)) < 0 {
             advance(track, &context)
@@ -303,7 +303,7 @@ extension Performance {
     private func beat(on grid: Double, from here: Double) -> Double {
         if grid == 0 { return here }
         // A frame that is nearest to a beat of the grid counts as on it.
-        let margin = 0.5 * clock.beatsPerMinute / clock.framesPerMinute + Self.rounding
+        let margin = clock.halfFrame(at: base) + Self.rounding
         if grid < 0 {
             let place = clock.bars.place(of: here + margin)
             return place.beat <= 2 * margin

@@ -49,4 +49,12 @@ extension RenderMath {
         let r = (y - (shifted - Approximation.bias)) * Approximation.lnOf2
         return Approximation.scale(1 + Approximation.centralExpMinus1(r, 0), byTwoTo: shifted)
     }
+
+    /// Returns eˣ - 1, precise near 0 too.
+    ///
+    /// Error below 2 ulp.
+    @inlinable @_noLocks @_noAllocation
+    package static func expMinusOne(_ x: Double) -> Double {
+        x.magnitude < 0.34 ? Approximation.centralExpMinus1(x, 0) : exp(x) - 1
+    }
 }

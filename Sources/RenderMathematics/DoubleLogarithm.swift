@@ -88,6 +88,16 @@ extension RenderMath {
         return k * Approximation.lnOf2High - ((half - small) - f)
     }
 
+    /// Returns the natural logarithm of 1 + x, precise near 0 too.
+    ///
+    /// Error below 2 ulp. Of -1 -infinity, of numbers below it not-a-number.
+    @inlinable @_noLocks @_noAllocation
+    package static func log(onePlus x: Double) -> Double {
+        let sum = 1 + x
+        let whole = log(sum)
+        return sum > 0 && sum < .infinity ? whole + Approximation.sumError(1, x, sum) / sum : whole
+    }
+
     /// Returns the logarithm to base 2; exact for powers of two.
     ///
     /// Error below 0.51 ulp. Of zero -infinity, of negative numbers not-a-number.

@@ -21,6 +21,31 @@ package struct BarLines: BitwiseCopyable, Sendable {
         self.beatType = beatType
     }
 
+    /// Bars of a metre from a beat on, the first of which has a number.
+    init(_ change: TempoMap.MetreChange, number: Int) {
+        (line, self.number) = (change.beat, number)
+        beatsPerBar = change.bar
+        // A bar of 6/8 that takes three beats counts quarters.
+        beatType = Double(change.metre.beatType) * change.bar / Double(change.metre.beatsPerBar)
+    }
+
+    /// Returns these bars on a clock on which a beat is so many beats later.
+    @_noLocks @_noAllocation
+    func moved(by beats: Double) -> BarLines {
+        var lines = self
+        lines.line += beats
+        lines.nextLine += beats
+        return lines
+    }
+
+    /// Returns the number of the bar that begins with a beat, or of the next one.
+    func barLine(from beat: Double) -> Int {
+        number &+ Int(min(1e9, -BeatClock.floor(BarLines.noise - (beat - line) / beatsPerBar)))
+    }
+
+    /// Returns the beat with which a bar begins.
+    func beat(ofBar bar: Int) -> Double { line + Double(bar &- number) * beatsPerBar }
+
     /// Returns the bar of a beat, from 1 on, and the beats since it began.
     @_noLocks @_noAllocation
     package func place(of beat: Double) -> (bar: Int, beat: Double, beatsPerBar: Double, beatType: Double) {

@@ -1,27 +1,34 @@
 /// The position in beats, as a renderer's cycle counts them. It is reckoned from an anchor, so that nothing adds up
 /// over hours, and so that it makes no difference where slices begin.
 package struct BeatClock: BitwiseCopyable, Sendable {
-    // The anchor: a frame, and the position in beats there.
-    package private(set) var frame: Int64 = 0
-    private(set) var beat = 0.0
+    // The anchor: a frame, and a beat that comes so many frames after it: 0 but where a piece of a map begins between two.
+    package internal(set) var frame: Int64 = 0
+    var lead = 0.0
+    var beat = 0.0
+    /// The tempo from that beat on.
+    package internal(set) var piece = TempoPiece(120)
     /// The first beat that is reckoned from this anchor: the frame of an earlier one has passed.
-    private var first = 0.0
-    package private(set) var framesPerMinute: Double
-    package private(set) var beatsPerMinute = 120.0
-    package private(set) var bars = BarLines()
+    var first = 0.0
+    package internal(set) var framesPerMinute: Double
+    package internal(set) var bars = BarLines()
+
+    /// The map that leads, the piece of it that is the present one, and the beat of the clock at which its beat 0 is.
+    var map: TempoTable.Places?
+    var mapIndex = 0
+    var mapOrigin = 0.0
 
     /// Indicates whether a transport leads, and at which frame of this clock its piece begins.
-    package private(set) var isLed = false
-    private var origin: Int64 = 0
+    package internal(set) var isLed = false
+    var origin: Int64 = 0
     /// Indicates whether the transport gives the tempo and the bars too.
-    private var hasBars = false
+    var hasBars = false
 
     // The tempo and metre that the program has set, with the version of each.
-    package private(set) var ownBeatsPerMinute = 120.0
-    package private(set) var ownMetre = Metre(4, 4)
-    private var tempoVersion: UInt64 = 0
-    private var metreVersion: UInt64 = 0
-    private var positionVersion: UInt64 = 0
+    package internal(set) var ownBeatsPerMinute = 120.0
+    package internal(set) var ownMetre = Metre(4, 4)
+    package internal(set) var tempoVersion: UInt64 = 0
+    var metreVersion: UInt64 = 0
+    var positionVersion: UInt64 = 0
 
     @_noLocks @_noAllocation
     package init(sampleRate: Double) { framesPerMinute = 60 * sampleRate }
@@ -31,18 +38,36 @@ package struct BeatClock: BitwiseCopyable, Sendable {
     /// Returns the position at a frame, in beats.
     @_noLocks @_noAllocation
     package func position(at frame: Int64) -> Double {
-        beat + Double(frame &- self.frame) * beatsPerMinute / framesPerMinute
+        let passed = Double(frame &- self.frame) - lead
+        // Exact where a beat is a whole number of frames.
+        if piece.isEndless { return beat + passed * piece.first / framesPerMinute }
+        return beat + piece.beats(in: passed / framesPerMinute)
     }
 
-    /// Returns the length of that many beats, in frames.
+    /// Returns the tempo at a frame.
     @_noLocks @_noAllocation
-    package func frames(beats: Double) -> Double { beats * framesPerMinute / beatsPerMinute }
+    package func tempo(at frame: Int64) -> Double {
+        if piece.isEndless { return piece.first }
+        return piece.tempo(after: position(at: frame) - beat)
+    }
+
+    /// Returns half of what a frame takes, in beats.
+    @_noLocks @_noAllocation
+    package func halfFrame(at frame: Int64) -> Double { 0.5 * tempo(at: frame) / framesPerMinute }
+
+    /// Returns the frames from the anchor to a beat.
+    @_noLocks @_noAllocation
+    private func distance(to beat: Double) -> Double {
+        let way = beat - self.beat
+        if piece.isEndless { return way * framesPerMinute / piece.first + lead }
+        return piece.minutes(of: way) * framesPerMinute + lead
+    }
 
     /// Returns the frame that is nearest to a beat. Each beat has one frame, also where the tempo changes in its
     /// middle.
     @_noLocks @_noAllocation
     package func frame(of beat: Double) -> Int64 {
-        let exact = frames(beats: beat - self.beat)
+        let exact = distance(to: beat)
         if exact.isNaN { return .max }
         let nearest = RenderTime.nearest(exact)
         let isPast = beat < first
@@ -52,7 +77,9 @@ package struct BeatClock: BitwiseCopyable, Sendable {
     /// Returns a position from which on beats may be nearest to a frame, or to a later one.
     @_noLocks @_noAllocation
     func earliest(at frame: Int64) -> Double {
-        let position = position(at: frame) - 0.5 * beatsPerMinute / framesPerMinute
+        let half = halfFrame(at: frame)
+        // A trifle more where the tempo moves.
+        let position = position(at: frame) - (piece.isEndless ? half : 1.01 * half)
         return frame == self.frame && first < position ? first : position
     }
 
@@ -64,21 +91,85 @@ package struct BeatClock: BitwiseCopyable, Sendable {
         let whole = BeatClock.floor(place.beat)
         let musical = MusicalPosition(
             bar: place.bar, beat: Int(whole) &+ 1, fraction: place.beat - whole, beatsPerBar: place.beatsPerBar,
-            beatType: place.beatType, beatsPerMinute: beatsPerMinute)
+            beatType: place.beatType, beatsPerMinute: tempo(at: frame))
         return Beats(position: position, bars: musical, isLed: isLed)
+    }
+
+    // MARK: Lines
+
+    /// The frames of a line of a ramp. The slices end there.
+    private static var lineLength: Int64 { @_noLocks @_noAllocation get { 32 } }
+
+    /// Returns the line on which the position of a frame lies: the tempo that stays, or the part of a ramp between two
+    /// frames that depend on the ramp alone. So what steps evenly from frame to frame has the same bits in all slices.
+    @_noLocks @_noAllocation
+    package func line(at frame: Int64) -> BeatLine {
+        var start = self.frame
+        if piece.isRamp {
+            let passed = frame &- self.frame
+            let last = lines
+            let number = passed > 0 ? min(passed / Self.lineLength, last) : 0
+            start = self.frame.addingSaturated(number &* Self.lineLength)
+            if passed >= 0 && number < last {
+                let position = position(at: start)
+                let next = self.position(at: start &+ Self.lineLength)
+                return BeatLine(
+                    origin: start, position: position, step: next - position, divisor: Double(Self.lineLength))
+            }
+            if passed >= 0 {
+                return BeatLine(origin: start, position: position(at: start), step: piece.after, divisor: framesPerMinute)
+            }
+        }
+        let step = piece.first
+        return BeatLine(origin: start, position: beat - lead * step / framesPerMinute, step: step, divisor: framesPerMinute)
+    }
+
+    /// The number of lines of a ramp.
+    private var lines: Int64 {
+        @_noLocks @_noAllocation get {
+            let frames = piece.minutes * framesPerMinute + lead
+            return frames < 0x1p52 ? (RenderTime.nearest(frames) &+ Self.lineLength) / Self.lineLength : .max
+        }
+    }
+
+    /// Returns the frame behind another one at which a slice must begin: where a line of a ramp ends, and a piece of a map.
+    @_noLocks @_noAllocation
+    package func cut(after frame: Int64) -> Int64 {
+        let end = pieceEnd
+        guard piece.isRamp, frame >= self.frame else { return end }
+        let number = (frame &- self.frame) / Self.lineLength
+        if number >= lines { return end }
+        return min(end, self.frame.addingSaturated((number &+ 1) &* Self.lineLength))
+    }
+
+    /// The frame with which the next piece of the map begins.
+    var pieceEnd: Int64 {
+        @_noLocks @_noAllocation get {
+            guard map != nil, !piece.isEndless else { return .max }
+            return frame.addingSaturated(RenderTime.nearest(piece.minutes * framesPerMinute + lead))
+        }
+    }
+
+    /// Returns the length of that many beats at the tempo of a frame, in frames.
+    @_noLocks @_noAllocation
+    package func frames(beats: Double, at frame: Int64) -> Double {
+        if piece.isEndless { return beats * framesPerMinute / piece.first }
+        let line = line(at: frame)
+        return beats * line.divisor / line.step
     }
 
     /// Returns a turn that takes that many beats and begins at beat 0: which one a frame is in, where in it that is (2⁶⁴
     /// to the turn), and how much of it a frame takes.
     @_noLocks @_noAllocation
     package func turn(of beats: Double, at frame: Int64) -> (number: UInt64, phase: UInt64, step: UInt64) {
-        let perFrame = beatsPerMinute / (framesPerMinute * beats)
+        let line = line(at: frame)
+        let perFrame = line.step / (line.divisor * beats)
         let step = perFrame > 0 ? UInt64((perFrame < 0.5 ? perFrame : 0.5) * 0x1p64) : 0
-        // The position is reckoned from the anchor in whole numbers: slices that begin elsewhere find the same.
-        let turns = beat / beats
+        // The position is reckoned from the line's beginning in whole numbers: slices that begin elsewhere find the same.
+        let turns = line.position / beats
         let whole = BeatClock.floor(turns)
         let part = turns - whole
-        let passed = frame > self.frame ? UInt64(frame &- self.frame) : 0
+        let passed = frame > line.origin ? UInt64(frame &- line.origin) : 0
         let (high, low) = step.multipliedFullWidth(by: passed)
         // And a trifle more, so that a turn that begins on a frame does so although the step is rounded down.
         let trifle: UInt64 = 1 &<< 34
@@ -88,186 +179,11 @@ package struct BeatClock: BitwiseCopyable, Sendable {
         return (number, phase, step)
     }
 
-    // MARK: Changing
-
-    /// Anything that the program sets.
-    package enum Setting: Sendable {
-        case beatsPerMinute(Double)
-        case metre(Metre)
-        case position(Double)
-
-        /// Its place among the three.
-        package var index: Int {
-            @_noLocks @_noAllocation get {
-                switch self {
-                case .beatsPerMinute: 0
-                case .metre: 1
-                case .position: 2
-                }
-            }
-        }
-    }
-
-    /// Takes the program's settings, unless newer ones have come before them.
-    @_noLocks @_noAllocation
-    package mutating func set(_ setting: Setting, _ version: UInt64, at frame: Int64) {
-        switch setting {
-        case .beatsPerMinute(let number):
-            if version <= tempoVersion { return }
-            tempoVersion = version
-            ownBeatsPerMinute = number
-            if !hasBars { setTempo(number, at: frame) }
-        case .metre(let metre):
-            if version <= metreVersion { return }
-            metreVersion = version
-            ownMetre = metre
-            if !hasBars { takeOwnMetre(at: frame) }
-        case .position(let position):
-            if version <= positionVersion { return }
-            positionVersion = version
-            if isLed { return }
-            anchor(frame, at: position)
-            bars = BarLines(beatsPerBar: Double(ownMetre.beatsPerBar), beatType: Double(ownMetre.beatType))
-        }
-    }
-
-    /// Begins anew, at beat 0 of frame 0.
-    @_noLocks @_noAllocation
-    package mutating func startOver() {
-        (isLed, hasBars) = (false, false)
-        beatsPerMinute = ownBeatsPerMinute
-        anchor(0, at: 0)
-        bars = BarLines(beatsPerBar: Double(ownMetre.beatsPerBar), beatType: Double(ownMetre.beatType))
-    }
-
-    /// Goes on with frames of another length.
-    @_noLocks @_noAllocation
-    package mutating func setRate(_ framesPerMinute: Double, at frame: Int64) {
-        move(to: frame)
-        self.framesPerMinute = framesPerMinute
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func setTempo(_ beatsPerMinute: Double, at frame: Int64) {
-        if beatsPerMinute == self.beatsPerMinute { return }
-        move(to: frame)
-        self.beatsPerMinute = beatsPerMinute
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func takeOwnMetre(at frame: Int64) {
-        bars.set(
-            beatsPerBar: Double(ownMetre.beatsPerBar), beatType: Double(ownMetre.beatType), at: position(at: frame),
-            margin: beatsPerMinute / framesPerMinute)
-    }
-
-    /// Makes another frame the anchor, with the position that it has.
-    @_noLocks @_noAllocation
-    private mutating func move(to frame: Int64) {
-        if frame == self.frame { return }
-        let position = position(at: frame)
-        // Beats that are nearest to an earlier frame have been.
-        first = position - 0.5 * beatsPerMinute / framesPerMinute
-        beat = position
-        self.frame = frame
-    }
-
-    /// Gives a frame a position.
-    @_noLocks @_noAllocation
-    private mutating func anchor(_ frame: Int64, at position: Double) {
-        self.frame = frame
-        beat = position
-        first = position - 0.5 * beatsPerMinute / framesPerMinute
-    }
-
-    // MARK: Being led
-
-    /// The coarsest ticks of a transport, in beats.
-    private static var tick: Double { @_noLocks @_noAllocation get { 1.0 / 96 } }
-
-    /// Goes with a transport that rolls: at its tempo if another program leads that, else at the program's own, from
-    /// frame 0 of the transport's piece on.
-    ///
-    /// A session's position is coarse: JACK's leaders give the place in the beat at which a cycle begins in whole
-    /// ticks, and those are some ten frames long. So the clock takes an exact position that agrees with the session's:
-    /// the present one, or that of a piece which has had this tempo from its first frame on. Only if neither agrees it
-    /// takes the session's.
-    @_noLocks @_noAllocation
-    package mutating func follow(_ transport: Transport, at frame: Int64) {
-        let start = frame &- transport.frame
-        let isSamePiece = isLed && start == origin
-        isLed = true
-        origin = start
-        guard let told = transport.bars, told.isSensible else {
-            if isSamePiece && !hasBars { return }
-            hasBars = false
-            beatsPerMinute = ownBeatsPerMinute
-            anchor(start, at: 0)
-            bars = BarLines(beatsPerBar: Double(ownMetre.beatsPerBar), beatType: Double(ownMetre.beatType))
-            return
-        }
-        hasBars = true
-        let position = Double(told.bar &- 1) * told.beatsPerBar + Double(told.beat &- 1) + told.fraction
-        bars = BarLines(beatsPerBar: told.beatsPerBar, beatType: told.beatType)
-        if beatsPerMinute == told.beatsPerMinute && BeatClock.agrees(self.position(at: frame), position) { return }
-        beatsPerMinute = told.beatsPerMinute
-        anchor(start, at: 0)
-        if !BeatClock.agrees(self.position(at: frame), position) { anchor(frame, at: position) }
-    }
-
-    /// Leaves the transport, which leads no more: the program's own tempo goes on from there.
-    @_noLocks @_noAllocation
-    package mutating func leave(at frame: Int64) {
-        (isLed, hasBars) = (false, false)
-        setTempo(ownBeatsPerMinute, at: frame)
-        takeOwnMetre(at: frame)
-    }
-
-    /// Returns whether two positions agree. A tick counts when it is whole.
-    @_noLocks @_noAllocation
-    private static func agrees(_ position: Double, _ told: Double) -> Bool {
-        position > told - 1e-6 && position < told + tick
-    }
-
-    /// Goes with the clock of another renderer, whose frames have another length.
-    ///
-    /// - Parameters:
-    ///   - position: The position of the other clock at this frame.
-    ///   - ahead: The number of beats by which that is ahead of the frame that the other one renders now.
-    ///   - framesPerMinute: The number of these frames in a minute of the other one.
-    @_noLocks @_noAllocation
-    package mutating func follow(
-        _ other: BeatClock, position: Double, ahead: Double, framesPerMinute: Double, at frame: Int64
-    ) {
-        (bars, isLed) = (other.bars, other.isLed)
-        let here = self.position(at: frame)
-        let distance = abs(here - position)
-        let isSame = beatsPerMinute == other.beatsPerMinute && self.framesPerMinute == framesPerMinute
-        if isSame && distance < 1e-7 { return }
-        let last = here - 0.5 * beatsPerMinute / self.framesPerMinute
-        beatsPerMinute = other.beatsPerMinute
-        self.framesPerMinute = framesPerMinute
-        anchor(frame, at: position)
-        // If the clock goes on, no beat comes again and none is left out. If it is somewhere else, a beat that the
-        // other clock is at comes late rather than not at all.
-        first = distance <= ahead + 0.01 ? last : first - ahead
-    }
-
     /// Returns the whole number below.
     @_noLocks @_noAllocation
     package static func floor(_ number: Double) -> Double {
         guard abs(number) < 0x1p52 else { return number.isNaN ? 0 : number > 0 ? 0x1p52 : -0x1p52 }
         let whole = Double(Int64(number))
         return whole > number ? whole - 1 : whole
-    }
-}
-
-extension MusicalPosition {
-    /// Indicates whether one can reckon with it.
-    var isSensible: Bool {
-        @_noLocks @_noAllocation get {
-            beatsPerMinute > 1e-3 && beatsPerMinute < 1e4 && beatsPerBar >= 1 && beatsPerBar < 1e6
-                && abs(Double(bar)) < 1e9 && abs(Double(beat)) < 1e9 && abs(fraction) < 1e9
-        }
     }
 }

@@ -7,8 +7,9 @@
     case same(UnsafeMutablePointer<BeatClock>, frame: Int64)
     /// The clock of a renderer around it, whose frames have another length: the clock, the position in beats at which
     /// the cycle begins, the beats by which that is ahead of the frame that is rendered around it, and the number of
-    /// the inner frames in a minute.
-    case converted(UnsafeMutablePointer<BeatClock>, position: Double, ahead: Double, framesPerMinute: Double)
+    /// the inner frames in a minute, and the tempo.
+    case converted(
+        UnsafeMutablePointer<BeatClock>, position: Double, ahead: Double, beatsPerMinute: Double, framesPerMinute: Double)
 
     /// Returns the source for a renderer whose frames have another length.
     ///
@@ -18,8 +19,10 @@
     @_noLocks @_noAllocation
     package func converted(after frames: Double, sampleRate: Double) -> BeatSource {
         guard case .same(let clock, let frame) = self else { return .own }
-        let ahead = unsafe frames * clock.pointee.beatsPerMinute / clock.pointee.framesPerMinute
+        let tempo = unsafe clock.pointee.tempo(at: frame)
+        let ahead = unsafe frames * tempo / clock.pointee.framesPerMinute
         return unsafe .converted(
-            clock, position: clock.pointee.position(at: frame) + ahead, ahead: ahead, framesPerMinute: 60 * sampleRate)
+            clock, position: clock.pointee.position(at: frame) + ahead, ahead: ahead, beatsPerMinute: tempo,
+            framesPerMinute: 60 * sampleRate)
     }
 }

@@ -2,18 +2,21 @@
 final class TempoChange: Change, @unchecked Sendable {
     // Unchecked because a change has one owner at a time: see ``Change``.
     private let keeper: BeatKeeper
-    private let setting: BeatClock.Setting
+    let setting: BeatClock.Setting
+    /// The map that the setting leads to.
+    let map: KeptTempoMap?
     private var version: UInt64?
 
-    init(_ keeper: BeatKeeper, _ setting: BeatClock.Setting) {
+    init(_ keeper: BeatKeeper, _ setting: BeatClock.Setting, _ map: KeptTempoMap? = nil) {
         self.keeper = keeper
         self.setting = setting
+        self.map = map
         super.init()
     }
 
-    /// Returns the setting that the transaction open on this thread will make.
-    static func staged(_ keeper: BeatKeeper, _ index: Int) -> BeatClock.Setting? {
-        (Transaction.current?.newest(of: cell(keeper, index)) as? TempoChange)?.setting
+    /// Returns the change that the transaction open on this thread will make.
+    static func staged(_ keeper: BeatKeeper, _ index: Int) -> TempoChange? {
+        Transaction.current?.newest(of: cell(keeper, index)) as? TempoChange
     }
 
     /// Returns the cell of a setting: the keeper's address has room for its settings.
@@ -23,12 +26,23 @@ final class TempoChange: Change, @unchecked Sendable {
 
     override var cell: UInt { Self.cell(keeper, setting.index) }
 
-    override func stamp() { version = keeper.ask(setting) }
+    override func stamp() { version = keeper.ask(setting, map) }
 
     /// Shows the change to control code if there will be no cycle.
     override func show() { if version == nil { stamp() } }
 
     override func apply(_ context: inout RenderContext) {
         keeper.show(setting, version ?? keeper.makeVersion(), at: context.sampleTime)
+    }
+}
+
+/// A map that is kept for as long as a clock may lead to it.
+final class KeptTempoMap: Sendable {
+    let map: TempoMap
+    let table: TempoTable
+
+    init(_ map: TempoMap) {
+        self.map = map
+        table = TempoTable(map)
     }
 }

@@ -10,11 +10,18 @@ internal import Synchronization
     private let followed: UnsafeMutablePointer<BeatClock>
     /// Not the generic `Published`: its metadata would be made in the first cycle that stores.
     private let shown: PublishedWords
-    /// The settings of control code that the render thread may not have seen yet: tempo, metre, position.
-    private let asked = Lock<[(setting: BeatClock.Setting, version: UInt64)?]>([nil, nil, nil])
+    private let asked = Lock(Asked())
     private let versions = Atomic<UInt64>(0)
     /// The number of settings that were ignored because they were no numbers.
     let ignored = Atomic<Int>(0)
+
+    /// What control code has set.
+    private struct Asked {
+        /// The settings that the render thread may not have seen yet: tempo, metre, position.
+        var settings: [(setting: BeatClock.Setting, version: UInt64)?] = [nil, nil, nil]
+        /// The maps that a clock may still lead to, the newest at the end.
+        var maps: [(map: KeptTempoMap, version: UInt64)] = []
+    }
 
     init(sampleRate: Double) {
         let clock = BeatClock(sampleRate: sampleRate)
@@ -35,26 +42,48 @@ internal import Synchronization
     // MARK: Control side
 
     /// Keeps the settings of control code until the render thread has seen it. Returns its version.
-    func ask(_ setting: BeatClock.Setting) -> UInt64 {
+    ///
+    /// - Parameter map: The map that the setting leads to.
+    func ask(_ setting: BeatClock.Setting, _ map: KeptTempoMap? = nil) -> UInt64 {
         asked.withLock { asked in
             let version = makeVersion()
-            asked[setting.index] = (setting, version)
+            asked.settings[setting.index] = (setting, version)
+            if let map { asked.maps.append((map, version)) }
+            // The render thread never goes back to a map that is older than the tempo it has.
+            let seen = shownClock().tempoVersion
+            if let oldest = asked.maps.lastIndex(where: { $0.version <= seen }) { asked.maps.removeFirst(oldest) }
             return version
         }
     }
 
-    /// Returns the clock, as it will be in the cycle that begins at a frame.
-    func clock(at frame: Int64, sampleRate: Double) -> BeatClock {
-        // The requests are read first: the clock that is shown then is as new or newer.
-        let settings = asked.withLock { $0.compactMap(\.self) }
-        var clock = BeatClock(sampleRate: sampleRate)
-        unsafe shown.load(to: &clock, tries: .max)
-        if clock.framesPerMinute != 60 * sampleRate { clock.setRate(60 * sampleRate, at: frame) }
-        for (setting, version) in settings { clock.set(setting, version, at: frame) }
-        for index in 0..<3 {
-            if let staged = TempoChange.staged(self, index) { clock.set(staged, .max, at: frame) }
+    /// The map that was last set, if no other tempo was set after it.
+    var map: TempoMap? {
+        if let staged = TempoChange.staged(self, 0) { return staged.map?.map }
+        return asked.withLock { asked in
+            guard let last = asked.maps.last, asked.settings[0]?.version == last.version else { return nil }
+            return last.map.map
         }
+    }
+
+    private func shownClock() -> BeatClock {
+        var clock = BeatClock(sampleRate: 48_000)
+        unsafe shown.load(to: &clock, tries: .max)
         return clock
+    }
+
+    /// Returns what `body` finds on the clock, as it will be in the cycle that begins at a frame.
+    func ask<Result>(at frame: Int64, sampleRate: Double, _ body: (BeatClock) -> Result) -> Result {
+        let staged = (0..<3).compactMap { TempoChange.staged(self, $0) }
+        // Under the lock, because the clock may lead to a map, and because what was asked is as old as what is shown, or older.
+        return asked.withLock { asked in
+            let settings = asked.settings.compactMap(\.self)
+            var clock = shownClock()
+            if clock.framesPerMinute != 60 * sampleRate { clock.setRate(60 * sampleRate, at: frame) }
+            for (setting, version) in settings { clock.set(setting, version, at: frame) }
+            for change in staged { clock.set(change.setting, .max, at: frame) }
+            clock.advance(to: frame)
+            return body(clock)
+        }
     }
 
     // MARK: Render thread
@@ -67,9 +96,10 @@ internal import Synchronization
         switch source {
         case .own: return unsafe (own, 0)
         case .same(let clock, let outerFrame): return unsafe (clock, outerFrame &- frame)
-        case .converted(let clock, let position, let ahead, let framesPerMinute):
+        case .converted(let clock, let position, let ahead, let beatsPerMinute, let framesPerMinute):
             unsafe followed.pointee.follow(
-                clock.pointee, position: position, ahead: ahead, framesPerMinute: framesPerMinute, at: frame)
+                clock.pointee, position: position, ahead: ahead, beatsPerMinute: beatsPerMinute,
+                framesPerMinute: framesPerMinute, at: frame)
             return unsafe (followed, 0)
         }
     }
@@ -92,7 +122,7 @@ internal import Synchronization
 
     private func settle(_ frame: Int64, _ framesPerMinute: Double, _ transport: Transport?) {
         let (wasLed, anchor) = unsafe (own.pointee.isLed, own.pointee.frame)
-        let (tempo, beatsPerBar) = unsafe (own.pointee.beatsPerMinute, own.pointee.bars.beatsPerBar)
+        let (tempo, beatsPerBar) = unsafe (own.pointee.piece, own.pointee.bars.beatsPerBar)
         var isNew = false
         if unsafe own.pointee.framesPerMinute != framesPerMinute {
             unsafe own.pointee.setRate(framesPerMinute, at: frame)
@@ -104,10 +134,21 @@ internal import Synchronization
             unsafe own.pointee.leave(at: frame)
         }
         if unsafe isNew || wasLed != own.pointee.isLed || anchor != own.pointee.frame
-            || tempo != own.pointee.beatsPerMinute || beatsPerBar != own.pointee.bars.beatsPerBar
+            || tempo != own.pointee.piece || beatsPerBar != own.pointee.bars.beatsPerBar
         {
             unsafe shown.store(own)
         }
+    }
+
+    /// Takes up the pieces of the map that begin up to a frame. Returns the frame at which a slice from there must end.
+    ///
+    /// - Parameters:
+    ///   - clock: The clock that ``begin(_:at:)`` returned.
+    ///   - frame: The first frame of the slice, on that clock.
+    func advance(_ clock: UnsafeMutablePointer<BeatClock>?, to frame: Int64) -> Int64 {
+        guard let clock = unsafe clock else { return .max }
+        if unsafe clock == own, unsafe own.pointee.advance(to: frame) { unsafe shown.store(own) }
+        return unsafe clock.pointee.cut(after: frame)
     }
 
     /// Takes the program's settings, from a frame on.

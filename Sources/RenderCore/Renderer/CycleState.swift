@@ -230,6 +230,8 @@ internal import Synchronization
                 if unsafe core.pointee.cut > now { length = unsafe Int(core.pointee.cut &- now) }
             }
             unsafe core.pointee.cut = .max
+            let turn = unsafe beats.advance(core.pointee.beats, to: now &+ core.pointee.beatShift)
+            length = unsafe Int(min(Int64(length), turn &- now &- core.pointee.beatShift))
             if let supply = unsafe core.pointee.supply {
                 let place = unsafe core.pointee.supplyStart &+ offset
                 let cut = unsafe supply.pointee.nextCut(after: place)

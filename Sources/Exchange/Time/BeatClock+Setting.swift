@@ -1,0 +1,185 @@
+// The settings of the program, and its map.
+
+extension BeatClock {
+    /// Anything that the program sets.
+    package enum Setting: Sendable {
+        case beatsPerMinute(Double)
+        /// A way to another tempo: in beats, or in minutes.
+        case ramp(to: Double, beats: Double, minutes: Double, isExponential: Bool)
+        case map(TempoTable.Places)
+        case metre(Metre)
+        case position(Double)
+
+        /// Its place among the three: tempo, metre and position.
+        package var index: Int {
+            @_noLocks @_noAllocation get {
+                switch self {
+                case .beatsPerMinute, .ramp, .map: 0
+                case .metre: 1
+                case .position: 2
+                }
+            }
+        }
+    }
+
+    /// Takes the program's settings, unless newer ones have come before them.
+    @_noLocks @_noAllocation
+    package mutating func set(_ setting: Setting, _ version: UInt64, at frame: Int64) {
+        switch setting {
+        case .beatsPerMinute, .ramp, .map:
+            if version <= tempoVersion { return }
+            tempoVersion = version
+            setTempo(setting, at: frame)
+        case .metre(let metre):
+            if version <= metreVersion { return }
+            metreVersion = version
+            ownMetre = metre
+            if !hasBars && map == nil { takeOwnMetre(at: frame) }
+        case .position(let position):
+            if version <= positionVersion { return }
+            positionVersion = version
+            if isLed { return }
+            // A ramp goes on.
+            move(to: frame)
+            anchor(frame, at: position)
+            if map == nil { bars = ownBars } else { takeFromMap() }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func setTempo(_ setting: Setting, at frame: Int64) {
+        let hadMap = map != nil
+        map = nil
+        switch setting {
+        case .beatsPerMinute(let number):
+            ownBeatsPerMinute = number
+            if hasBars { return }
+            setTempo(number, at: frame)
+        case .ramp(let last, let beats, let minutes, let isExponential):
+            ownBeatsPerMinute = last
+            if hasBars { return }
+            move(to: frame)
+            let length =
+                beats > 0 ? beats : TempoPiece.beats(from: piece.first, to: last, minutes: minutes, isExponential: isExponential)
+            piece = TempoPiece(piece.first, to: last, beats: length, isExponential: isExponential)
+        case .map(let places):
+            map = places
+            mapOrigin = 0
+            if hasBars { return }
+            move(to: frame)
+            takeFromMap()
+            return
+        case .metre, .position: return
+        }
+        if hadMap { takeOwnMetre(at: frame) }
+    }
+
+    private var ownBars: BarLines {
+        @_noLocks @_noAllocation get {
+            BarLines(beatsPerBar: Double(ownMetre.beatsPerBar), beatType: Double(ownMetre.beatType))
+        }
+    }
+
+    /// Begins anew, at beat 0 of frame 0.
+    @_noLocks @_noAllocation
+    package mutating func startOver() {
+        (isLed, hasBars) = (false, false)
+        anchor(0, at: 0)
+        takeOwnTempo()
+    }
+
+    /// Goes on with frames of another length.
+    @_noLocks @_noAllocation
+    package mutating func setRate(_ framesPerMinute: Double, at frame: Int64) {
+        move(to: frame)
+        self.framesPerMinute = framesPerMinute
+        if map != nil && !hasBars { takeFromMap() }
+    }
+
+    @_noLocks @_noAllocation
+    mutating func setTempo(_ beatsPerMinute: Double, at frame: Int64) {
+        if piece.isEndless && beatsPerMinute == piece.first { return }
+        move(to: frame)
+        piece = TempoPiece(beatsPerMinute)
+    }
+
+    /// Takes the program's tempo and bars at the anchor.
+    @_noLocks @_noAllocation
+    mutating func takeOwnTempo() {
+        if map != nil { return takeFromMap() }
+        piece = TempoPiece(ownBeatsPerMinute)
+        bars = ownBars
+    }
+
+    @_noLocks @_noAllocation
+    mutating func takeOwnMetre(at frame: Int64) {
+        bars.set(
+            beatsPerBar: Double(ownMetre.beatsPerBar), beatType: Double(ownMetre.beatType), at: position(at: frame),
+            margin: 2 * halfFrame(at: frame))
+    }
+
+    /// Makes another frame the anchor, with the position and the tempo that it has.
+    @_noLocks @_noAllocation
+    mutating func move(to frame: Int64) {
+        if frame == self.frame && lead == 0 { return }
+        let position = position(at: frame)
+        // Beats that are nearest to an earlier frame have been.
+        let first = position - halfFrame(at: frame)
+        piece = piece.rest(after: position - beat)
+        anchor(frame, at: position)
+        self.first = first
+    }
+
+    /// Gives a frame a position.
+    @_noLocks @_noAllocation
+    mutating func anchor(_ frame: Int64, at position: Double) {
+        self.frame = frame
+        lead = 0
+        beat = position
+        first = position - 0.5 * piece.first / framesPerMinute
+    }
+
+    // MARK: By a map
+
+    /// Takes the piece of the map in which the anchor is.
+    @_noLocks @_noAllocation
+    mutating func takeFromMap() {
+        guard let map else { return }
+        let place = beat - mapOrigin
+        mapIndex = map.index(of: place)
+        let entry = map[mapIndex]
+        piece = entry.piece
+        bars = entry.bars.moved(by: mapOrigin)
+        // The piece began before: its first beat is the beat of the anchor.
+        lead -= piece.minutes(of: place - entry.beat) * framesPerMinute
+        beat = entry.beat + mapOrigin
+    }
+
+    /// Returns the frame that is nearest to a beat, also in a later piece of the map.
+    package func frameBeyond(of beat: Double) -> Int64 {
+        guard let map, !hasBars, beat > self.beat + piece.beats else { return frame(of: beat) }
+        let way = map.minutes(of: beat - mapOrigin) - map.minutes(of: self.beat - mapOrigin)
+        return frame.addingSaturated(RenderTime.nearest(lead + way * framesPerMinute))
+    }
+
+    /// Goes on to the next pieces of the map, those that have begun up to a frame. Returns whether there was one.
+    @_noLocks @_noAllocation
+    @discardableResult
+    package mutating func advance(to frame: Int64) -> Bool {
+        if hasBars || pieceEnd > frame { return false }
+        while pieceEnd <= frame, let map {
+            let end = piece.minutes * framesPerMinute + lead
+            let start = RenderTime.nearest(end)
+            let begin = self.frame.addingSaturated(start)
+            first = beat + piece.beats(in: (Double(start) - 0.5 - lead) / framesPerMinute)
+            self.frame = begin
+            lead = end - Double(start)
+            mapIndex &+= 1
+            let entry = map[mapIndex]
+            piece = entry.piece
+            bars = entry.bars.moved(by: mapOrigin)
+            beat = entry.beat + mapOrigin
+        }
+        return true
+    }
+}
