@@ -37,9 +37,14 @@ do {
     let keys = MIDIInput(name: "keys")
     // A program with JACK has a source of notes.
     let isPlayed = options.output == .jack || options.output == .any && JACKOutput.isServerRunning()
-    let messages = try options.text("play").map { try MIDIFile(path: $0).messages } ?? (isPlayed ? [] : Phrase.messages)
-    let synth = Polyphony<Voice>(
-        voices: Int(options["voices"]), keys: keys, score: MIDIScore(messages), controllers: Patch.controllers)
+    let synth = Polyphony<Voice>(voices: Int(options["voices"]), keys: keys, controllers: Patch.controllers)
+    let sequencer: Sequencer
+    if let path = options.text("play") {
+        sequencer = Sequencer(playing: try MIDIFile(path: path), on: synth)
+    } else {
+        sequencer = Sequencer(tracks: isPlayed ? [] : [Track("phrase", Phrase.clip, to: synth)])
+    }
+    sequencer.start()
     synth[.wave].value = Float(wave)
     for (parameter, option) in Patch.options { synth[parameter].value = Float(options[option]) }
     synth.level.value = Float(options["level"])
@@ -47,6 +52,7 @@ do {
     let recorder = try options.recorder()
 
     let renderer = try Renderer { context in
+        context.run(sequencer)
         context.run(synth)  // pushes 1
         context.run(meter)  // listens to the top
         context.output()  // onto the output

@@ -1,5 +1,4 @@
 public import InstrumentFiles
-public import MIDIFiles
 public import RenderCore
 internal import Sharing
 public import Supply
@@ -14,7 +13,7 @@ public import Voices
 ///     …
 ///     context.run(player)                                         // pushes a stereo buffer
 ///
-/// Messages come from a MIDI input, from a score, or from control code (``send(_:at:)``), and each acts on its frame.
+/// Messages come from a MIDI input, from a sequencer, or from control code (``send(_:at:)``), and each acts on its frame.
 /// With ``Sends/reverbAndChorus`` it pushes two more buffers, for effects of your own:
 ///
 ///     let player = SoundFontPlayer(font, sends: .reverbAndChorus)
@@ -85,14 +84,13 @@ public final class SoundFontPlayer: StreamingModule {
     ///   - quality: The way in which it reads between the frames of a sample.
     ///   - sends: The buffers that it pushes besides the sound.
     ///   - keys: The MIDI input that plays it.
-    ///   - score: The messages that it plays by itself, on the sample clock.
     /// - Precondition: The number of voices is in range.
     public convenience init(
         _ font: SoundFont, voices: Int = 256, quality: Quality = .standard, sends: Sends = .none,
-        keys: MIDIInput = MIDIInput(), score: consuming MIDIScore = MIDIScore([])
+        keys: MIDIInput = MIDIInput()
     ) {
         self.init(
-            table: font.table, voices: voices, quality: quality, sends: sends, keys: keys, score: score)
+            table: font.table, voices: voices, quality: quality, sends: sends, keys: keys)
     }
 
     /// Creates a player of an SFZ instrument, which all channels play.
@@ -103,24 +101,22 @@ public final class SoundFontPlayer: StreamingModule {
     ///   - quality: The way in which it reads between the frames of a sample.
     ///   - sends: The buffers that it pushes besides the sound.
     ///   - keys: The MIDI input that plays it.
-    ///   - score: The messages that it plays by itself, on the sample clock.
     /// - Precondition: The number of voices is in range.
     public convenience init(
         _ instrument: SFZInstrument, voices: Int = 256, quality: Quality = .standard, sends: Sends = .none,
-        keys: MIDIInput = MIDIInput(), score: consuming MIDIScore = MIDIScore([])
+        keys: MIDIInput = MIDIInput()
     ) {
         self.init(
-            table: instrument.table, voices: voices, quality: quality, sends: sends, keys: keys, score: score)
+            table: instrument.table, voices: voices, quality: quality, sends: sends, keys: keys)
     }
 
     private init(
-        table: InstrumentTable, voices: Int, quality: Quality, sends: Sends, keys: MIDIInput,
-        score: consuming MIDIScore
+        table: InstrumentTable, voices: Int, quality: Quality, sends: Sends, keys: MIDIInput
     ) {
         demand((1...1_024).contains(voices), "SoundFontPlayer: \(voices) voices; it must be 1…1,024")
         voiceCount = voices
         self.sends = sends
-        feed = VoiceFeed(keys, score)
+        feed = VoiceFeed(keys)
         let streams = SampleStreams(table, voices: (voices + 39) / 8 * 8)
         self.streams = streams
         let (isFine, outputs) = (quality == .fine, sends == .none ? 2 : 4)

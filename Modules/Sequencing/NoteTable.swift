@@ -1,5 +1,6 @@
 internal import RenderCore
 internal import Sharing
+internal import Synchronization
 internal import Voices
 
 /// A note or a message of a track, in the track's beats.
@@ -25,10 +26,13 @@ struct TableSpan: BitwiseCopyable, Sendable, Equatable {
 struct NoteTable: ~Copyable, Sendable {
     let notes: RenderMemory<TableNote>
     let spans: RenderMemory<TableSpan>
+    /// The programs and controllers that hold at a place.
+    let states: ChannelStates
 
-    init(_ notes: [TableNote], _ spans: [TableSpan]) {
+    init(_ notes: [TableNote], _ spans: [TableSpan], _ states: consuming ChannelStates) {
         self.notes = RenderMemory(notes)
         self.spans = RenderMemory(spans)
+        self.states = states
     }
 
     /// Returns the first note that begins at a beat or later.
@@ -171,11 +175,53 @@ struct SongLoop: BitwiseCopyable, Sendable {
 struct SequencerSettings: BitwiseCopyable, Sendable {
     var loop = SongLoop()
     var followsTransport = false
-    /// The tempo of its own; 0 for that of the renderer.
-    var tempo = 0.0
+    var tempo = SongTempo.Places()
 
     @_noLocks @_noAllocation
     init() {}
+}
+
+/// The tempo of a sequencer's own.
+struct SongTempo: Sendable {
+    var beatsPerMinute: Double?
+    var map: KeptTempoMap?
+
+    var places: Places {
+        var places = Places()
+        places.map = map?.table.places
+        places.beatsPerMinute = beatsPerMinute ?? 0
+        return places
+    }
+
+    /// The tempo, as the render thread reads it.
+    struct Places: BitwiseCopyable, Sendable {
+        /// 0 for the renderer's tempo.
+        var beatsPerMinute = 0.0
+        var map: TempoTable.Places?
+        /// The number of the setting.
+        var version: UInt64 = 0
+
+        /// Indicates that it is another one than the renderer's.
+        var isOwn: Bool { @_noLocks @_noAllocation get { beatsPerMinute > 0 || map != nil } }
+
+        @_noLocks @_noAllocation
+        init() {}
+    }
+}
+
+/// The tempo, as a sequencer keeps it for the render thread.
+struct KeptSongTempo: Sendable {
+    let tempo: SongTempo
+    let places: SongTempo.Places
+
+    private static let numbers = Atomic<UInt64>(0)
+
+    init(_ tempo: SongTempo) {
+        self.tempo = tempo
+        var places = tempo.places
+        places.version = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
+        self.places = places
+    }
 }
 
 /// Something that a sequencer is to do.

@@ -27,7 +27,9 @@ extension Performance {
         guard budget > 0 else { return skip(track, &context) }
         budget &-= 1
         advance(track, &context)
-        guard isAudible(places[track].settings) else { return }
+        // A program or a controller counts for the notes after it, also for those that are heard again.
+        let isState = note.isMessage && ChannelStates.slot(of: note.message) >= 0
+        guard isState || isAudible(places[track].settings) else { return }
         if note.isMessage {
             if !entry.target.send(note.message.onChannel(entry.channel), frame, context) {
                 counts.lost &+= 1

@@ -26,6 +26,11 @@ extension Performance {
             track &+= 1
         }
         if isSoloStale { countSolos(&context) }
+        if !hasNewPlace { return }
+        hasNewPlace = false
+        for track in 0..<trackCount where !places[track].isFree {
+            if let entry = entry(track, &context) { sendState(track, &context, entry, at: 0) }
+        }
     }
 
     @_noLocks @_noAllocation
@@ -197,14 +202,38 @@ extension Performance {
         loopBeat = isAhead ? origin + settings.loop.end : .infinity
     }
 
-    /// Seeks on all tracks that go with the song.
+    /// Seeks on all tracks that go with the song, which comes to a beat from elsewhere.
     @_noLocks @_noAllocation
-    private mutating func seekAll(_ context: inout RenderContext, from beat: Double) {
+    private mutating func seekAll(_ context: inout RenderContext, from beat: Double, at frame: Int) {
         var track = 0
         while track < trackCount {
-            if !places[track].isFree, let entry = entry(track, &context) { seek(track, &context, entry, from: beat) }
+            if !places[track].isFree, let entry = entry(track, &context) {
+                seek(track, &context, entry, from: beat)
+                sendState(track, &context, entry, at: frame)
+            }
             track &+= 1
         }
+    }
+
+    /// Sends the programs and controllers that hold at the place of a track.
+    @_noLocks @_noAllocation
+    mutating func sendState(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, at frame: Int) {
+        guard !places[track].isHalted, isPlaying || places[track].isFree, let table = places[track].table else { return }
+        let index = places[track].index
+        var lost = 0
+        table.with(&context) { table, context in
+            if table.states.isEmpty { return }
+            let held = table.states.held(before: index, in: table.notes)
+            var place = 0
+            while place < ChannelStates.count {
+                let message = held[ChannelStates.order(place)]
+                if !ChannelStates.isNone(message), !entry.target.send(message.onChannel(entry.channel), frame, context) {
+                    lost &+= 1
+                }
+                place &+= 1
+            }
+        }
+        counts.lost &+= lost
     }
 
     /// The loop ends.
@@ -215,7 +244,8 @@ extension Performance {
         rounds += 1
         origin = firstOrigin + rounds * (settings.loop.end - settings.loop.start)
         loopBeat = origin + settings.loop.end
-        seekAll(&context, from: beat)
+        followMap(from: beat)
+        seekAll(&context, from: beat, at: frame)
     }
 
     /// The clock is somewhere else. The song stays where it is, unless it goes with a transport.
@@ -259,6 +289,7 @@ extension Performance {
         cut(Self.song, &context, at: 0)
         if isRolling {
             isPlaying = true
+            hasNewPlace = true
             place(origin: 0)
         } else {
             stopped = here - origin
@@ -332,17 +363,20 @@ extension Performance {
             cut(Self.song, &context, at: frame)
             isPlaying = true
             begun = stopped
-            move(to: stopped, at: beat, &context)
+            move(to: stopped, at: beat, &context, at: frame)
         case .stop:
             if isPlaying { stopped = beat - origin }
             cut(Self.all, &context, at: frame)
             isPlaying = false
             loopBeat = .infinity
+            followMap(from: beat)
             next.removeAll()
             for track in 0..<trackCount { places[track].isFree = false }
         case .locate:
             cut(Self.song, &context, at: frame)
-            if isPlaying { move(to: due.command.beat, at: beat, &context) } else { stopped = due.command.beat }
+            if isPlaying { return move(to: due.command.beat, at: beat, &context, at: frame) }
+            stopped = due.command.beat
+            followMap(from: beat)
         case .launch, .halt, .rejoin:
             guard track < trackCount else { return }
             cut(track, &context, at: frame)
@@ -352,14 +386,20 @@ extension Performance {
             }
             if case .rejoin = due.command.action { places[track].isFree = false }
             if case .halt = due.command.action { places[track].isHalted = true } else { places[track].isHalted = false }
-            if let entry = entry(track, &context) { seek(track, &context, entry, from: beat) }
+            if let entry = entry(track, &context) {
+                seek(track, &context, entry, from: beat)
+                sendState(track, &context, entry, at: frame)
+            }
         }
     }
 
     @_noLocks @_noAllocation
-    private mutating func move(to song: Double, at beat: Double, _ context: inout RenderContext) {
+    private mutating func move(
+        to song: Double, at beat: Double, _ context: inout RenderContext, at frame: Int
+    ) {
         place(origin: beat - song)
+        followMap(from: beat)
         findLoop(from: beat)
-        seekAll(&context, from: beat)
+        seekAll(&context, from: beat, at: frame)
     }
 }

@@ -101,7 +101,11 @@ struct Performance: ~Copyable, Sendable {
     var expected = Double.nan
     /// The sequencer's own clock.
     var own: BeatClock
-    var tempoVersion: UInt64 = 0
+    private var tempoVersion: UInt64 = 0
+    /// The map of the own clock, and the number of the setting that it is from.
+    private var map: TempoTable.Places?
+    private var mapVersion: UInt64 = 0
+    private var hasNewMap = false
 
     // The song.
     var isPlaying = false
@@ -118,6 +122,8 @@ struct Performance: ~Copyable, Sendable {
     var soloCount = 0
     var trackCount = 0
     var wasRolling = false
+    /// Indicates that the tracks are to be told the programs and controllers of their place.
+    var hasNewPlace = false
     /// Indicates that the song begins again with this slice, where it was started.
     private var beginsAgain = false
     private var hasOwn = false
@@ -146,20 +152,41 @@ struct Performance: ~Copyable, Sendable {
     ///   - outer: The renderer's clock.
     ///   - frame: The slice's first frame on it.
     ///   - time: The slice's first frame on the sample clock, by which the own tempo goes.
-    ///   - tempo: The own tempo; 0 for the renderer's.
+    ///   - tempo: The own tempo, if there is one.
     @_noLocks @_noAllocation
-    mutating func begin(_ outer: BeatClock, _ frame: Int64, _ time: Int64, _ sampleRate: Double, _ tempo: Double) {
-        hasOwn = tempo > 0
-        guard tempo > 0 else {
+    mutating func begin(
+        _ outer: BeatClock, _ frame: Int64, _ time: Int64, _ sampleRate: Double, _ tempo: SongTempo.Places
+    ) {
+        (hasOwn, map) = (tempo.isOwn, tempo.map)
+        guard hasOwn else {
             (clock, base) = (outer, frame)
+            mapVersion = 0
             return
         }
+        base = time
+        if let map { own.renew(map) }
         if own.framesPerMinute != 60 * sampleRate { own.setRate(60 * sampleRate, at: time) }
-        if own.ownBeatsPerMinute != tempo {
+        if map == nil && (mapVersion != 0 || own.ownBeatsPerMinute != tempo.beatsPerMinute) {
             tempoVersion &+= 1
-            own.set(.beatsPerMinute(tempo), tempoVersion, at: time)
+            own.set(.beatsPerMinute(tempo.beatsPerMinute), tempoVersion, at: time)
+            if mapVersion != 0 { own.set(.metre(Metre(4)), tempoVersion, at: time) }
         }
-        (clock, base) = (own, time)
+        let version = map == nil ? 0 : tempo.version
+        hasNewMap = version != mapVersion && map != nil
+        mapVersion = version
+        own.advance(to: time)
+        clock = own
+    }
+
+    /// Has the map of the own clock be where the song is.
+    ///
+    /// - Parameter beat: The beat of the clock from which on.
+    @_noLocks @_noAllocation
+    mutating func followMap(from beat: Double) {
+        guard let map else { return }
+        if isPlaying { own.lead(by: map, origin: origin, from: beat) } else { own.hold(map, at: stopped, from: beat) }
+        clock = own
+        setGrid(from: beat)
     }
 
     /// Returns what was counted since then.
@@ -193,12 +220,14 @@ struct Performance: ~Copyable, Sendable {
         if beginsAgain {
             beginsAgain = false
             if isPlaying { place(origin: here - begun) }
+            followMap(from: here)
             findLoop(from: here)
             setGrid(from: here)
             // Ends that were refused then are asked for again.
             for item in 0..<sounding.count where sounding[item].track >= 0 { ends.set(item, here) }
         }
         followTransport(&context, here)
+        if hasNewMap { followMap(from: here) }
         refresh(&context)
     }
 
@@ -213,7 +242,10 @@ struct Performance: ~Copyable, Sendable {
             let place = frame > first ? frame : first
             run(&context, until: beat, through: place, from: first)
             first = place
-            if command < 0 {
+            if command == Self.pieceEnd {
+                own.goOn()
+                clock = own
+            } else if command == Self.loopEnd {
                 wrap(&context, at: first)
             } else {
                 let due = pending[command]
@@ -249,10 +281,14 @@ struct Performance: ~Copyable, Sendable {
         return Int(frame)
     }
 
-    /// Returns the beat of the next command or loop, and the command; -1 for the loop.
+    // In the place of the number of a command.
+    private static var loopEnd: Int { @_noLocks @_noAllocation get { -1 } }
+    private static var pieceEnd: Int { @_noLocks @_noAllocation get { -2 } }
+
+    /// Returns the beat of the next command, loop, or piece of the own clock's map, and the command, ``loopEnd`` or ``pieceEnd``.
     @_noLocks @_noAllocation
     private func boundary() -> (Double, Int) {
-        var (beat, command) = (isPlaying ? loopBeat : .infinity, -1)
+        var (beat, command) = (isPlaying ? loopBeat : .infinity, Self.loopEnd)
         var index = 0
         while index < pendingCount {
             if pending[index].beat < beat || (command < 0 && pending[index].beat <= beat + Self.rounding) {
@@ -260,7 +296,8 @@ struct Performance: ~Copyable, Sendable {
             }
             index &+= 1
         }
-        return (beat, command)
+        let end = hasOwn ? own.pieceEndPosition : .infinity
+        return end <= beat + Self.rounding ? (end, Self.pieceEnd) : (beat, command)
     }
 
     /// Begins and ends notes before a beat, as far as their frames are not behind one.

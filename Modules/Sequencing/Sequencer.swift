@@ -41,7 +41,7 @@ public final class Sequencer: StreamingModule {
     private let list: ManagedValue<TrackList>
     // Each by itself, so that a change which comes later takes nothing back that was set meanwhile.
     private let songLoop = ManagedValue(SongLoop())
-    private let ownTempo = ManagedValue(0.0)
+    private let ownTempo = ManagedValue(KeptSongTempo(SongTempo()))
     private let follows = ManagedValue(false)
     private let commands = CommandQueue<SequencerCommand>(capacity: 256)
     private let performance: RenderState<Performance>
@@ -170,8 +170,26 @@ public final class Sequencer: StreamingModule {
     /// Beats per minute of its own: 1…999; `nil` for the renderer's tempo. Its bars have four beats. The song stays where it is when this
     /// changes.
     public var tempo: Double? {
-        get { ownTempo.value > 0 ? ownTempo.value : nil }
-        set { ownTempo.set(newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) } ?? 0) }
+        get { ownTempo.value.tempo.beatsPerMinute }
+        set {
+            var tempo = SongTempo()
+            tempo.beatsPerMinute = newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) }
+            ownTempo.set(KeptSongTempo(tempo))
+        }
+    }
+
+    /// The tempo and the metre of the song, beat by beat of the song: a place of the song has its tempo, wherever the song was located to or
+    /// looped. It takes the place of ``tempo``, and the reverse; `nil` at first.
+    ///
+    ///     sequencer.tempoMap = TempoMap(file)
+    ///     sequencer.tempoMap = sequencer.tempoMap?.scaled(by: 0.9)            // a little slower, from here on
+    public var tempoMap: TempoMap? {
+        get { ownTempo.value.tempo.map?.map }
+        set {
+            var tempo = SongTempo()
+            tempo.map = newValue.map(KeptTempoMap.init)
+            ownTempo.set(KeptSongTempo(tempo))
+        }
     }
 
     /// Indicates that it starts and stops with the transport of the session, and is where that is; then it has no tempo of its own.
@@ -246,7 +264,8 @@ public final class Sequencer: StreamingModule {
     /// Threads: render.
     public func awaitDisk(_ context: inout RenderContext) {
         let (clock, frame) = context.beatPlace
-        provideAll(after: tempo == nil ? clock.position(at: frame) - Double(bitPattern: told[0]) : 0)
+        let isOwn = ownTempo.value.places.isOwn
+        provideAll(after: isOwn ? 0 : clock.position(at: frame) - Double(bitPattern: told[0]))
     }
 
     // MARK: Render thread
@@ -262,13 +281,13 @@ public final class Sequencer: StreamingModule {
         if context.isDryRun { return }
         var now = SequencerSettings()
         songLoop.with(&context) { loop, _ in now.loop = loop }
-        ownTempo.with(&context) { tempo, _ in now.tempo = tempo }
+        ownTempo.with(&context) { tempo, _ in now.tempo = tempo.places }
         follows.with(&context) { follows, _ in now.followsTransport = follows }
         let outer = context.beatPlace
         let (time, rate) = (context.sampleTime, context.sampleRate)
-        let tempo = now.followsTransport ? 0 : now.tempo
+        if now.followsTransport { now.tempo = SongTempo.Places() }
         performance.with(&context) { performance, context in
-            performance.begin(outer.clock, outer.frame, time, rate, tempo)
+            performance.begin(outer.clock, outer.frame, time, rate, now.tempo)
             performance.take(now)
             performance.settle(&context)
         }

@@ -24,6 +24,7 @@ public final class Track: Sendable {
     private let slot: TargetSlot
     private let content: ManagedValue<TrackContent>
     private let channel: UInt8
+    private let repeats: Bool
     private let muted = ManagedValue(false)
     private let soloed = ManagedValue(false)
     private let offsetBeats = ManagedValue(0.0)
@@ -70,12 +71,19 @@ public final class Track: Sendable {
     ///   - clip: The clip.
     ///   - target: The target that plays it.
     ///   - channel: The MIDI channel, 0…15, if the target has such.
-    public convenience init(_ name: String, _ clip: Clip, to target: any NoteTarget, channel: Int = 0) {
-        self.init(name, TrackSource(clip, target), target, channel)
+    ///   - repeats: `true` to begin again after the length of the clip, `false` to play it once: that holds for clips that take its
+    ///     place too.
+    public convenience init(
+        _ name: String, _ clip: Clip, to target: any NoteTarget, channel: Int = 0, repeats: Bool = true
+    ) {
+        self.init(name, TrackSource(clip, target, repeats: repeats), target, channel, repeats: repeats)
     }
 
-    private init(_ name: String, _ source: TrackSource, _ target: any NoteTarget, _ channel: Int) {
+    private init(
+        _ name: String, _ source: TrackSource, _ target: any NoteTarget, _ channel: Int, repeats: Bool = true
+    ) {
         self.name = name
+        self.repeats = repeats
         self.target = target
         slot = target.makeSlot()
         content = ManagedValue(TrackContent(source))
@@ -89,7 +97,7 @@ public final class Track: Sendable {
     public func replace(with pattern: Pattern) { replace(with: TrackSource(pattern, target)) }
 
     /// Plays another clip from now on, or in a transaction with the other changes.
-    public func replace(with clip: Clip) { replace(with: TrackSource(clip, target)) }
+    public func replace(with clip: Clip) { replace(with: TrackSource(clip, target, repeats: repeats)) }
 
     private func replace(with source: TrackSource) {
         let sequencer = control.withLock { control in
@@ -172,6 +180,9 @@ public final class Track: Sendable {
     }
 
     // MARK: For the sequencer
+
+    /// The beat of the song behind the last note of its clip.
+    var end: Fraction { offset + control.withLock { $0.source }.end / rate }
 
     /// Joins a sequencer. Returns `false` if it is in one.
     func join(_ sequencer: Sequencer, index: Int) -> Bool {

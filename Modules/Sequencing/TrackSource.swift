@@ -10,8 +10,10 @@ final class TrackSource: Sendable {
     let table: ManagedValue<NoteTable>
     /// The number of the content, which no other has.
     let number: Int
-    /// Its length, after which it begins again; 0 for a pattern.
+    /// Its length, after which it begins again; 0 if it does not.
     let length: Double
+    /// The beat behind its last note; 0 for a pattern.
+    let end: Fraction
     /// Told by the render thread: the bits of the beat of the clock at which the track's beat 0 is, and 1 when it has been seen.
     let told = SharedWords()
     private let pattern: Pattern?
@@ -31,14 +33,15 @@ final class TrackSource: Sendable {
     /// The beats of a window.
     static let window = 16
 
-    init(_ clip: Clip, _ target: any NoteTarget) {
+    init(_ clip: Clip, _ target: any NoteTarget, repeats: Bool) {
         number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
         let beats = clip.length.value
-        length = max(beats, Performance.shortestLoop)
+        length = repeats ? max(beats, Performance.shortestLoop) : 0
         self.target = target
         pattern = nil
         var problem: String?
         let inside = clip.events.filter { $0.start >= 0 && $0.start < clip.length }
+        end = inside.lazy.map(\.end).max() ?? 0
         if beats < Performance.shortestLoop {
             problem = "The clip is \(clip.length) beats long, and silent; it must be 1/16 of a beat or longer."
         } else if inside.count < clip.events.count {
@@ -46,17 +49,17 @@ final class TrackSource: Sendable {
                 "\(clip.events.count - inside.count) notes of the clip begin outside of its length; they are left out."
         }
         let notes = beats < Performance.shortestLoop ? [] : Self.notes(inside, target, &problem)
-        table = ManagedValue(NoteTable(notes, [TableSpan(from: -1, to: .infinity)]))
+        table = ManagedValue(NoteTable(notes, [TableSpan(from: -1, to: .infinity)], ChannelStates(of: notes)))
         let first = problem
         trouble.withLock { $0 = first }
     }
 
     init(_ pattern: Pattern, _ target: any NoteTarget) {
         number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        length = 0
+        (length, end) = (0, 0)
         self.target = target
         self.pattern = pattern
-        table = ManagedValue(NoteTable([], []))
+        table = ManagedValue(NoteTable([], [], ChannelStates()))
         let problem = pattern.problem.map { "\($0)" }
         trouble.withLock { $0 = problem }
     }
@@ -89,7 +92,7 @@ final class TrackSource: Sendable {
             let order = all.keys.sorted()
             let notes = order.flatMap { all[$0] ?? [] }
             // Not with a transaction that may be open here: it is what the track plays anyway.
-            OpenTransaction.suspended { table.set(NoteTable(notes, Self.spans(order))) }
+            OpenTransaction.suspended { table.set(NoteTable(notes, Self.spans(order), ChannelStates())) }
         }
     }
 

@@ -1,4 +1,3 @@
-public import MIDIFiles
 public import RenderCore
 internal import Sharing
 public import Supply
@@ -21,7 +20,7 @@ public import Voices
 /// However the cycles are cut, the samples are the same, bit for bit. Latency: none.
 ///
 /// From MIDI it takes notes, bend, the pressure of keys and channels, the sustain pedal (64), the controllers that
-/// ``init(voices:keys:score:controllers:bendRange:name:)`` names, all sound off (120), controllers off (121) and all notes off (123).
+/// ``init(voices:keys:controllers:bendRange:name:)`` names, all sound off (120), controllers off (121) and all notes off (123).
 /// Each channel has its own bend, pressure and controllers, so that MPE controllers play it, with notes on a channel of their own.
 ///
 /// Threads: control.
@@ -44,14 +43,13 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
     /// - Parameters:
     ///   - voices: The number of voices that may sound, those that fade out not counted; 1…4096.
     ///   - keys: An input that plays it.
-    ///   - score: Notes that it plays by itself.
     ///   - controllers: The controllers that set parameters, each for the notes of its channel.
     ///   - bendRange: Semitones of the wheel, either way: -128…128.
     ///   - name: The name in faults and statistics.
     /// - Precondition: The numbers are in range, and all fields of the voice are of eight lanes.
     public init(
-        voices: Int = 64, keys: MIDIInput? = nil, score: consuming MIDIScore = MIDIScore([]),
-        controllers: [VoiceController<Voice.Parameters>] = [], bendRange: Float = 2, name: String = "\(Voice.self)"
+        voices: Int = 64, keys: MIDIInput? = nil, controllers: [VoiceController<Voice.Parameters>] = [],
+        bendRange: Float = 2, name: String = "\(Voice.self)"
     ) {
         demand((1...4096).contains(voices), "Polyphony: \(voices) voices; it must be 1…4,096")
         demand(
@@ -69,7 +67,7 @@ public final class Polyphony<Voice: LaneVoice>: Generator {
             return PlayedNotes(ensemble, limit: voices, maps: maps, ranges: ranges, bendRange: bendRange)
         }
         makeNotes = make
-        player = VoicePlayer(keys ?? MIDIInput(name: "keys"), score) {
+        player = VoicePlayer(keys ?? MIDIInput(name: "keys")) {
             make(48_000)
         } parameter: { index in
             if index < cases.count { return cases[index].makeParameter() }

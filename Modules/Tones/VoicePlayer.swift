@@ -1,4 +1,3 @@
-internal import MIDIFiles
 internal import RenderCore
 internal import Sharing
 internal import Supply
@@ -17,11 +16,10 @@ struct VoicePlayer: ~Copyable, Sendable {
     private let own: InlineArray<16, Parameter>
 
     init(
-        _ keys: MIDIInput, _ score: consuming MIDIScore, makeNotes: @escaping @Sendable () -> PlayedNotes,
-        parameter: (Int) -> Parameter
+        _ keys: MIDIInput, makeNotes: @escaping @Sendable () -> PlayedNotes, parameter: (Int) -> Parameter
     ) {
         own = InlineArray { parameter($0) }
-        feed = VoiceFeed(keys, score)
+        feed = VoiceFeed(keys)
         notes = RenderState(makeNotes())
     }
 

@@ -141,19 +141,19 @@ public struct MIDIFile: Sendable, Hashable {
     }
 
     /// The time at which the last track ends, in seconds.
-    public var duration: Double { TempoMap(self).seconds(at: tracks.lazy.map(\.end).max() ?? 0) }
+    public var duration: Double { seconds(at: tracks.lazy.map(\.end).max() ?? 0) }
 
     /// Returns the time of a tick, in seconds.
-    public func seconds(at tick: Int) -> Double { TempoMap(self).seconds(at: tick) }
+    public func seconds(at tick: Int) -> Double { TempoMap(self).seconds(at: Double(tick) / ticksPerBeat) }
 
     /// All messages of all tracks in the order of their times. Those of one time are in the order of the tracks.
     public var messages: [TimedMessage] {
-        let map = TempoMap(self)
+        let (map, ticks) = (TempoMap(self), ticksPerBeat)
         var found: [(tick: Int, message: TimedMessage)] = []
         for (index, track) in tracks.enumerated() {
             for event in track.events {
                 func add(_ message: MIDIMessage) {
-                    let seconds = map.seconds(at: event.tick)
+                    let seconds = map.seconds(at: Double(event.tick) / ticks)
                     found.append((event.tick, TimedMessage(seconds: seconds, track: index, message)))
                 }
                 switch event.content {
@@ -167,49 +167,5 @@ public struct MIDIFile: Sendable, Hashable {
         return found.enumerated().sorted { a, b in
             (a.element.tick, a.offset) < (b.element.tick, b.offset)
         }.map(\.element.message)
-    }
-}
-
-/// The times of ticks.
-private struct TempoMap {
-    private struct Change {
-        var tick: Int
-        var seconds: Double
-        var perTick: Double
-    }
-
-    private var changes: [Change]
-
-    init(_ file: MIDIFile) {
-        switch file.division.held {
-        case .film(let frames, let ticks):
-            let rate = (frames == 29 ? 30_000 / 1_001 : Double(frames)) * Double(ticks)
-            changes = [Change(tick: 0, seconds: 0, perTick: 1 / rate)]
-        case .quarter(let ticks):
-            let perQuarter = Double(ticks)
-            var tempos: [(tick: Int, microseconds: Int)] = []
-            for event in file.tracks.lazy.flatMap(\.events) {
-                if case .tempo(let microseconds) = event.content { tempos.append((max(0, event.tick), microseconds)) }
-            }
-            changes = [Change(tick: 0, seconds: 0, perTick: 0.5 / perQuarter)]
-            for (_, tempo) in tempos.enumerated().sorted(by: {
-                ($0.element.tick, $0.offset) < ($1.element.tick, $1.offset)
-            }) {
-                let change = Change(
-                    tick: tempo.tick, seconds: seconds(at: tempo.tick),
-                    perTick: Double(max(1, tempo.microseconds)) * 1e-6 / perQuarter)
-                changes.append(change)
-            }
-        }
-    }
-
-    func seconds(at tick: Int) -> Double {
-        // The last change that is not behind it.
-        var (low, high) = (0, changes.count)
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if changes[middle].tick <= tick { low = middle } else { high = middle }
-        }
-        return changes[low].seconds + Double(tick - changes[low].tick) * changes[low].perTick
     }
 }

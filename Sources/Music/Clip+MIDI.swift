@@ -205,7 +205,7 @@ extension MIDIFile.Content {
 
 extension MIDIMessage {
     /// The channel of the message, if it is for one.
-    fileprivate var channel: UInt8? {
+    package var channel: UInt8? {
         let status = bytes.status
         return status < 0xF0 ? status & 15 : nil
     }

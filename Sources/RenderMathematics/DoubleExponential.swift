@@ -52,7 +52,7 @@ extension RenderMath {
 
     /// Returns eˣ - 1, precise near 0 too.
     ///
-    /// Error below 2 ulp.
+    /// Error below 4 ulp.
     @inlinable @_noLocks @_noAllocation
     package static func expMinusOne(_ x: Double) -> Double {
         x.magnitude < 0.34 ? Approximation.centralExpMinus1(x, 0) : exp(x) - 1

@@ -1,4 +1,3 @@
-package import MIDIFiles
 package import RenderCore
 internal import Sharing
 package import Supply
@@ -46,20 +45,15 @@ extension VoiceCommand {
     }
 }
 
-/// Gives a module that plays voices its commands in the order of time: those of control code, of a sequencer, of a score and of a MIDI
-/// input.
+/// Gives a module that plays voices its commands in the order of time: those of control code, of a sequencer and of a MIDI input.
 package struct VoiceFeed: ~Copyable, Sendable {
     private let commands = CommandQueue<VoiceCommand>()
     /// Those of a sequencer, which come in the slice that they are for.
     private let sequenced = CommandQueue<VoiceCommand>(capacity: 256)
     private let keys: MIDIReader
-    private let score: MIDIScore
 
-    /// Creates a feed of an input and a score.
-    package init(_ keys: MIDIInput, _ score: consuming MIDIScore) {
-        self.keys = MIDIReader(keys)
-        self.score = score
-    }
+    /// Creates a feed of an input.
+    package init(_ keys: MIDIInput) { self.keys = MIDIReader(keys) }
 
     /// A place in the commands of a slice.
     package struct Place: BitwiseCopyable, Sendable {
@@ -71,7 +65,6 @@ package struct VoiceFeed: ~Copyable, Sendable {
         /// The frame and the command of a sequencer, in the same way.
         fileprivate var playedEnd = -1
         fileprivate var played: VoiceCommand?
-        fileprivate var note: MIDIEvent?
     }
 
     /// A command whose time has come.
@@ -96,7 +89,7 @@ package struct VoiceFeed: ~Copyable, Sendable {
     package borrowing func begin() -> Place { Place(events: keys.events) }
 
     /// Returns the next command of a slice, on its frame; `nil` if there is none any more. Of one frame, the messages of the input
-    /// come before those of the score, these before the notes of a sequencer, and those before what control code has sent.
+    /// come before the notes of a sequencer, and those before what control code has sent.
     @_noLocks @_noAllocation
     package borrowing func next(_ context: inout RenderContext, _ place: inout Place) -> Due? {
         if place.end < 0 {
@@ -111,18 +104,12 @@ package struct VoiceFeed: ~Copyable, Sendable {
                 (place.playedEnd, place.played) = (due.frame, due.command)
             }
         }
-        var last = min(place.playedEnd, place.end)
-        if case .none = place.note { place.note = score.next(&context, upTo: last) }
-        if let note = place.note { last = max(note.frame, place.frame) }
+        let last = min(place.playedEnd, place.end)
         if let event = place.events.next(context, upTo: last) {
             place.frame = max(event.frame, place.frame)
             return Due(frame: place.frame, command: VoiceCommand(event.message))
         }
         place.frame = last
-        if let note = place.note {
-            place.note = nil
-            return Due(frame: last, command: VoiceCommand(note.message))
-        }
         if let command = place.played, place.playedEnd <= place.end {
             (place.played, place.playedEnd) = (nil, -1)
             return Due(frame: last, command: command)

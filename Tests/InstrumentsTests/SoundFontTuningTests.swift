@@ -11,9 +11,10 @@ import Testing
     ) throws -> [Float] {
         // A sine of 480 Hz is on key 69, as the pitch test has it.
         let font = try SoundFont(bytes: FontMaker.sine([(48, 100), (52, 30)]).bytes)
-        let score = messages.map { MIDIFile.TimedMessage(seconds: Double($0.0) / 48_000, $0.1) }
-        let player = SoundFontPlayer(font, score: MIDIScore(score))
+        let player = SoundFontPlayer(font)
+        let sender = FrameSender(messages, to: player)
         let renderer = try Renderer { context in
+            context.run(sender)
             context.run(player)
             context.output()
         }

@@ -78,29 +78,6 @@ import Testing
         #expect(abs((film.messages.first?.seconds ?? 0) - seconds) < 1e-12)
     }
 
-    @Test("Each message is heard on the frame nearest to its time, in cycles of any length", arguments: cycleLengths)
-    func score(cycles: [Int]) throws {
-        var track = MIDIFile.Track()
-        for step in 0..<300 { track.add(.noteOn(channel: 0, note: UInt8(step % 128), velocity: 1), at: step * 7) }
-        let file = MIDIFile(tracks: [track], tempo: 150)
-        let player = Clicks(file)
-        let renderer = try Renderer(channels: 1) { context in
-            context.run(player)
-            context.output()
-        }
-        let heard = render(renderer, frames: 120_000, cycles: cycles)[0]
-        var expected = [Float](repeating: 0, count: 120_000)
-        for step in 0..<300 {
-            let seconds: Double = Double(step * 7) / 480 * 0.4
-            let frame = Int((seconds * 48_000).rounded())
-            if frame < expected.count { expected[frame] += 1 }
-        }
-        let difference = zip(heard.indices, expected.indices).filter { heard[$0] != expected[$1] }
-        #expect(difference.isEmpty)
-        let count: Float = heard.reduce(0, +)
-        #expect(count == 300)
-    }
-
     @Test("Damaged files give a sentence that names the place, and no crash")
     func damaged() throws {
         func sentence(_ bytes: [UInt8]) -> String {
@@ -171,20 +148,6 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 3)
     }
 
-    @Test("A render loop that reads a score until there is no message more: its dry run ends")
-    func scoreInLoop() throws {
-        let loop = ScoreInLoop()
-        let renderer = try Renderer(channels: 1) { context in
-            // The bound keeps a dry run that does not end from stopping the test.
-            while loop.turns < 1_000, loop.score.next(&context) != nil { loop.count.wrappingAdd(1, ordering: .relaxed) }
-            context.push()
-            context.output()
-        }
-        #expect(loop.turns == 0)
-        _ = renderer.renderOffline(frames: 100)
-        #expect(loop.turns == 2)
-    }
-
     @Test("A division out of its range is held to it: what is written is read again, with the same times")
     func oddDivisions() throws {
         for frames in [Int.min, -1, 0, 23, 24, 26, 28, 29, 30, 60, 300, .max] {
@@ -198,30 +161,6 @@ import Testing
                     #expect(again.duration == file.duration && file.duration.isFinite, "\(division)")
                 }
             }
-        }
-    }
-}
-
-/// A score of two messages that a render loop reads, and the number of those that it got.
-private final class ScoreInLoop: Sendable {
-    let score = MIDIScore([.init(seconds: 0, .clock), .init(seconds: 0.001, .clock)])
-    let count = Atomic<Int>(0)
-    var turns: Int { @_noLocks @_noAllocation get { count.load(ordering: .relaxed) } }
-}
-
-/// Pushes a 1 in each frame that has a message.
-private final class Clicks: Generator {
-    private let score: MIDIScore
-
-    init(_ file: MIDIFile) { score = MIDIScore(file) }
-
-    @_noLocks @_noAllocation
-    func process(_ context: inout RenderContext) {
-        context.push(channels: 1)
-        while let event = score.next(&context) {
-            var top = context.top
-            var samples = top[0]
-            samples[event.frame] += 1
         }
     }
 }

@@ -42,7 +42,7 @@ extension BeatClock {
             // A ramp goes on.
             move(to: frame)
             anchor(frame, at: position)
-            if map == nil { bars = ownBars } else { takeFromMap() }
+            if map == nil { bars = ownBars } else { takePlaceInMap() }
         }
     }
 
@@ -106,7 +106,7 @@ extension BeatClock {
     /// Takes the program's tempo and bars at the anchor.
     @_noLocks @_noAllocation
     mutating func takeOwnTempo() {
-        if map != nil { return takeFromMap() }
+        if map != nil { return takePlaceInMap() }
         piece = TempoPiece(ownBeatsPerMinute)
         bars = ownBars
     }
@@ -141,6 +141,55 @@ extension BeatClock {
 
     // MARK: By a map
 
+    /// Has a map lead from a position on.
+    ///
+    /// - Parameters:
+    ///   - map: The map, which lives for as long as it leads.
+    ///   - origin: The position at which the map's beat 0 is.
+    @_noLocks @_noAllocation
+    package mutating func lead(by map: TempoTable.Places, origin: Double, from position: Double) {
+        move(to: position)
+        (self.map, mapOrigin) = (map, origin)
+        takeFromMap()
+    }
+
+    /// Stays at the tempo and in the metre of a beat of a map, from a position on.
+    @_noLocks @_noAllocation
+    package mutating func hold(_ map: TempoTable.Places, at beat: Double, from position: Double) {
+        move(to: position)
+        self.map = nil
+        piece = TempoPiece(map.tempo(at: beat))
+        bars = map[map.index(of: beat)].bars.moved(by: position - beat)
+    }
+
+    /// Sets where the map lies now.
+    @_noLocks @_noAllocation
+    package mutating func renew(_ map: TempoTable.Places) { if self.map != nil { self.map = map } }
+
+    /// The position at which the present piece of the map ends.
+    package var pieceEndPosition: Double {
+        @_noLocks @_noAllocation get { map == nil ? .infinity : beat + piece.beats }
+    }
+
+    /// Makes a position the anchor, with the time that it has.
+    @_noLocks @_noAllocation
+    private mutating func move(to position: Double) {
+        let exact = distance(to: position)
+        let start = RenderTime.nearest(exact)
+        first = self.position(at: frame.addingSaturated(start)) - halfFrame(at: frame.addingSaturated(start))
+        frame = frame.addingSaturated(start)
+        lead = exact - Double(start)
+        piece = piece.rest(after: position - beat)
+        beat = position
+    }
+
+    /// Takes the piece of the map in which the anchor is, before which nothing has been.
+    @_noLocks @_noAllocation
+    private mutating func takePlaceInMap() {
+        takeFromMap()
+        first = position(at: frame) - halfFrame(at: frame)
+    }
+
     /// Takes the piece of the map in which the anchor is.
     @_noLocks @_noAllocation
     mutating func takeFromMap() {
@@ -167,19 +216,23 @@ extension BeatClock {
     @discardableResult
     package mutating func advance(to frame: Int64) -> Bool {
         if hasBars || pieceEnd > frame { return false }
-        while pieceEnd <= frame, let map {
-            let end = piece.minutes * framesPerMinute + lead
-            let start = RenderTime.nearest(end)
-            let begin = self.frame.addingSaturated(start)
-            first = beat + piece.beats(in: (Double(start) - 0.5 - lead) / framesPerMinute)
-            self.frame = begin
-            lead = end - Double(start)
-            mapIndex &+= 1
-            let entry = map[mapIndex]
-            piece = entry.piece
-            bars = entry.bars.moved(by: mapOrigin)
-            beat = entry.beat + mapOrigin
-        }
+        while pieceEnd <= frame { goOn() }
         return true
+    }
+
+    /// Goes on to the next piece of the map.
+    @_noLocks @_noAllocation
+    package mutating func goOn() {
+        guard let map else { return }
+        let end = piece.minutes * framesPerMinute + lead
+        let start = RenderTime.nearest(end)
+        first = beat + piece.beats(in: (Double(start) - 0.5 - lead) / framesPerMinute)
+        frame = frame.addingSaturated(start)
+        lead = end - Double(start)
+        mapIndex &+= 1
+        let entry = map[mapIndex]
+        piece = entry.piece
+        bars = entry.bars.moved(by: mapOrigin)
+        beat = entry.beat + mapOrigin
     }
 }

@@ -13,7 +13,7 @@ package struct BeatClock: BitwiseCopyable, Sendable {
     package internal(set) var bars = BarLines()
 
     /// The map that leads, the piece of it that is the present one, and the beat of the clock at which its beat 0 is.
-    var map: TempoTable.Places?
+    package internal(set) var map: TempoTable.Places?
     var mapIndex = 0
     var mapOrigin = 0.0
 
@@ -57,7 +57,7 @@ package struct BeatClock: BitwiseCopyable, Sendable {
 
     /// Returns the frames from the anchor to a beat.
     @_noLocks @_noAllocation
-    private func distance(to beat: Double) -> Double {
+    func distance(to beat: Double) -> Double {
         let way = beat - self.beat
         if piece.isEndless { return way * framesPerMinute / piece.first + lead }
         return piece.minutes(of: way) * framesPerMinute + lead

@@ -27,7 +27,7 @@ public struct TempoMap: Sendable {
     public struct Point: Sendable, Hashable, BitwiseCopyable {
         /// The beat: 0…1e9.
         public let beat: Double
-        /// Beats per minute: 1…10,000.
+        /// Beats per minute: 1…1e6.
         public let beatsPerMinute: Double
         /// The way to the next point.
         public let shape: Shape
@@ -67,7 +67,7 @@ public struct TempoMap: Sendable {
     }
 
     /// The least and the most beats per minute of a point.
-    public static var range: ClosedRange<Double> { 1...10_000 }
+    public static var range: ClosedRange<Double> { 1...1e6 }
 
     /// The points in the order of their beats. Of two at one beat, the first ends what was before.
     public let points: [Point]

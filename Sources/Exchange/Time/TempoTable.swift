@@ -20,6 +20,9 @@
         /// The number of pieces, one or more.
         package let count: Int
 
+        /// Returns whether both are the pieces of one table.
+        package func isSame(as other: Places) -> Bool { unsafe base == other.base }
+
         fileprivate init(_ base: UnsafePointer<Entry>, _ count: Int) { unsafe (self.base, self.count) = (base, count) }
 
         /// A piece, or the nearest one that there is.
@@ -84,4 +87,15 @@
 
 extension TempoTable.Places {
     fileprivate func free() { unsafe UnsafeMutablePointer(mutating: base).deallocate() }
+}
+
+/// A map that is kept for as long as a clock may lead to it.
+package final class KeptTempoMap: Sendable {
+    package let map: TempoMap
+    package let table: TempoTable
+
+    package init(_ map: TempoMap) {
+        self.map = map
+        table = TempoTable(map)
+    }
 }

@@ -12,6 +12,7 @@ final class TempoChange: Change, @unchecked Sendable {
         self.setting = setting
         self.map = map
         super.init()
+        if let map { keeper.hold(map) }
     }
 
     /// Returns the change that the transaction open on this thread will make.
@@ -32,17 +33,9 @@ final class TempoChange: Change, @unchecked Sendable {
     override func show() { if version == nil { stamp() } }
 
     override func apply(_ context: inout RenderContext) {
-        keeper.show(setting, version ?? keeper.makeVersion(), at: context.sampleTime)
+        if version == nil { version = keeper.makeVersion() }
+        keeper.show(setting, version ?? 0, at: context.sampleTime)
     }
-}
 
-/// A map that is kept for as long as a clock may lead to it.
-final class KeptTempoMap: Sendable {
-    let map: TempoMap
-    let table: TempoTable
-
-    init(_ map: TempoMap) {
-        self.map = map
-        table = TempoTable(map)
-    }
+    override func letGo(_ end: End) { if let map { keeper.note(map, version) } }
 }

@@ -19,8 +19,19 @@ internal import Synchronization
     private struct Asked {
         /// The settings that the render thread may not have seen yet: tempo, metre, position.
         var settings: [(setting: BeatClock.Setting, version: UInt64)?] = [nil, nil, nil]
-        /// The maps that a clock may still lead to, the newest at the end.
-        var maps: [(map: KeptTempoMap, version: UInt64)] = []
+        /// The maps that a clock leads to or may lead to, with the versions of the settings; `nil` for those that wait for a time.
+        var maps: [(map: KeptTempoMap, version: UInt64?)] = []
+
+        mutating func note(_ map: KeptTempoMap, _ version: UInt64?) {
+            guard let place = maps.firstIndex(where: { $0.map === map }) else { return }
+            if let version { maps[place].version = version } else { maps.remove(at: place) }
+        }
+
+        /// Lets go of the maps that are older than the tempo that the render thread has: it never goes back to them.
+        mutating func letGo(before seen: UInt64) {
+            let newest = maps.lazy.compactMap(\.version).filter { $0 <= seen }.max() ?? 0
+            maps.removeAll { ($0.version ?? .max) < newest }
+        }
     }
 
     init(sampleRate: Double) {
@@ -48,21 +59,28 @@ internal import Synchronization
         asked.withLock { asked in
             let version = makeVersion()
             asked.settings[setting.index] = (setting, version)
-            if let map { asked.maps.append((map, version)) }
-            // The render thread never goes back to a map that is older than the tempo it has.
-            let seen = shownClock().tempoVersion
-            if let oldest = asked.maps.lastIndex(where: { $0.version <= seen }) { asked.maps.removeFirst(oldest) }
+            if let map { asked.note(map, version) }
+            asked.letGo(before: shownClock().tempoVersion)
             return version
         }
     }
 
-    /// The map that was last set, if no other tempo was set after it.
-    var map: TempoMap? {
-        if let staged = TempoChange.staged(self, 0) { return staged.map?.map }
-        return asked.withLock { asked in
-            guard let last = asked.maps.last, asked.settings[0]?.version == last.version else { return nil }
-            return last.map.map
+    /// Keeps a map for a setting that is to come.
+    func hold(_ map: KeptTempoMap) { asked.withLock { $0.maps.append((map, nil)) } }
+
+    /// Notes the version with which a setting has led to a map; `nil` if it never will.
+    func note(_ map: KeptTempoMap, _ version: UInt64?) {
+        asked.withLock { asked in
+            asked.note(map, version)
+            asked.letGo(before: shownClock().tempoVersion)
         }
+    }
+
+    /// Returns the map that leads a clock.
+    func map(at frame: Int64, sampleRate: Double) -> TempoMap? {
+        if let staged = TempoChange.staged(self, 0) { return staged.map?.map }
+        guard let places = ask(at: frame, sampleRate: sampleRate, \.map) else { return nil }
+        return asked.withLock { asked in asked.maps.first { $0.map.table.places.isSame(as: places) }?.map.map }
     }
 
     private func shownClock() -> BeatClock {

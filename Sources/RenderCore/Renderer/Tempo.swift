@@ -75,7 +75,7 @@ public struct Tempo: Sendable {
     /// tempo stays as it is. ``metre`` counts where there is no map. If a transport without a tempo of its own leads, the
     /// map says which beat is at its place.
     public var map: TempoMap? {
-        get { state.beats.map }
+        get { state.beats.map(at: state.clock.load(ordering: .relaxed), sampleRate: state.sampleRate) }
         nonmutating set {
             if let newValue {
                 let kept = KeptTempoMap(newValue)

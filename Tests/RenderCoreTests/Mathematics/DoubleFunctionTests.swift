@@ -19,6 +19,7 @@ import Testing
         static let sine = 0.85
         static let tangent = 1.5
         static let exponential = 1.0
+        static let nearZero = 4.0
         static let binaryExponential = 1.1
         static let logarithm = 1.0
         static let binaryLogarithm = 0.51
@@ -70,6 +71,16 @@ import Testing
 
     @Test("exp over all doubles, down to denormals and up to infinity")
     func exponential() { check(-750...715, Bound.exponential, { RenderMath.exp($0) }, { Glibc.exp($0) }) }
+
+    @Test("exp - 1 and log(1 + x) over all doubles, and near 0")
+    func nearZero() {
+        for range in [-750.0...715, -1...1, -1e-6...1e-6] {
+            check(range, Bound.nearZero, { RenderMath.expMinusOne($0) }, { Glibc.expm1($0) })
+        }
+        for range in [-0.999...1e6, -0.5...0.5, -1e-9...1e-9] {
+            check(range, Bound.nearZero, { RenderMath.log(onePlus: $0) }, { Glibc.log1p($0) })
+        }
+    }
 
     @Test("exp2 over all doubles, down to denormals and up to infinity")
     func binaryExponential() {
