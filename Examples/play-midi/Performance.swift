@@ -45,6 +45,9 @@ struct Performance: Sendable {
         return max(0, played.seconds(at: end) - played.seconds(at: map.beat(ofBar: first)))
     }
 
+    /// The number of its bars.
+    var bars: Int { map.bars(at: max(0, sequencer.end.value - 0.01)).bar }
+
     func start() { sequencer.start(from: beat(first)) }
 
     /// Mutes tracks, by their names or their numbers. Returns the first that there is not.

@@ -74,6 +74,9 @@ do {
     let song = Performance(
         file, on: synth, sendingTo: output, from: Int(options["from"]), loop: options.text("loop").map(bars),
         speed: options["tempo"] / 100)
+    if Int(options["from"]) > song.bars {
+        Terminal.stop("play-midi: --from \(Int(options["from"])): the song has \(song.bars) bars", status: 2)
+    }
     let muted = options.text("mute")?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
     if let unknown = song.mute(muted) {
         Terminal.stop("play-midi: --mute \(unknown): the song has the tracks \(song.names)", status: 2)

@@ -25,6 +25,8 @@ extension BeatClock {
     /// Takes the program's settings, unless newer ones have come before them.
     @_noLocks @_noAllocation
     package mutating func set(_ setting: Setting, _ version: UInt64, at frame: Int64) {
+        // The piece of a map that begins with this frame is the present one.
+        advance(to: frame)
         switch setting {
         case .beatsPerMinute, .ramp, .map:
             if version <= tempoVersion { return }
@@ -58,16 +60,23 @@ extension BeatClock {
         case .ramp(let last, let beats, let minutes, let isExponential):
             ownBeatsPerMinute = last
             if hasBars { return }
+            let now = tempo(at: frame)
             move(to: frame)
             let length =
-                beats > 0 ? beats : TempoPiece.beats(from: piece.first, to: last, minutes: minutes, isExponential: isExponential)
-            piece = TempoPiece(piece.first, to: last, beats: length, isExponential: isExponential)
+                beats > 0 ? beats : TempoPiece.beats(from: now, to: last, minutes: minutes, isExponential: isExponential)
+            piece = TempoPiece(now, to: last, beats: length, isExponential: isExponential)
         case .map(let places):
             map = places
             mapOrigin = 0
             if hasBars { return }
-            move(to: frame)
-            takeFromMap()
+            if isLed {
+                // The map says which beat is at the place of the transport.
+                anchor(frame, at: places.beat(after: Double(frame &- origin) / framesPerMinute))
+                takePlaceInMap()
+            } else {
+                move(to: frame)
+                takeFromMap()
+            }
             return
         case .metre, .position: return
         }

@@ -65,7 +65,7 @@ private final class Quarters: Module, @unchecked Sendable {
     }
 
     static func tempo(_ random: inout SplitMix) -> String {
-        "\(Double(Int.random(in: 8...8_000, using: &random)) / 8)"
+        "\(Double(Int.random(in: 8...7_992, using: &random)) / 8)"
     }
 
     static func map(_ points: [Point]) throws -> TempoMap {
