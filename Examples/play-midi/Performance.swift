@@ -40,7 +40,8 @@ struct Performance: Sendable {
         let played = sequencer.tempoMap ?? map
         let end = max(sequencer.end.value, 0)
         if let loop {
-            return 2 * (played.seconds(at: map.beat(ofBar: loop.upperBound + 1)) - played.seconds(at: map.beat(ofBar: first)))
+            return 2
+                * (played.seconds(at: map.beat(ofBar: loop.upperBound + 1)) - played.seconds(at: map.beat(ofBar: first)))
         }
         return max(0, played.seconds(at: end) - played.seconds(at: map.beat(ofBar: first)))
     }
@@ -85,6 +86,7 @@ struct Performance: Sendable {
         let tempo = (sequencer.tempoMap ?? map).beatsPerMinute(at: sequencer.position)
         let muted = tracks.filter(\.isMuted).map(\.name)
         return "bar \(place.bar), beat \(place.beat), \(Int(tempo.rounded())) beats a minute"
-            + (sequencer.isPlaying ? "" : ", stopped") + (muted.isEmpty ? "" : ", without \(muted.joined(separator: ", "))")
+            + (sequencer.isPlaying ? "" : ", stopped")
+            + (muted.isEmpty ? "" : ", without \(muted.joined(separator: ", "))")
     }
 }

@@ -86,7 +86,8 @@ extension MIDIFile.Track {
                 let to = min(from + step, end)
                 let length = Double(to - from) / Double(ticks)
                 // What rounding has left so far comes into this step.
-                written += length * write((1e6 * map.seconds(at: Double(to) / Double(ticks)) - written) / length, at: from)
+                written +=
+                    length * write((1e6 * map.seconds(at: Double(to) / Double(ticks)) - written) / length, at: from)
             }
         }
         self.init(events: events)

@@ -46,7 +46,9 @@ private final class Messages: NoteTarget, @unchecked Sendable {
     /// Notes every 7 ticks, and tempos that move.
     private static var file: MIDIFile {
         var leader = MIDIFile.Track()
-        for bar in 0..<20 { leader.events.append(.init(bar * 960, .tempo(microseconds: 200_000 + 33_337 * (bar * 7 % 20)))) }
+        for bar in 0..<20 {
+            leader.events.append(.init(bar * 960, .tempo(microseconds: 200_000 + 33_337 * (bar * 7 % 20))))
+        }
         var track = MIDIFile.Track(name: "steps")
         for step in 0..<2_000 {
             track.add(.noteOn(channel: 3, note: UInt8(step % 128), velocity: 1), at: step * 7)
@@ -55,7 +57,9 @@ private final class Messages: NoteTarget, @unchecked Sendable {
         return MIDIFile(tracks: [leader, track])
     }
 
-    @Test("Each note of a file is heard on the frame nearest to its time, in cycles of any length", arguments: cycleLengths)
+    @Test(
+        "Each note of a file is heard on the frame nearest to its time, in cycles of any length",
+        arguments: cycleLengths)
     func frames(cycles: [Int]) throws {
         let takes = Takes()
         let song = Sequencer(playing: Self.file, on: takes)
@@ -108,7 +112,9 @@ private final class Messages: NoteTarget, @unchecked Sendable {
         #expect(abs(sequencer.position - place) < 1e-9 && renderer.sampleTime == start + 48_000)
     }
 
-    @Test("A place in the middle of a song has the programs, controllers and bends that hold there, and a mute loses none")
+    @Test(
+        "A place in the middle of a song has the programs, controllers and bends that hold there, and a mute loses none"
+    )
     func states() throws {
         var track = MIDIFile.Track()
         track.add(.program(channel: 5, number: 40), at: 0)
@@ -172,12 +178,17 @@ private final class Messages: NoteTarget, @unchecked Sendable {
     @Test("A map becomes a MIDI file whose beats come at the same times, and a file's map is as it was")
     func files() throws {
         let map = TempoMap(
-            [.init(at: 0, 97), .init(at: 8, 97, .line), .init(at: 24, 181.5, .exponential), .init(at: 40, 60), .init(at: 44, 60)],
+            [
+                .init(at: 0, 97), .init(at: 8, 97, .line), .init(at: 24, 181.5, .exponential), .init(at: 40, 60),
+                .init(at: 44, 60),
+            ],
             metres: [.init(at: 0, Metre(3)), .init(at: 24, Metre(6, 8), bar: 3), .init(at: 36, Metre(7, 8))])
         let file = MIDIFile(tracks: [MIDIFile.Track(Clip("a4 b4", length: 8))], tempo: map)
         let again = try MIDIFile(bytes: file.bytes)
         let read = TempoMap(again)
-        for beat in 0...50 { #expect(abs(read.seconds(at: Double(beat)) - map.seconds(at: Double(beat))) < 3e-5, "\(beat)") }
+        for beat in 0...50 {
+            #expect(abs(read.seconds(at: Double(beat)) - map.seconds(at: Double(beat))) < 3e-5, "\(beat)")
+        }
         for beat in [0.0, 2.5, 3, 24, 29.5, 36, 36.5] {
             let (a, b) = (read.bars(at: beat), map.bars(at: beat))
             #expect(a.bar == b.bar && a.beat == b.beat && a.beatsPerBar == b.beatsPerBar, "\(beat): \(a) \(b)")

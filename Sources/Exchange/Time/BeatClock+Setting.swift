@@ -63,7 +63,8 @@ extension BeatClock {
             let now = tempo(at: frame)
             move(to: frame)
             let length =
-                beats > 0 ? beats : TempoPiece.beats(from: now, to: last, minutes: minutes, isExponential: isExponential)
+                beats > 0
+                ? beats : TempoPiece.beats(from: now, to: last, minutes: minutes, isExponential: isExponential)
             piece = TempoPiece(now, to: last, beats: length, isExponential: isExponential)
         case .map(let places):
             map = places

@@ -117,11 +117,13 @@ package struct BeatClock: BitwiseCopyable, Sendable {
                     origin: start, position: position, step: next - position, divisor: Double(Self.lineLength))
             }
             if passed >= 0 {
-                return BeatLine(origin: start, position: position(at: start), step: piece.after, divisor: framesPerMinute)
+                return BeatLine(
+                    origin: start, position: position(at: start), step: piece.after, divisor: framesPerMinute)
             }
         }
         let step = piece.first
-        return BeatLine(origin: start, position: beat - lead * step / framesPerMinute, step: step, divisor: framesPerMinute)
+        return BeatLine(
+            origin: start, position: beat - lead * step / framesPerMinute, step: step, divisor: framesPerMinute)
     }
 
     /// The number of lines of a ramp.

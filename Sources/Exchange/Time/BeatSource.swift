@@ -9,7 +9,8 @@
     /// the cycle begins, the beats by which that is ahead of the frame that is rendered around it, and the number of
     /// the inner frames in a minute, and the tempo.
     case converted(
-        UnsafeMutablePointer<BeatClock>, position: Double, ahead: Double, beatsPerMinute: Double, framesPerMinute: Double)
+        UnsafeMutablePointer<BeatClock>, position: Double, ahead: Double, beatsPerMinute: Double,
+        framesPerMinute: Double)
 
     /// Returns the source for a renderer whose frames have another length.
     ///

@@ -7,7 +7,7 @@
 ///
 /// Beats and seconds are reckoned from each other by formulas, both ways: nothing is summed up frame by frame.
 ///
-/// Threads: any.
+/// Threads: control.
 public struct TempoMap: Sendable {
     /// The way of the tempo from one point to the next.
     ///
@@ -33,9 +33,10 @@ public struct TempoMap: Sendable {
         public let shape: Shape
 
         /// Creates a point. A number that is out of range becomes the nearest one inside.
+        @_noLocks @_noAllocation
         public init(at beat: Double, _ beatsPerMinute: Double, _ shape: Shape = .step) {
             self.beat = min(max(beat, 0), 1e9)
-            self.beatsPerMinute = min(max(beatsPerMinute, TempoMap.range.lowerBound), TempoMap.range.upperBound)
+            self.beatsPerMinute = min(max(beatsPerMinute, 1), 1e6)
             self.shape = shape
         }
     }
@@ -58,6 +59,7 @@ public struct TempoMap: Sendable {
         ///   - metre: The metre.
         ///   - bar: The length of a bar in beats of the map; by default the beats of the metre. Where a beat of the map is a
         ///     quarter, a bar of 6/8 takes three.
+        @_noLocks @_noAllocation
         public init(at beat: Double, _ metre: Metre, bar: Double? = nil) {
             self.beat = min(max(beat, 0), 1e9)
             self.metre = metre
@@ -65,9 +67,6 @@ public struct TempoMap: Sendable {
             self.bar = bar.isNaN ? Double(metre.beatsPerBar) : min(max(bar, 1.0 / 64), 1_024)
         }
     }
-
-    /// The least and the most beats per minute of a point.
-    public static var range: ClosedRange<Double> { 1...1e6 }
 
     /// The points in the order of their beats. Of two at one beat, the first ends what was before.
     public let points: [Point]
@@ -189,7 +188,9 @@ public struct TempoMap: Sendable {
     }
 
     private static func piece(_ points: [Point], _ point: Int, from beat: Double, to end: Double) -> TempoPiece {
-        guard point >= 0 else { return TempoPiece(points[0].beatsPerMinute, to: points[0].beatsPerMinute, beats: end - beat) }
+        guard point >= 0 else {
+            return TempoPiece(points[0].beatsPerMinute, to: points[0].beatsPerMinute, beats: end - beat)
+        }
         let here = points[point]
         guard end < .infinity else { return TempoPiece(here.beatsPerMinute) }
         guard here.shape != .step, point + 1 < points.count else {

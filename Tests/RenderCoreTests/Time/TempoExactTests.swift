@@ -71,7 +71,9 @@ private final class Quarters: Module, @unchecked Sendable {
     static func map(_ points: [Point]) throws -> TempoMap {
         TempoMap(
             try points.map {
-                .init(at: try #require(Double($0.beat)), try #require(Double($0.tempo)), try #require(.init(rawValue: $0.shape)))
+                .init(
+                    at: try #require(Double($0.beat)), try #require(Double($0.tempo)),
+                    try #require(.init(rawValue: $0.shape)))
             })
     }
 
@@ -104,7 +106,9 @@ private final class Quarters: Module, @unchecked Sendable {
                 try renderer.transaction(at: time) { tempo.ramp(to: target, beats: beats, shape: shape) }
             case 2:
                 let seconds = Double(Int.random(in: 1...200, using: &random)) / 64
-                (action.kind, action.tempo, action.seconds, action.shape) = ("ramp", number, "\(seconds)", shape.rawValue)
+                (action.kind, action.tempo, action.seconds, action.shape) = (
+                    "ramp", number, "\(seconds)", shape.rawValue
+                )
                 try renderer.transaction(at: time) { tempo.ramp(to: target, seconds: seconds, shape: shape) }
             case 3:
                 let beat = Double(Int.random(in: 0...2_000, using: &random)) / 32

@@ -61,13 +61,18 @@ import Testing
     @Test("Bars: metres, where a bar ends early, and the beat of a bar")
     func bars() {
         let map = TempoMap(
-            [.init(at: 0, 120)], metres: [.init(at: 0, Metre(3)), .init(at: 10, Metre(6, 8), bar: 3), .init(at: 16, Metre(4))])
-        for (beat, bar, inBar) in [(0.0, 1, 1), (2.5, 1, 3), (3, 2, 1), (9, 4, 1), (10, 5, 1), (15, 6, 3), (16, 7, 1), (21, 8, 2)] {
+            [.init(at: 0, 120)],
+            metres: [.init(at: 0, Metre(3)), .init(at: 10, Metre(6, 8), bar: 3), .init(at: 16, Metre(4))])
+        for (beat, bar, inBar) in [
+            (0.0, 1, 1), (2.5, 1, 3), (3, 2, 1), (9, 4, 1), (10, 5, 1), (15, 6, 3), (16, 7, 1), (21, 8, 2),
+        ] {
             let place = map.bars(at: beat)
             #expect(place.bar == bar && place.beat == inBar, "\(beat): \(place)")
         }
         #expect(map.bars(at: 12).beatType == 4 && map.bars(at: 12).beatsPerBar == 3)
-        for (bar, beat) in [(1, 0.0), (4, 9), (5, 10), (6, 13), (7, 16), (9, 24)] { #expect(map.beat(ofBar: bar) == beat) }
+        for (bar, beat) in [(1, 0.0), (4, 9), (5, 10), (6, 13), (7, 16), (9, 24)] {
+            #expect(map.beat(ofBar: bar) == beat)
+        }
     }
 
     @Test("Numbers of any kind make a map, and none ends the program")
@@ -76,9 +81,14 @@ import Testing
         for beat in numbers {
             for tempo in numbers {
                 for shape in TempoMap.Shape.allCases {
-                    let map = TempoMap([.init(at: beat, tempo, shape), .init(at: 1, 100)], metres: [.init(at: beat, Metre(3), bar: tempo)])
+                    let map = TempoMap(
+                        [.init(at: beat, tempo, shape), .init(at: 1, 100)],
+                        metres: [.init(at: beat, Metre(3), bar: tempo)])
                     for place in numbers {
-                        _ = (map.seconds(at: place), map.beat(at: place), map.beatsPerMinute(at: place), map.bars(at: place))
+                        _ = (
+                            map.seconds(at: place), map.beat(at: place), map.beatsPerMinute(at: place),
+                            map.bars(at: place)
+                        )
                     }
                     for bar in [Int.min, -1, 0, 1, 1_000, .max] { #expect(map.beat(ofBar: bar).isFinite) }
                     #expect(map.seconds(at: 2).isFinite)
@@ -102,10 +112,14 @@ import Testing
                 context.output()
             }
             if mapped {
-                renderer.tempo.map = TempoMap([.init(at: 0, 90, .line), .init(at: 3, 240, .exponential), .init(at: 5.3, 70)])
+                renderer.tempo.map = TempoMap([
+                    .init(at: 0, 90, .line), .init(at: 3, 240, .exponential), .init(at: 5.3, 70),
+                ])
             } else {
                 try renderer.transaction(at: .sample(5_000)) { renderer.tempo.ramp(to: 200, beats: 3) }
-                try renderer.transaction(at: .sample(70_000)) { renderer.tempo.ramp(to: 50, seconds: 0.7, shape: .exponential) }
+                try renderer.transaction(at: .sample(70_000)) {
+                    renderer.tempo.ramp(to: 50, seconds: 0.7, shape: .exponential)
+                }
             }
             return render(renderer, frames: 150_000, cycles: cycles)
         }
@@ -139,7 +153,9 @@ import Testing
         #expect(tempo.map == map && tempo.beats.beatsPerMinute == 60)
         let start = renderer.sampleTime
         for beat in [1.0, 2, 3.5, 6, 20] {
-            #expect(tempo.time(ofBeat: beat) == .sample(start + Int64((map.seconds(at: beat) * 48_000).rounded())), "\(beat)")
+            #expect(
+                tempo.time(ofBeat: beat) == .sample(start + Int64((map.seconds(at: beat) * 48_000).rounded())),
+                "\(beat)")
         }
         _ = renderer.renderOffline(frames: Int(map.seconds(at: 5.25) * 48_000))
         #expect(abs(tempo.position - 5.25) < 1e-4 && tempo.beats.bars.bar == 3 && tempo.beats.bars.beat == 1)
@@ -168,7 +184,8 @@ import Testing
             context.output()
         }
         for turn in 0..<2_000 {
-            renderer.tempo.map = TempoMap((0..<200).map { .init(at: Double($0) / 8, Double(60 + ($0 * turn) % 200), .line) })
+            renderer.tempo.map = TempoMap(
+                (0..<200).map { .init(at: Double($0) / 8, Double(60 + ($0 * turn) % 200), .line) })
             if turn % 3 == 0 { _ = renderer.renderOffline(frames: 333) }
         }
         #expect(renderer.tempo.map != nil && renderer.tempo.beats.beatsPerMinute > 1)

@@ -1,0 +1,205 @@
+internal import RenderCore
+internal import Sharing
+internal import Voices
+
+// The place in each track: its next note, and what holds there.
+
+extension Performance {
+    /// Looks at the tracks whose contents, tables or settings are others than before.
+    @_noLocks @_noAllocation
+    mutating func refresh(_ context: inout RenderContext) {
+        var isSoloStale = false
+        trackCount = listCount(&context)
+        var track = 0
+        while track < trackCount, let entry = entry(track, &context) {
+            let version = entry.settingsVersion
+            if version != places[track].settingsVersion {
+                isSoloStale = true
+                takeSettings(track, &context, entry, version)
+            }
+            let table = entry.place(&context)?.table.version ?? 0
+            if entry.content.version != places[track].contentVersion || table != places[track].tableVersion {
+                takeContent(track, &context, entry)
+            }
+            track &+= 1
+        }
+        if isSoloStale { countSolos(&context) }
+        if !hasNewPlace { return }
+        hasNewPlace = false
+        for track in 0..<trackCount where !places[track].isFree {
+            if let entry = entry(track, &context) { sendState(track, &context, entry, at: 0) }
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func takeSettings(
+        _ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, _ version: UInt64
+    ) {
+        let old = places[track].settings
+        let new = entry.settings(&context)
+        places[track].settings = new
+        places[track].settingsVersion = version
+        let isMoved = old.offset != new.offset || old.rate != new.rate || old.loop != new.loop
+        if places[track].contentVersion != 0 && isMoved { seekNow(track, &context, entry) }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func countSolos(_ context: inout RenderContext) {
+        soloCount = 0
+        var track = 0
+        while track < trackCount {
+            if places[track].settings.isSoloed && !places[track].settings.isMuted { soloCount &+= 1 }
+            track &+= 1
+        }
+        track = 0
+        while track < trackCount {
+            if !isAudible(places[track].settings) { cut(track, &context, at: 0) }
+            track &+= 1
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func takeContent(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
+        let old = places[track].number
+        places[track].contentVersion = entry.content.version
+        guard let content = entry.place(&context) else { return }
+        // The table may be another one by the end of the slice, and stays until then.
+        let table = content.table.snapshot
+        places[track].table = table
+        places[track].tableVersion = table.version
+        places[track].number = content.number
+        seekNow(track, &context, entry)
+        if content.number != old { keepWhatIsThere(track, &context) }
+    }
+
+    /// Of the notes that sound on a track, ends those that its new content does not have.
+    @_noLocks @_noAllocation
+    private mutating func keepWhatIsThere(_ track: Int, _ context: inout RenderContext) {
+        var item = 0
+        var left = ends.count
+        while left > 0 && item < sounding.count {
+            let its = sounding[item]
+            if its.track >= 0 { left &-= 1 }
+            if its.track == track {
+                var isThere = false
+                places[track].table?.with(&context) { table, _ in
+                    isThere = table.mayHave(its.start, its.note.number)
+                }
+                if !isThere { end(item, &context, at: 0) }
+            }
+            item &+= 1
+        }
+    }
+
+    /// Finds the note of a track that comes next, from the first frame of the slice on.
+    @_noLocks @_noAllocation
+    private mutating func seekNow(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
+        // A beat that is nearest to the first frame may be half a frame before it.
+        let half = clock.halfFrame(at: base)
+        seek(track, &context, entry, from: clock.position(at: base) - half)
+        while next.beat(of: track) < .infinity && !places[track].isBlocked && frame(of: next.beat(of: track)) < 0 {
+            advance(track, &context)
+        }
+    }
+
+    /// Finds the first note of a track at a beat of the clock, or after it.
+    @_noLocks @_noAllocation
+    mutating func seek(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, from beat: Double) {
+        guard !places[track].isHalted, isPlaying || places[track].isFree else { return next.set(track, .infinity) }
+        let settings = places[track].settings
+        if !places[track].isFree { places[track].origin = origin + settings.offset }
+        let (start, rate, loop) = (places[track].origin, settings.rate, settings.loop)
+        // Before its beginning a track has nothing.
+        let time = max((beat - start) * rate, 0)
+        guard let content = entry.place(&context), let table = places[track].table else { return }
+        entry.content.with(&context) { content, _ in
+            content.told[0] = start.bitPattern
+            content.told[1] = 1
+        }
+        let length = loop > 0 ? loop : content.length
+        let round = length > 0 ? BeatClock.floor(time / length + Performance.rounding) : 0
+        var index = 0
+        table.with(&context) { table, _ in
+            index = table.index(from: time - round * length - Performance.rounding)
+        }
+        places[track].length = length
+        places[track].round = round
+        places[track].index = index
+        schedule(track, &context, from: time - round * length)
+    }
+
+    /// Goes on to the next note of a track.
+    @_noLocks @_noAllocation
+    mutating func advance(_ track: Int, _ context: inout RenderContext) {
+        let index = places[track].index
+        var here = 0.0
+        places[track].table?.with(&context) { table, _ in
+            if index < table.notes.count { here = table.notes[index].start }
+        }
+        places[track].index = index &+ 1
+        schedule(track, &context, from: here)
+    }
+
+    /// Works out the beat of the note that comes next.
+    ///
+    /// - Parameter time: The beat of the track up to which everything has been, in its present round.
+    @_noLocks @_noAllocation
+    private mutating func schedule(_ track: Int, _ context: inout RenderContext, from time: Double) {
+        let (index, length) = (places[track].index, places[track].length)
+        var (start, end, first, firstEnd, isEmpty) = (Double.infinity, 0.0, 0.0, 0.0, true)
+        guard let table = places[track].table else { return next.set(track, .infinity) }
+        table.with(&context) { table, _ in
+            if index < table.notes.count { start = table.notes[index].start }
+            end = table.end(from: time)
+            isEmpty = table.notes.count == 0
+            if !isEmpty { first = table.notes[0].start }
+            firstEnd = table.end(from: 0)
+        }
+        places[track].isBlocked = false
+        if length > 0 && start >= length - Self.rounding {
+            // It begins again, if it is known up to there.
+            if end < length - Self.rounding {
+                places[track].isBlocked = true
+                start = end
+            } else if isEmpty && firstEnd >= length - Self.rounding {
+                return next.set(track, .infinity)
+            } else {
+                places[track].round += 1
+                places[track].index = 0
+                start = first
+                if firstEnd <= first || first >= length - Self.rounding {
+                    // A loop in which there is nothing, or nothing is known.
+                    if firstEnd >= length - Self.rounding { return next.set(track, .infinity) }
+                    places[track].isBlocked = true
+                    start = firstEnd
+                }
+            }
+        } else if start >= end {
+            places[track].isBlocked = true
+            start = end
+        }
+        let place = places[track]
+        next.set(track, place.origin + (start + place.round * length) / place.settings.rate)
+    }
+
+    /// Sends the programs and controllers that hold at the place of a track.
+    @_noLocks @_noAllocation
+    mutating func sendState(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, at frame: Int) {
+        guard !places[track].isHalted, isPlaying || places[track].isFree, let table = places[track].table else { return }
+        let index = places[track].index
+        var lost = 0
+        table.with(&context) { table, context in
+            if table.states.isEmpty { return }
+            let held = table.states.held(before: index, in: table.notes)
+            var place = 0
+            while place < ChannelStates.count {
+                let message = held[ChannelStates.order(place)]
+                if !ChannelStates.isNone(message), !entry.target.send(message.onChannel(entry.channel), frame, context) {
+                    lost &+= 1
+                }
+                place &+= 1
+            }
+        }
+        counts.lost &+= lost
+    }
+}
