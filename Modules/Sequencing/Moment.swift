@@ -6,7 +6,7 @@ public import RenderCore
 ///     sequencer.start(at: .nextBar)
 ///     sequencer.stop(at: .nextBar.after(.now + .seconds(10)))
 ///
-/// Beats and bars are those of the clock that the sequencer goes by.
+/// Beats and bars are those of the clock that the sequencer goes by; with a ``Sequencer/tempoMap`` those of the song.
 ///
 /// Threads: any.
 public struct Moment: Sendable, Hashable, BitwiseCopyable {

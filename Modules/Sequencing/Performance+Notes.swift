@@ -28,7 +28,8 @@ extension Performance {
         budget &-= 1
         advance(track, &context)
         // A program or a controller counts for the notes after it, also for those that are heard again.
-        let isState = note.isMessage && ChannelStates.slot(of: note.message) >= 0
+        let isState = note.isMessage && ChannelStates.isState(note.message)
+        if isState { places[track].hasSaid = true }
         guard isState || isAudible(places[track].settings) else { return }
         if note.isMessage {
             if !entry.target.send(note.message.onChannel(entry.channel), frame, context) {

@@ -26,9 +26,7 @@ extension Performance {
         if isSoloStale { countSolos(&context) }
         if !hasNewPlace { return }
         hasNewPlace = false
-        for track in 0..<trackCount where !places[track].isFree {
-            if let entry = entry(track, &context) { sendState(track, &context, entry, at: 0) }
-        }
+        sendStates(&context, from: clock.position(at: base), at: 0)
     }
 
     @_noLocks @_noAllocation
@@ -95,8 +93,7 @@ extension Performance {
     @_noLocks @_noAllocation
     private mutating func seekNow(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
         // A beat that is nearest to the first frame may be half a frame before it.
-        let half = clock.halfFrame(at: base)
-        seek(track, &context, entry, from: clock.position(at: base) - half)
+        seek(track, &context, entry, from: clock.beginning(of: base))
         while next.beat(of: track) < .infinity && !places[track].isBlocked && frame(of: next.beat(of: track)) < 0 {
             advance(track, &context)
         }
@@ -182,24 +179,75 @@ extension Performance {
         next.set(track, place.origin + (start + place.round * length) / place.settings.rate)
     }
 
-    /// Sends the programs and controllers that hold at the place of a track.
+    /// Tells the targets of all tracks that go with the song which programs and controllers hold where they are.
+    ///
+    /// - Parameter beat: That place, as a beat of the clock.
     @_noLocks @_noAllocation
-    mutating func sendState(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, at frame: Int) {
-        guard !places[track].isHalted, isPlaying || places[track].isFree, let table = places[track].table else { return }
-        let index = places[track].index
+    mutating func sendStates(_ context: inout RenderContext, from beat: Double, at frame: Int) {
+        // Tracks may share a channel: what one says counts more than what a channel begins with.
+        for isFirst in 0..<2 {
+            var track = 0
+            while track < trackCount {
+                if !places[track].isFree, let entry = entry(track, &context) {
+                    sendState(track, &context, entry, from: beat, at: frame, isFirst: isFirst == 0)
+                }
+                track &+= 1
+            }
+        }
+    }
+
+    /// Sends the programs and controllers that hold at the place of a track: those of a channel at its beginning, or all others.
+    @_noLocks @_noAllocation
+    mutating func sendState(
+        _ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, from beat: Double, at frame: Int,
+        isFirst: Bool
+    ) {
+        let place = places[track]
+        guard !place.isHalted, isPlaying || place.isFree, let table = place.table else { return }
+        // What nothing has changed needs not be said.
+        if isFirst && !place.hasSaid { return }
+        let here = (beat - place.origin) * place.settings.rate - place.round * place.length
         var lost = 0
         table.with(&context) { table, context in
             if table.states.isEmpty { return }
-            let held = table.states.held(before: index, in: table.notes)
-            var place = 0
-            while place < ChannelStates.count {
-                let message = held[ChannelStates.order(place)]
-                if !ChannelStates.isNone(message), !entry.target.send(message.onChannel(entry.channel), frame, context) {
+            let held = table.states.held(before: place.index, in: table.notes, at: here)
+            var item = 0
+            while item < ChannelStates.messageCount {
+                if let message = ChannelStates.message(item, of: held, isFirst: isFirst),
+                    !entry.target.send(message.onChannel(entry.channel), frame, context)
+                {
                     lost &+= 1
                 }
-                place &+= 1
+                item &+= 1
             }
         }
         counts.lost &+= lost
+        if !isFirst { places[track].hasSaid = true }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func lift(_ pedal: UInt8, _ entry: TrackEntry, _ context: inout RenderContext, at frame: Int) {
+        let message = MIDIMessage.controller(channel: entry.channel, number: pedal, value: 0)
+        if !entry.target.send(message, frame, context) { counts.lost &+= 1 }
+    }
+
+    /// Lets the pedals of tracks up, where their notes are cut: of one track, of ``song`` or of ``all``.
+    @_noLocks @_noAllocation
+    mutating func liftPedals(_ wanted: Int, _ context: inout RenderContext, at frame: Int) {
+        var track = 0
+        while track < trackCount {
+            let place = places[track]
+            let isWanted = track == wanted || wanted == Self.all || wanted == Self.song && !place.isFree
+            var hasPedals = false
+            if isWanted && place.hasSaid {
+                place.table?.with(&context) { table, _ in hasPedals = table.states.hasPedals }
+            }
+            if hasPedals, let entry = entry(track, &context) {
+                lift(64, entry, &context, at: frame)
+                lift(66, entry, &context, at: frame)
+                lift(69, entry, &context, at: frame)
+            }
+            track &+= 1
+        }
     }
 }

@@ -26,12 +26,11 @@ extension Performance {
     private mutating func seekAll(_ context: inout RenderContext, from beat: Double, at frame: Int) {
         var track = 0
         while track < trackCount {
-            if !places[track].isFree, let entry = entry(track, &context) {
-                seek(track, &context, entry, from: beat)
-                sendState(track, &context, entry, at: frame)
-            }
+            if !places[track].isFree, let entry = entry(track, &context) { seek(track, &context, entry, from: beat) }
             track &+= 1
         }
+        liftPedals(Self.song, &context, at: frame)
+        sendStates(&context, from: beat, at: frame)
     }
 
     /// The loop ends.
@@ -42,7 +41,8 @@ extension Performance {
         rounds += 1
         origin = firstOrigin + rounds * (settings.loop.end - settings.loop.start)
         loopBeat = origin + settings.loop.end
-        followMap(from: beat)
+        // A command for the next bar keeps its time: there may be no bar in the loop.
+        followMap(from: beat, movesGrid: false)
         seekAll(&context, from: beat, at: frame)
     }
 
@@ -59,10 +59,12 @@ extension Performance {
         if wasRolling && settings.followsTransport {
             cut(Self.all, &context, at: 0)
             place(origin: 0)
+            hasNewPlace = true
         } else {
             (origin, firstOrigin) = (origin + way, firstOrigin + way)
             for track in 0..<trackCount { places[track].origin += way }
             ends.move(by: way)
+            followMap(from: here, movesGrid: false)
         }
         for index in 0..<pendingCount { pending[index].beat += way }
         setGrid(from: here)
@@ -74,7 +76,10 @@ extension Performance {
     mutating func setGrid(from here: Double) {
         for index in 0..<pendingCount {
             let grid = pending[index].command.grid
-            if grid != 0 { pending[index].beat = beat(on: grid, from: here) }
+            // One whose time is here stays.
+            if grid != 0 && pending[index].beat > here + Self.rounding {
+                pending[index].beat = beat(on: grid, from: here)
+            }
         }
     }
 
@@ -92,6 +97,7 @@ extension Performance {
         } else {
             stopped = here - origin
             isPlaying = false
+            liftPedals(Self.song, &context, at: 0)
         }
         for track in 0..<trackCount { places[track].contentVersion = 0 }
         findLoop(from: here)
@@ -138,7 +144,8 @@ extension Performance {
             return place.beat <= 2 * margin
                 ? here + margin - place.beat : here + margin - place.beat + place.beatsPerBar
         }
-        return -BeatClock.floor(-(here - margin) / grid) * grid
+        let origin = clock.beatOrigin
+        return origin - BeatClock.floor(-(here - origin - margin) / grid) * grid
     }
 
     @_noLocks @_noAllocation
@@ -167,6 +174,7 @@ extension Performance {
             cut(Self.all, &context, at: frame)
             isPlaying = false
             loopBeat = .infinity
+            liftPedals(Self.all, &context, at: frame)
             followMap(from: beat)
             next.removeAll()
             for track in 0..<trackCount { places[track].isFree = false }
@@ -186,7 +194,9 @@ extension Performance {
             if case .halt = due.command.action { places[track].isHalted = true } else { places[track].isHalted = false }
             if let entry = entry(track, &context) {
                 seek(track, &context, entry, from: beat)
-                sendState(track, &context, entry, at: frame)
+                liftPedals(track, &context, at: frame)
+                sendState(track, &context, entry, from: beat, at: frame, isFirst: true)
+                sendState(track, &context, entry, from: beat, at: frame, isFirst: false)
             }
         }
     }

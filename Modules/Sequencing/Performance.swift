@@ -26,6 +26,8 @@ struct Performance: ~Copyable, Sendable {
         /// Indicates that it was launched, and does not go with the song.
         var isFree = false
         var isHalted = false
+        /// Indicates that its target has got a program or a controller.
+        var hasSaid = false
         /// Indicates that what comes next is not known yet.
         var isBlocked = false
 
@@ -106,6 +108,8 @@ struct Performance: ~Copyable, Sendable {
     private var map: TempoTable.Places?
     private var mapVersion: UInt64 = 0
     private var hasNewMap = false
+    /// Indicates that a map has given the own clock its tempo and bars.
+    private var hasOtherTempo = false
 
     // The song.
     var isPlaying = false
@@ -158,22 +162,24 @@ struct Performance: ~Copyable, Sendable {
         _ outer: BeatClock, _ frame: Int64, _ time: Int64, _ sampleRate: Double, _ tempo: SongTempo.Places
     ) {
         (hasOwn, map) = (tempo.isOwn, tempo.map)
+        let version = map == nil ? 0 : tempo.version
+        // The memory of another map may be gone.
+        if version != mapVersion { own.leaveMap(at: time) }
+        hasNewMap = version != mapVersion && map != nil
+        mapVersion = version
+        if map != nil { hasOtherTempo = true }
         guard hasOwn else {
             (clock, base) = (outer, frame)
-            mapVersion = 0
             return
         }
         base = time
-        if let map { own.renew(map) }
         if own.framesPerMinute != 60 * sampleRate { own.setRate(60 * sampleRate, at: time) }
-        if map == nil && (mapVersion != 0 || own.ownBeatsPerMinute != tempo.beatsPerMinute) {
+        if map == nil && (hasOtherTempo || own.ownBeatsPerMinute != tempo.beatsPerMinute) {
             tempoVersion &+= 1
             own.set(.beatsPerMinute(tempo.beatsPerMinute), tempoVersion, at: time)
-            if mapVersion != 0 { own.set(.metre(Metre(4)), tempoVersion, at: time) }
+            if hasOtherTempo { own.set(.metre(Metre(4)), tempoVersion, at: time) }
+            hasOtherTempo = false
         }
-        let version = map == nil ? 0 : tempo.version
-        hasNewMap = version != mapVersion && map != nil
-        mapVersion = version
         own.advance(to: time)
         clock = own
     }
@@ -182,11 +188,11 @@ struct Performance: ~Copyable, Sendable {
     ///
     /// - Parameter beat: The beat of the clock from which on.
     @_noLocks @_noAllocation
-    mutating func followMap(from beat: Double) {
+    mutating func followMap(from beat: Double, movesGrid: Bool = true) {
         guard let map else { return }
         if isPlaying { own.lead(by: map, origin: origin, from: beat) } else { own.hold(map, at: stopped, from: beat) }
         clock = own
-        setGrid(from: beat)
+        if movesGrid { setGrid(from: beat) }
     }
 
     /// Returns what was counted since then.
@@ -218,7 +224,7 @@ struct Performance: ~Copyable, Sendable {
         if (here - expected).magnitude > 1e-6 { leap(here, &context, isOther: hasOwn != hadOwn) }
         hadOwn = hasOwn
         if beginsAgain {
-            beginsAgain = false
+            (beginsAgain, hasNewPlace) = (false, isPlaying)
             if isPlaying { place(origin: here - begun) }
             followMap(from: here)
             findLoop(from: here)
@@ -245,6 +251,7 @@ struct Performance: ~Copyable, Sendable {
             if command == Self.pieceEnd {
                 own.goOn()
                 clock = own
+                setGrid(from: beat)
             } else if command == Self.loopEnd {
                 wrap(&context, at: first)
             } else {

@@ -28,7 +28,7 @@ public import Voices
 /// The functions of patterns run on a thread beside the audio, some beats ahead; offline they are waited for, so that the same commands
 /// give the same samples, however the cycles are cut.
 ///
-/// In one slice it begins 4,096 notes at most, and an instrument takes 256 beginnings and ends; what is beyond is counted
+/// In one slice it begins 4,096 notes at most, and an instrument takes 1,024 beginnings, ends and messages; what is beyond is counted
 /// (``lostCount``). Stop it before you take it out of the render loop: nothing ends its notes after that.
 ///
 /// Threads: control.
@@ -172,6 +172,7 @@ public final class Sequencer: StreamingModule {
     public var tempo: Double? {
         get { ownTempo.value.tempo.beatsPerMinute }
         set {
+            if newValue == nil && tempoMap != nil { return }
             var tempo = SongTempo()
             tempo.beatsPerMinute = newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) }
             ownTempo.set(KeptSongTempo(tempo))
@@ -186,6 +187,7 @@ public final class Sequencer: StreamingModule {
     public var tempoMap: TempoMap? {
         get { ownTempo.value.tempo.map?.map }
         set {
+            if newValue == nil && tempo != nil { return }
             var tempo = SongTempo()
             tempo.map = newValue.map(KeptTempoMap.init)
             ownTempo.set(KeptSongTempo(tempo))

@@ -40,7 +40,10 @@ final class TrackSource: Sendable {
         self.target = target
         pattern = nil
         var problem: String?
-        let inside = clip.events.filter { $0.start >= 0 && $0.start < clip.length }
+        // What is at the end of a clip that is played once is a part of it.
+        let inside = clip.events.filter {
+            $0.start >= 0 && ($0.start < clip.length || !repeats && $0.start == clip.length)
+        }
         end = inside.lazy.map(\.end).max() ?? 0
         if beats < Performance.shortestLoop {
             problem = "The clip is \(clip.length) beats long, and silent; it must be 1/16 of a beat or longer."

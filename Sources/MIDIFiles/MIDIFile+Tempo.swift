@@ -3,7 +3,7 @@ public import RenderCore
 extension TempoMap {
     /// Creates the map of a MIDI file: its tempos and its metres. A beat is a quarter note: a bar of 6/8 has three.
     ///
-    /// In a file whose ticks are parts of film frames a beat is half a second. A tempo above a million beats per minute is held to that.
+    /// In a file whose ticks are parts of film frames a beat is half a second. A tempo above 10,000 beats per minute is held to that.
     public init(_ file: MIDIFile) {
         guard case .quarter(let ticks) = file.division.held else {
             self.init(120)

@@ -49,7 +49,7 @@ extension VoiceCommand {
 package struct VoiceFeed: ~Copyable, Sendable {
     private let commands = CommandQueue<VoiceCommand>()
     /// Those of a sequencer, which come in the slice that they are for.
-    private let sequenced = CommandQueue<VoiceCommand>(capacity: 256)
+    private let sequenced = CommandQueue<VoiceCommand>(capacity: 1_024)
     private let keys: MIDIReader
 
     /// Creates a feed of an input.
@@ -78,7 +78,7 @@ package struct VoiceFeed: ~Copyable, Sendable {
         commands.send(command, at: time)
     }
 
-    /// Sends a command for a frame of this slice, before the module runs in it. Returns `false` if 256 have been sent for it.
+    /// Sends a command for a frame of this slice, before the module runs in it. Returns `false` if 1,024 have been sent for it.
     package borrowing func play(_ command: VoiceCommand, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool
     {
         sequenced.send(command, inFrame: frame, context)

@@ -51,7 +51,7 @@ extension BeatClock {
     @_noLocks @_noAllocation
     private mutating func setTempo(_ setting: Setting, at frame: Int64) {
         let hadMap = map != nil
-        map = nil
+        (map, mapOrigin) = (nil, 0)
         switch setting {
         case .beatsPerMinute(let number):
             ownBeatsPerMinute = number
@@ -68,7 +68,6 @@ extension BeatClock {
             piece = TempoPiece(now, to: last, beats: length, isExponential: isExponential)
         case .map(let places):
             map = places
-            mapOrigin = 0
             if hasBars { return }
             if isLed {
                 // The map says which beat is at the place of the transport.
@@ -167,14 +166,21 @@ extension BeatClock {
     @_noLocks @_noAllocation
     package mutating func hold(_ map: TempoTable.Places, at beat: Double, from position: Double) {
         move(to: position)
-        self.map = nil
+        (self.map, mapOrigin) = (nil, position - beat)
         piece = TempoPiece(map.tempo(at: beat))
         bars = map[map.index(of: beat)].bars.moved(by: position - beat)
     }
 
-    /// Sets where the map lies now.
+    /// Leaves the map, whose memory may be gone, and stays at its tempo.
     @_noLocks @_noAllocation
-    package mutating func renew(_ map: TempoTable.Places) { if self.map != nil { self.map = map } }
+    package mutating func leaveMap(at frame: Int64) {
+        mapOrigin = 0
+        if map == nil { return }
+        map = nil
+        let now = tempo(at: frame)
+        move(to: frame)
+        piece = TempoPiece(now)
+    }
 
     /// The position at which the present piece of the map ends.
     package var pieceEndPosition: Double {
@@ -226,8 +232,30 @@ extension BeatClock {
     @discardableResult
     package mutating func advance(to frame: Int64) -> Bool {
         if hasBars || pieceEnd > frame { return false }
-        while pieceEnd <= frame { goOn() }
+        var tries = 0
+        while pieceEnd <= frame {
+            if tries < 16 { goOn() } else { goOn(to: frame) }
+            tries &+= 1
+        }
         return true
+    }
+
+    /// Goes on to the piece of the map in which a frame is, over many short ones.
+    @_noLocks @_noAllocation
+    private mutating func goOn(to frame: Int64) {
+        guard let map else { return }
+        let begun = map[mapIndex].minutes
+        let last = map.index(after: begun + (Double(frame &- self.frame) - lead) / framesPerMinute)
+        // The step from the piece before it is the usual one.
+        mapIndex = max(mapIndex, last &- 1)
+        let entry = map[mapIndex]
+        let start = lead + (entry.minutes - begun) * framesPerMinute
+        let whole = RenderTime.nearest(start)
+        self.frame = self.frame.addingSaturated(whole)
+        lead = start - Double(whole)
+        piece = entry.piece
+        beat = entry.beat + mapOrigin
+        goOn()
     }
 
     /// Goes on to the next piece of the map.
@@ -236,7 +264,8 @@ extension BeatClock {
         guard let map else { return }
         let end = piece.minutes * framesPerMinute + lead
         let start = RenderTime.nearest(end)
-        first = beat + piece.beats(in: (Double(start) - 0.5 - lead) / framesPerMinute)
+        // Of several that begin with one frame, the first one says which beats have been.
+        if start != 0 { first = beat + piece.beats(in: (Double(start) - 0.5 - lead) / framesPerMinute) }
         frame = frame.addingSaturated(start)
         lead = end - Double(start)
         mapIndex &+= 1

@@ -77,10 +77,23 @@ package struct BeatClock: BitwiseCopyable, Sendable {
     /// Returns a position from which on beats may be nearest to a frame, or to a later one.
     @_noLocks @_noAllocation
     func earliest(at frame: Int64) -> Double {
-        let half = halfFrame(at: frame)
-        // A trifle more where the tempo moves.
-        let position = position(at: frame) - (piece.isEndless ? half : 1.01 * half)
+        let position = beginning(of: frame)
         return frame == self.frame && first < position ? first : position
+    }
+
+    /// Returns the position half a frame before a frame: from there on beats are nearest to it.
+    @_noLocks @_noAllocation
+    package func beginning(of frame: Int64) -> Double {
+        if piece.isEndless { return position(at: frame) - halfFrame(at: frame) }
+        return beat + piece.beats(in: (Double(frame &- self.frame) - lead - 0.5) / framesPerMinute)
+    }
+
+    /// The position from which on whole beats count: that of beat 0 of a map that lies somewhere else.
+    package var beatOrigin: Double { @_noLocks @_noAllocation get { mapOrigin } }
+
+    /// Returns the tempo that the map has where a frame is, or that the clock has if there is no map.
+    package func mapTempo(at frame: Int64) -> Double {
+        map.map { $0.tempo(at: position(at: frame) - mapOrigin) } ?? tempo(at: frame)
     }
 
     /// Returns the beats of a frame.

@@ -93,7 +93,7 @@ public struct RenderTime: Sendable, Hashable, BitwiseCopyable, CustomStringConve
     /// Returns the nearest whole number; `rounded()` is a call that the compiler's checks refuse in debug builds.
     @_noLocks @_noAllocation
     @inlinable package static func nearest(_ number: Double) -> Int64 {
-        let limited = number > 9e15 ? 9e15 : number < -9e15 ? -9e15 : number
+        let limited = number > 9e15 ? 9e15 : number < -9e15 ? -9e15 : number == number ? number : 0
         return Int64(limited + (limited < 0 ? -0.5 : 0.5))
     }
 

@@ -3,7 +3,7 @@
 ///     let map = TempoMap(
 ///         [.init(at: 0, 120), .init(at: 16, 120, .line), .init(at: 32, 90)],      // from beat 16 on slower and slower
 ///         metres: [.init(at: 0, Metre(4)), .init(at: 32, Metre(3))])
-///     print(map.seconds(at: 32), map.beat(at: 10), map.beatsPerMinute(at: 24))    // 17.2…, 20.0…, 105
+///     print(map.seconds(at: 32), map.beat(at: 10), map.beatsPerMinute(at: 24))    // 17.2…, 19.8…, 105
 ///
 /// Beats and seconds are reckoned from each other by formulas, both ways: nothing is summed up frame by frame.
 ///
@@ -27,7 +27,7 @@ public struct TempoMap: Sendable {
     public struct Point: Sendable, Hashable, BitwiseCopyable {
         /// The beat: 0…1e9.
         public let beat: Double
-        /// Beats per minute: 1…1e6.
+        /// Beats per minute: 1…10,000.
         public let beatsPerMinute: Double
         /// The way to the next point.
         public let shape: Shape
@@ -36,7 +36,7 @@ public struct TempoMap: Sendable {
         @_noLocks @_noAllocation
         public init(at beat: Double, _ beatsPerMinute: Double, _ shape: Shape = .step) {
             self.beat = min(max(beat, 0), 1e9)
-            self.beatsPerMinute = min(max(beatsPerMinute, 1), 1e6)
+            self.beatsPerMinute = min(max(beatsPerMinute, 1), 10_000)
             self.shape = shape
         }
     }
@@ -193,7 +193,8 @@ public struct TempoMap: Sendable {
         }
         let here = points[point]
         guard end < .infinity else { return TempoPiece(here.beatsPerMinute) }
-        guard here.shape != .step, point + 1 < points.count else {
+        // A ramp that is shorter than any frame is a step.
+        guard here.shape != .step, point + 1 < points.count, end - beat > 1e-6 else {
             return TempoPiece(here.beatsPerMinute, to: here.beatsPerMinute, beats: end - beat)
         }
         let next = points[point + 1]

@@ -82,6 +82,7 @@ package struct TempoPiece: BitwiseCopyable, Sendable, Equatable {
         if minutes < 0 { return minutes * before }
         if minutes > self.minutes { return beats + (minutes - self.minutes) * after }
         let even = first * minutes
+        if slope == 0 { return even }
         let z = isExponential ? -even * slope : slope * minutes
         if z == 0 { return even }
         return even * (isExponential ? RenderMath.log(onePlus: z) : RenderMath.expMinusOne(z)) / z
@@ -90,6 +91,7 @@ package struct TempoPiece: BitwiseCopyable, Sendable, Equatable {
     @_noLocks @_noAllocation
     private func inner(minutes beats: Double) -> Double {
         let even = beats / first
+        if slope == 0 { return even }
         let z = isExponential ? -slope * beats : slope * even
         if z == 0 { return even }
         return even * (isExponential ? RenderMath.expMinusOne(z) : RenderMath.log(onePlus: z)) / z

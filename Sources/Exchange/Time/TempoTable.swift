@@ -43,7 +43,7 @@
 
         /// Returns the last piece that begins after some minutes or before.
         @_noLocks @_noAllocation
-        private func index(after minutes: Double) -> Int {
+        func index(after minutes: Double) -> Int {
             var (low, high) = (0, count)
             while high &- low > 1 {
                 let middle = (low &+ high) / 2

@@ -37,5 +37,9 @@ final class TempoChange: Change, @unchecked Sendable {
         keeper.show(setting, version ?? 0, at: context.sampleTime)
     }
 
-    override func letGo(_ end: End) { if let map { keeper.note(map, version) } }
+    override func letGo(_ end: End) {
+        guard let map else { return }
+        let wasWithdrawn = if case .wasWithdrawn = end { true } else { false }
+        keeper.note(map, version, wasWithdrawn: wasWithdrawn)
+    }
 }

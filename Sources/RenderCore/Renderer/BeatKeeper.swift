@@ -27,10 +27,15 @@ internal import Synchronization
             if let version { maps[place].version = version } else { maps.remove(at: place) }
         }
 
+        /// Lets go of a map that another setting has overtaken.
+        mutating func withdraw(_ map: KeptTempoMap, _ version: UInt64?) {
+            if let version, settings[0]?.version == version { return }
+            maps.removeAll { $0.map === map }
+        }
+
         /// Lets go of the maps that are older than the tempo that the render thread has: it never goes back to them.
         mutating func letGo(before seen: UInt64) {
-            let newest = maps.lazy.compactMap(\.version).filter { $0 <= seen }.max() ?? 0
-            maps.removeAll { ($0.version ?? .max) < newest }
+            maps.removeAll { ($0.version ?? .max) < seen }
         }
     }
 
@@ -69,9 +74,9 @@ internal import Synchronization
     func hold(_ map: KeptTempoMap) { asked.withLock { $0.maps.append((map, nil)) } }
 
     /// Notes the version with which a setting has led to a map; `nil` if it never will.
-    func note(_ map: KeptTempoMap, _ version: UInt64?) {
+    func note(_ map: KeptTempoMap, _ version: UInt64?, wasWithdrawn: Bool) {
         asked.withLock { asked in
-            asked.note(map, version)
+            if wasWithdrawn { asked.withdraw(map, version) } else { asked.note(map, version) }
             asked.letGo(before: shownClock().tempoVersion)
         }
     }

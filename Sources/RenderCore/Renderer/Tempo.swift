@@ -81,7 +81,7 @@ public struct Tempo: Sendable {
                 let kept = KeptTempoMap(newValue)
                 set(.map(kept.table.places), kept)
             } else if map != nil {
-                beatsPerMinute = beats.beatsPerMinute
+                set(.beatsPerMinute(ask { clock, frame in clock.mapTempo(at: frame) }))
             }
         }
     }

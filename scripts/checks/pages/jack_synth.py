@@ -12,8 +12,8 @@ RELEASE = 4_800
 PEDAL, RESONANCE, RELEASE_TIME, ATTACK, CUTOFF, SOUND_OFF, NOTES_OFF = 64, 71, 72, 73, 74, 120, 123
 
 
-def write_midi(path, events):
-    """Events (frame, byte, …) in a file whose tick is a frame: 480 to a quarter of 10 ms."""
+def write_midi(path, events, end):
+    """Events (frame, byte, …) in a file whose tick is a frame: 480 to a quarter of 10 ms. What is held ends with it."""
     def number(value):
         sevens = [value & 127]
         while value := value >> 7:
@@ -24,7 +24,7 @@ def write_midi(path, events):
     for frame, *message in sorted(events, key=lambda event: event[0]):
         body += number(frame - last) + bytes(message)
         last = frame
-    body += b"\x00\xff\x2f\x00"
+    body += number(max(0, end - last)) + b"\xff\x2f\x00"
     path.write_bytes(
         b"MThd" + struct.pack(">IHHH", 6, 0, 1, 480) + b"MTrk" + struct.pack(">I", len(body)) + body)
 
@@ -54,7 +54,7 @@ def largest_step(samples):
 
 def check(example):
     def play(seconds, events, *arguments, says=""):
-        write_midi(example.folder / "play.mid", events)
+        write_midi(example.folder / "play.mid", events, round(seconds * RATE))
         text = example.run(
             "--play", "play.mid", "--output", "file:played.wav", "--seconds", seconds, *arguments, says=says)
         left, right = read(example.folder / "played.wav")
@@ -142,7 +142,7 @@ def check(example):
     example.run("--output", "clock", "--seconds", 2, "--save", "live.wav", says="cycles")
     same_frames(read(example.folder / "live.wav")[0], phrase)
     assert len(set(phrase)) > 40_000
-    write_midi(example.folder / "nothing.mid", [])
+    write_midi(example.folder / "nothing.mid", [], 0)
     example.run("--output", "clock", "--seconds", 3, "--play", "nothing.mid", stdin="k", says="1 notes at once")
     example.run("--wave", "flute", status=2, says="saw, sine")
     (example.folder / "no.mid").write_bytes(b"MThd\0\0\0\6\0\0\0\1\1\xe0MTrk\0\0\0\7\0\x90\x40")

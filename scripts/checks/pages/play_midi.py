@@ -49,6 +49,25 @@ def check(example):
     for start, frequency in ((0.4, 480), (1.6, 960)):
         part = left[round(start * RATE):round((start + 0.4) * RATE)]
         assert level(part, frequency) > level(part, frequency * 1.5) + 60, frequency
+    def begun(name, *frames):
+        """The file is silent before each of these frames, and sounds from it on."""
+        samples = read(folder / name)[0]
+        for frame in frames:
+            assert max(map(abs, samples[max(0, frame - 500):frame]), default=0) < 1e-6 < abs(samples[frame + 2]), f"{name}, frame {frame}"
+        return samples
+
+    # Half as fast; the second of two rounds of a bar of 2.4 s; nothing at all.
+    dry = ("song.mid", "--font", "sine.sf2", "--dry", "--output")
+    example.run(*dry, "file:slow.wav", "--tempo", 50)
+    begun("slow.wav", round(0.6 * RATE), 3 * RATE)
+    example.run(*dry, "file:loop.wav", "--loop", "1-1")
+    assert len(begun("loop.wav", round(0.3 * RATE), round(1.5 * RATE), round(2.7 * RATE), round(3.9 * RATE))) == round(7.8 * RATE)
+    example.run(*dry, "file:mute.wav", "--mute", "1")
+    assert max(map(abs, read(folder / "mute.wav")[0])) == 0
+    example.run(*dry, "file:c.wav", "--mute", "tuba", status=2, says="the song has the tracks 1 1")
+    example.run(*dry, "file:c.wav", "--from", 2, status=2, says="the song has 1 bars")
+    for wrong in ("5-3", "0-1", "x", "1-", "-", "1-2-3", "99999999999999999999-1"):
+        example.run(*dry, "file:c.wav", f"--loop={wrong}", status=2, says="such as 5-8")
     (folder / "sine.wav").write_bytes(chunk(b"RIFF", b"WAVE" + chunk(
         b"fmt ", struct.pack("<HHIIHH", 1, 1, RATE, 2 * RATE, 2, 16)) + chunk(b"data", struct.pack(
             "<4800h", *(round(20_000 * math.sin(2 * math.pi * frame / 100)) for frame in range(4_800))))))
