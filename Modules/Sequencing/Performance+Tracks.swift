@@ -68,17 +68,21 @@ extension Performance {
         let isNew = places[track].stay == 0 || page.isNew
         places[track].stay = stay
         let version = entry.settingsVersion
-        let isMoved = version != places[track].settingsVersion
-        if isMoved {
+        let isSet = version != places[track].settingsVersion
+        var isMoved = false
+        if isSet {
             isSoloStale = true
-            takeSettings(track, &context, entry, version)
+            isMoved = takeSettings(track, &context, entry, version)
         }
         let table = entry.place(&context)?.table.version ?? 0
         if entry.content.version != places[track].contentVersion || table != places[track].tableVersion {
             takeContent(track, &context, entry, isNew: isNew)
+        } else if isMoved {
+            // Only now: a table that has another one in its place may be gone.
+            seekNow(track, &context, entry)
         }
         if isNew { noteTrack(track, .joins) }
-        if isNew || isMoved { noteTrack(track, .settings) }
+        if isNew || isSet { noteTrack(track, .settings) }
         return isSoloStale
     }
 
@@ -119,16 +123,16 @@ extension Performance {
         if !hasOrphans { settledVersion = listVersion }
     }
 
+    /// Takes the settings of a track. Returns whether it is somewhere else by them.
     @_noLocks @_noAllocation
     private mutating func takeSettings(
         _ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, _ version: UInt64
-    ) {
+    ) -> Bool {
         let old = places[track].settings
         let new = entry.settings(&context)
         places[track].settings = new
         places[track].settingsVersion = version
-        let isMoved = old.offset != new.offset || old.rate != new.rate || old.loop != new.loop
-        if places[track].contentVersion != 0 && isMoved { seekNow(track, &context, entry) }
+        return old.offset != new.offset || old.rate != new.rate || old.loop != new.loop
     }
 
     @_noLocks @_noAllocation

@@ -116,7 +116,7 @@ import Testing
 
     @Test("Tracks that come and go leak nothing, with cycles between and without", arguments: [false, true])
     func leaks(plays: Bool) async throws {
-        let count = Int(ProcessInfo.processInfo.environment["RENDERSTACK_EDITS"] ?? "") ?? 3_000
+        let count = Int(ProcessInfo.processInfo.environment["RENDERSTACK_TRACKS"] ?? "") ?? 3_000
         let takes = Takes()
         let rig = try Rig(Track("stays", Pattern("1 2"), to: takes), capacity: 4)
         if plays { rig.sequencer.start() }
