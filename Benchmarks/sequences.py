@@ -6,9 +6,11 @@ frames. The error of an onset is the distance of the first frame that sounds fro
 
 import os
 import shutil
+import socket
 import statistics
 import struct
 import subprocess
+import time
 
 import numpy
 
@@ -82,6 +84,72 @@ def edge(out):
     return play.data()
 
 
+def live(folder, places):
+    """scsynth with JACK's clock of no device: bundles are sent ahead with their times, and it records what it plays."""
+    name, port = f"bench{os.getpid()}", 57000 + os.getpid() % 1000
+    environment = {**os.environ, "JACK_NO_AUDIO_RESERVATION": "1", "JACK_DEFAULT_SERVER": name, "SC_JACK_DEFAULT_OUTPUTS": ""}
+    output = os.path.join(folder, "live.wav")
+    with open(os.path.join(folder, "live.log"), "wb") as log:
+        clock = subprocess.Popen(["jackd", "-r", "-n", name, "-d", "dummy", "-r", str(RATE), "-p", "256"], env=environment,
+                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        server = None
+        try:
+            time.sleep(1.5)
+            server = subprocess.Popen(["scsynth", "-u", str(port), "-o", "1", "-i", "0", "-D", "0", "-R", "0"], env=environment, cwd=folder,
+                                      stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            time.sleep(2)
+            link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            link.connect(("127.0.0.1", port))
+            link.settimeout(5)
+
+            def ask(one, answer):
+                link.send(one)
+                while answer not in (reply := link.recv(4096)):
+                    if b"/fail" in reply:
+                        raise Failure(f"scsynth: {reply!r}")
+
+            disk = Definition("disk")
+            disk.unit("DiskOut", AUDIO, [7, disk.unit("In", AUDIO, [0])[0]])
+            ask(message("/d_recv", edge("OffsetOut")), b"/done")
+            ask(message("/d_recv", disk.data()), b"/done")
+            ask(message("/b_alloc", 7, 65536, 1), b"/done")
+            ask(message("/b_write", 7, output, "wav", "float", 0, 0, 1), b"/done")
+            link.send(message("/s_new", "disk", 999, 1, 0))
+            time.sleep(0.3)
+            begin = time.time() + 0.5
+            for number, place in enumerate(places):
+                at = begin + place / RATE
+                # Each half a second ahead.
+                time.sleep(max(0, at - 0.5 - time.time()))
+                link.send(bundle(at + 2_208_988_800, message("/s_new", "play", 1000 + number, 0, 0))[4:])
+            time.sleep(1.2)
+            link.send(message("/n_free", 999))
+            ask(message("/b_close", 7), b"/done")
+            link.send(message("/quit"))
+            server.wait(5)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Failure(f"scsynth with jackd: {error}; see {log.name}") from None
+        finally:
+            for child in (server, clock):
+                if child and child.poll() is None:
+                    child.terminate()
+                    child.wait()
+    sound = wav(output)[:, 0]
+    loud = numpy.abs(sound) > 1e-4
+    return numpy.nonzero(loud[1:] & ~loud[:-1])[0] + 1
+
+
+def tell_live(folder, places):
+    if not shutil.which("jackd"):
+        return print("  scsynth live: needs jackd2")
+    found = live(folder, places)
+    if len(found) != len(places):
+        return print(f"  scsynth live: {len(found)} onsets of {len(places)}")
+    # When the recording began nobody knows: the best that one constant makes of it.
+    constant = statistics.median(frame - place for frame, place in zip(found, places))
+    tell_errors("scsynth, live, sent 0.5 s ahead, OffsetOut", [int(frame) for frame in found], places, constant)
+
+
 def errors(folder, ask):
     ticks = [int(fields[0]) for fields in ask("onsets", "--folder", folder)]
     places = [tick * TICK for tick in ticks]
@@ -94,6 +162,7 @@ def errors(folder, ask):
             bundles.append(bundle(places[-1] / RATE + 1, message("/c_set", 0, 0)))
             _, output = scsynth(folder, out, bundles)
             tell_errors(f"scsynth, a score, {out}", onsets(wav(output)[:, 0], places), places)
+        tell_live(folder, places[:40])
     else:
         print("  scsynth: not installed")
     if shutil.which("fluidsynth") and os.path.exists(FONT):

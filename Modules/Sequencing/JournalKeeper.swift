@@ -30,8 +30,9 @@ struct JournalPen: Sendable {
 final class JournalKeeper: Sendable {
     let ring: TurnRing<JournalMark>
     let number: Int
-    /// The late notes before it.
+    /// The notes that were late before it, and those that were lost.
     let lateBefore: Int
+    let lostBefore: Int
     private let state = Lock(State())
     private static let numbers = Atomic<Int>(0)
 
@@ -43,11 +44,11 @@ final class JournalKeeper: Sendable {
         var contents: [Int: TrackSource.Content] = [:]
     }
 
-    init(tracks: Int, late: Int) {
+    init(tracks: Int, late: Int, lost: Int) {
         let least = 2 * tracks + 16_000
         ring = TurnRing(capacity: 1 << (Int.bitWidth - least.leadingZeroBitCount))
         number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        lateBefore = late
+        (lateBefore, lostBefore) = (late, lost)
     }
 
     deinit { ring.deallocate() }
@@ -70,7 +71,12 @@ final class JournalKeeper: Sendable {
     }
 
     /// Returns what has been written of the slices before a frame.
-    func journal(capacity: Int, until end: Int64, late: Int, lost: Int) -> SequencerJournal {
+    ///
+    /// - Parameters:
+    ///   - late: The notes that have been late.
+    ///   - lost: Those that have been lost.
+    ///   - missing: The marks for which there was no room.
+    func journal(capacity: Int, until end: Int64, late: Int, lost: Int, missing: Int) -> SequencerJournal {
         drain()
         let state = state.withLock { $0 }
         var journal = SequencerJournal(capacity: capacity)
@@ -80,7 +86,12 @@ final class JournalKeeper: Sendable {
         if late > lateBefore {
             journal.add("\(late - lateBefore) notes were late, and left out; played again they are there.")
         }
-        if lost > 0 { journal.add("\(lost) changes are missing: too many came at once.") }
+        if lost > lostBefore {
+            journal.add("\(lost - lostBefore) notes or commands were lost; played again they may be there.")
+        }
+        if missing > 0 && journal.sampleRate > 0 {
+            journal.add("\(missing) changes are missing: too many came at once.")
+        }
         return journal
     }
 }
@@ -95,7 +106,7 @@ extension Sequencer {
     ///
     /// ``SequencerJournal/perform(on:of:targets:cycle:each:)`` plays it again to the same bits.
     public func keepJournal() {
-        let keeper = JournalKeeper(tracks: capacity, late: lateCount)
+        let keeper = JournalKeeper(tracks: capacity, late: lateCount, lost: lostCount)
         let seats = control.withLock { control in
             control.journal = keeper
             return control.places.compactMap { $0 }
@@ -107,9 +118,9 @@ extension Sequencer {
     /// What the journal has so far, up to the last cycle; `nil` if none is kept.
     public var journal: SequencerJournal? {
         // The end first: what is written before it is there.
-        let (end, late) = (Int64(bitPattern: seen[2]), lateCount)
-        let keeper = control.withLock { $0.journal }
-        return keeper?.journal(capacity: capacity, until: end, late: late, lost: Int(seen[3]))
+        let end = Int64(bitPattern: seen[2])
+        return control.withLock { $0.journal }?.journal(
+            capacity: capacity, until: end, late: lateCount, lost: lostCount, missing: Int(seen[3]))
     }
 
     /// Ends the journal, and returns it; `nil` if none is kept.

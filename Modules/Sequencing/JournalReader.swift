@@ -79,7 +79,7 @@ struct JournalReader {
         case "metre":
             return .metre(Metre(try whole("the beats of a bar", in: 1...1_024), try whole("the beat", in: 1...1_024)))
         case "position": return .position(try number("the beat", in: -1e9...1e9))
-        case "own": return .ownTempo(try number("the tempo", in: 0...999))
+        case "own": return .ownTempo(try number("the tempo", in: 1...999, or: 0))
         case "loop": return .loop(SongLoop(try number("a beat", in: -1e9...1e9), try number("a beat", in: -1e9...1e9)))
         case "follow": return .follows(try whole("0 or 1", in: 0...1) == 1)
         case "join":
@@ -97,7 +97,7 @@ struct JournalReader {
             settings.isSoloed = try whole("0 or 1", in: 0...1) == 1
             settings.offset = try number("the offset", in: -1e6...1e6)
             settings.rate = try number("the rate", in: 1.0 / 64...64)
-            settings.loop = try number("the loop", in: 0...1e6)
+            settings.loop = try number("the loop", in: Performance.shortestLoop...1e6, or: 0)
             return .settings(place: place, settings)
         case "start": return .command(SequencerCommand(.start, beat: try beat(), grid: try grid()))
         case "locate":
@@ -134,7 +134,14 @@ struct JournalReader {
         return try number("the beat, or -", in: -1e9...1e9)
     }
 
-    private mutating func grid() throws -> Double { try number("the grid", in: -1...4_096) }
+    /// 0 for at once, -1 for bars.
+    private mutating func grid() throws -> Double {
+        if place < words.count && Double(words[place]) == -1 {
+            place += 1
+            return -1
+        }
+        return try number("the grid", in: 1.0 / 64...4_096, or: 0)
+    }
 
     private mutating func frame() throws -> Int64 { Int64(try whole("a frame", in: 0...1 << 60)) }
 
@@ -147,13 +154,15 @@ struct JournalReader {
         return number
     }
 
-    private mutating func number(_ what: String, in range: ClosedRange<Double>) throws -> Double {
+    private mutating func number(_ what: String, in range: ClosedRange<Double>, or other: Double? = nil) throws
+        -> Double
+    {
         let word = try word(what)
-        guard let number = Double(word), range.contains(number) else {
-            throw SequencerJournalError(
-                "\"\(word)\" is not \(what): write a number from \(range.lowerBound) to \(range.upperBound).")
-        }
-        return number
+        let number = Double(word)
+        if let number, number == other || range.contains(number) { return number }
+        throw SequencerJournalError(
+            "\"\(word)\" is not \(what): write \(other.map { "\($0) or " } ?? "")a number from \(range.lowerBound) to \(range.upperBound)."
+        )
     }
 
     private mutating func word(_ what: String) throws -> String {

@@ -88,21 +88,28 @@ extension Sequencer {
         return isGone
     }
 
-    /// Lets go of tracks that the render thread does not need any more.
+    /// Lets go of tracks that the render thread does not need any more, as soon as the cycle is over that has said so.
     func release() {
         let settled = seen[1]
-        control.change { control in
-            if !control.leaving.isEmpty { control.leaving.removeAll { $0.departure <= settled } }
-        }
+        release { $0.departure <= settled }
     }
 
     /// Lets go of a track that has left, if the render thread has never seen it.
     private func release(afterCyclesOf stay: Int) {
         let last = seen[0]
-        control.change { control in
-            control.leaving.removeAll { $0.seat.stay == stay && $0.seat.arrival > last }
-        }
+        release { $0.seat.stay == stay && $0.seat.arrival > last }
         release()
+    }
+
+    private func release(where isOver: ((seat: SeatedTrack, departure: UInt64)) -> Bool) {
+        let gone = control.withLock { control in
+            if control.leaving.isEmpty { return control.leaving }
+            let gone = control.leaving.filter(isOver)
+            if !gone.isEmpty { control.leaving.removeAll(where: isOver) }
+            return gone
+        }
+        if gone.isEmpty { return }
+        OpenTransaction.suspended { OpenTransaction.afterCycles { withExtendedLifetime(gone) {} } }
     }
 }
 

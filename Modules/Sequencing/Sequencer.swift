@@ -53,7 +53,7 @@ public final class Sequencer: StreamingModule {
     /// frame at which the last slice ended, and the marks that its journal had no room for.
     let seen = SharedWords()
     private let lost = SharedCount()
-    let late = SharedCount()
+    private let late = SharedCount()
     private let changes = SharedCount()
     let control = Lock(Control(), .module)
 

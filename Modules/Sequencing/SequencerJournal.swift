@@ -97,7 +97,7 @@ public struct SequencerJournal: Sendable {
                 entries.append(Entry(frame: mark.frame, act: act))
             }
         }
-        frames = (begin ?? 0)..<max(begin ?? 0, end)
+        if let begin { frames = begin..<max(begin, end) }
     }
 
     private static func act(_ mark: JournalMark) -> Act? {

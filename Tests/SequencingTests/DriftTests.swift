@@ -19,7 +19,7 @@ import Testing
         // Tempos are whole numbers of 1/1024 beat a minute. So the position, times this, is a whole number too.
         let unit = 60 * 1_024 * rate
         var random = SplitMix(state: 24)
-        var (frame, position, beat, worst, wrong) = (0, 0, 0, 0.0, 0)
+        var (frame, position, beat, worst) = (0, 0, 0, 0.0)
         var tempo = 120 * 1_024
         var index = 0
         for _ in 0...changes {
@@ -29,13 +29,11 @@ import Testing
             while true {
                 let distance = Double(beat * unit - position) / Double(tempo)
                 if distance >= Double(length) - 0.5 { break }
-                guard index < takes.count else {
-                    wrong += 1
-                    break
-                }
+                while index < takes.count, takes.entry(index).kind != .on { index += 1 }
+                // At the middle between two frames it may come with the next stretch.
+                if index == takes.count { break }
                 // The nearest of the frames from where the tempo changed on.
                 let exact = max(Double(frame) + distance, Double(frame) - 0.5)
-                while takes.entry(index).kind != .on { index += 1 }
                 worst = max(worst, abs(Double(takes.entry(index).frame) - exact))
                 index += 1
                 beat += 1
@@ -46,7 +44,7 @@ import Testing
             renderer.tempo.beatsPerMinute = Double(tempo) / 1_024
         }
         print("\(beat) beats, \(changes) changes of the tempo: at most \(worst) frames from the exact place")
-        #expect(frame > frames / 100 * 98 && beat > 200_000 && wrong == 0)
+        #expect(frame > frames / 100 * 98 && beat > 200_000 && abs(takes.begun.count - beat) <= 1)
         // Half a frame is what the nearest frame may be away.
         #expect(worst <= 0.501)
         #expect(sequencer.lateCount == 0 && sequencer.lostCount == 0)

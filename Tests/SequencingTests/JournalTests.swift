@@ -228,6 +228,9 @@ import Testing
             "journal 1\nat 0 join 0 1 99", "journal 1\nframes 5 2", "journal 1\nroom -3",
             "journal 1\nclip 1 99999999999999",
             "journal 1\nat 0 tempo nan", "journal 1\nat 0 content 99999999999 0", "journal 1\nat 9 command start 1",
+            "journal 1\nat 0 own 0.5", "journal 1\nat 0 start 0 1e-300", "journal 1\nat 0 settings 0 0 0 0 1 0.001",
+            "journal 1\nat 0 settings 0 0 0 0 0 0", "journal 1\nat -1 reset", "journal 1\nat 0 loop inf 2",
+            "journal 1\nat 0 reset now",
         ])
     func wrong(text: String) {
         #expect { try SequencerJournal(text: text) } throws: { "\($0)".hasPrefix("Line ") }
