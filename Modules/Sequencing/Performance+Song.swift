@@ -10,9 +10,9 @@ extension Performance {
     /// Finds the note of a track that comes next, from the first frame of the slice on.
     @_noLocks @_noAllocation
     mutating func seekNow(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
-        // A beat that is nearest to the first frame may be half a frame before it.
-        let half = 0.5 * clock.beatsPerMinute / clock.framesPerMinute
-        seek(track, &context, entry, from: clock.position(at: base) - half)
+        // A beat that is nearest to the first frame may be half a frame before it, of the tempo that was before this slice perhaps.
+        let margin = 0.5 * max(clock.beatsPerMinute, Self.fastest) / clock.framesPerMinute
+        seek(track, &context, entry, from: clock.position(at: base) - margin)
         while next.beat(of: track) < .infinity && !places[track].isBlocked && frame(of: next.beat(of: track)) < 0 {
             advance(track, &context)
         }

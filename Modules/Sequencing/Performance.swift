@@ -82,6 +82,8 @@ struct Performance: ~Copyable, Sendable {
     /// The shortest loop of a song, in beats.
     static var shortestLoop: Double { @_noLocks @_noAllocation get { 1.0 / 16 } }
 
+    /// The fastest tempo that may have been.
+    static var fastest: Double { @_noLocks @_noAllocation get { 1e4 } }
     /// The beats of a window of ``TrackSource``.
     static var window: Double { @_noLocks @_noAllocation get { 16 } }
 

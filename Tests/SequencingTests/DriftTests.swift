@@ -49,4 +49,20 @@ import Testing
         #expect(worst <= 0.501)
         #expect(sequencer.lateCount == 0 && sequencer.lostCount == 0)
     }
+
+    @Test("A slower tempo and an edit on the frame of a note that lies just before it: it comes once", arguments: [64, 1_000])
+    func edges(cycle: Int) throws {
+        let takes = Takes()
+        let track = Track("beats", Pattern("1*4"), to: takes)
+        let rig = try Rig(track)
+        rig.renderer.tempo.beatsPerMinute = 299
+        rig.sequencer.start()
+        // Beat 6 is at 57,792.64 frames.
+        try rig.renderer.transaction(at: .sample(57_793)) {
+            rig.renderer.tempo.beatsPerMinute = 20
+            track.replace(with: Pattern("[1 1]*2"))
+        }
+        rig.render(100_000, cycle: cycle)
+        #expect(takes.begun.map { $0[0] } == [0, 9_632, 19_264, 28_896, 38_528, 48_161, 57_793])
+    }
 }
