@@ -50,7 +50,7 @@ import Testing
         #expect(sequencer.lateCount == 0 && sequencer.lostCount == 0)
     }
 
-    @Test("A slower tempo and an edit on the frame of a note that lies just before it: it comes once", arguments: [64, 1_000])
+    @Test("A slower tempo and an edit on the frame of a note: it comes once", arguments: [64, 1_000])
     func edges(cycle: Int) throws {
         let takes = Takes()
         let track = Track("beats", Pattern("1*4"), to: takes)
