@@ -225,6 +225,14 @@ func run() async throws {
         let (cycle, costs) = try Features.measure(rounds: options.number("rounds", 15))
         tell("a cycle of W2 with 64 voices", cycle)
         for cost in costs { tell(cost.name, cost.nanoseconds) }
+    case "sequences":
+        let rounds = options.number("rounds", 5)
+        for count in [1_000, 65_536] { tell("idle", count, try Sequences.idle(count, rounds: rounds)) }
+        let events = try Sequences.events(rounds: rounds)
+        tell("events", events.count, events.note, events.whole, events.second)
+    case "onsets":
+        try write(try Sequences.onsets(), to: "\(options.text("folder") ?? ".")/RenderStack.f32")
+        for tick in Sequences.ticks { tell(tick) }
     case "parallel":
         for voices in [1, 4, 16, 32, 64, 128, 256, 512] {
             let workers = options.text("workers").flatMap { Int($0) }

@@ -8,7 +8,8 @@
 //     bench cycles W2 --size 64 --cycles 1000      our side alone, for an instruction counter
 //     bench memory --files A,B,C                              bytes that a module takes
 //     bench stamps --output pipewire|jack|alsa --seconds 5    the time of rendering, as sound
-//     bench growth | tail | start | features | parallel | operations
+//     bench growth | tail | start | features | parallel | operations | sequences
+//     bench onsets --folder F                                 notes at given ticks, as sound
 
 import Dispatch
 

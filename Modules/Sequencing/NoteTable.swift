@@ -112,6 +112,10 @@ struct TrackContent: ~Copyable, Sendable {
 
 /// A track in the list of a sequencer.
 struct TrackEntry: BitwiseCopyable, Sendable {
+    /// The number of its stay in the sequencer, which no other stay has.
+    let stay: Int
+    /// The number of the stay that a transaction has ended.
+    let ended: ManagedPlace<Int>
     let content: ManagedPlace<TrackContent>
     let target: TargetPlace
     let channel: UInt8
@@ -128,6 +132,14 @@ struct TrackEntry: BitwiseCopyable, Sendable {
         @_noLocks @_noAllocation get {
             isMuted.version &+ isSoloed.version &+ offset.version &+ rate.version &+ loop.version
         }
+    }
+
+    /// Returns whether its stay is over, although it is still in the list.
+    @_noLocks @_noAllocation
+    func hasLeft(_ context: inout RenderContext) -> Bool {
+        var hasLeft = false
+        ended.with(&context) { ended, _ in hasLeft = ended == stay }
+        return hasLeft
     }
 
     /// Returns the settings.
@@ -151,14 +163,37 @@ struct TrackEntry: BitwiseCopyable, Sendable {
     }
 }
 
-/// The tracks of a sequencer.
+/// The tracks of a sequencer, each in its place.
 struct TrackList: ~Copyable, Sendable {
-    let entries: RenderMemory<TrackEntry>
-    let tracks: [Track]
+    /// For each place the number of its entry; -1 for none.
+    private let numbers: RenderMemory<Int32>
+    private let entries: RenderMemory<TrackEntry>
+    private let tracks: [Track]
 
-    init(_ tracks: [Track]) {
+    /// - Parameter places: The tracks; nothing for a place that is free.
+    init(_ places: [SeatedTrack?]) {
+        var (numbers, entries, tracks): ([Int32], [TrackEntry], [Track]) = ([], [], [])
+        for place in places {
+            numbers.append(place == nil ? -1 : Int32(entries.count))
+            if let place {
+                entries.append(place.track.entry(place.stay))
+                tracks.append(place.track)
+            }
+        }
+        self.numbers = RenderMemory(numbers)
+        self.entries = RenderMemory(entries)
         self.tracks = tracks
-        entries = RenderMemory(tracks.map(\.entry))
+    }
+
+    /// The number of places.
+    var count: Int { @_noLocks @_noAllocation get { numbers.count } }
+
+    /// The entry of a place.
+    subscript(_ place: Int) -> TrackEntry? {
+        @_noLocks @_noAllocation get {
+            guard place >= 0 && place < numbers.count, numbers[place] >= 0 else { return nil }
+            return entries[Int(numbers[place])]
+        }
     }
 }
 
@@ -229,14 +264,26 @@ struct SequencerCommand: BitwiseCopyable, Sendable {
     enum Action: BitwiseCopyable, Sendable { case start, stop, locate, launch, halt, rejoin }
 
     var action: Action
+    /// The place of a track, and the number of its stay there.
     var track = 0
+    var stay = 0
     /// The beat of the song; no number if none is meant.
     var beat = Double.nan
     /// The distance of the beats at one of which it happens: 0 for at once, below 0 for bars.
     var grid = 0.0
 
+    /// Indicates that it is for one track.
+    var isForTrack: Bool {
+        @_noLocks @_noAllocation get {
+            switch action {
+            case .launch, .halt, .rejoin: true
+            case .start, .stop, .locate: false
+            }
+        }
+    }
+
     @_noLocks @_noAllocation
-    init(_ action: Action, track: Int = 0, beat: Double = .nan, grid: Double = 0) {
-        (self.action, self.track, self.beat, self.grid) = (action, track, beat, grid)
+    init(_ action: Action, track: Int = 0, stay: Int = 0, beat: Double = .nan, grid: Double = 0) {
+        (self.action, self.track, self.stay, self.beat, self.grid) = (action, track, stay, beat, grid)
     }
 }

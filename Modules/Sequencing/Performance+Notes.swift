@@ -54,7 +54,7 @@ extension Performance {
         let item = free[freeCount]
         var new = Sounding()
         (new.note, new.target, new.track) = (played, entry.target, track)
-        (new.start, new.hasKey) = (note.start, entry.hasKeys)
+        (new.stay, new.start, new.hasKey) = (entry.stay, note.start, entry.hasKeys)
         sounding[item] = new
         ends.set(item, beat + note.length / places[track].settings.rate)
     }

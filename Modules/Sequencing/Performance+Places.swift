@@ -5,95 +5,12 @@ internal import Voices
 // The place in each track: its next note, and what holds there.
 
 extension Performance {
-    /// Looks at the tracks whose contents, tables or settings are others than before.
-    @_noLocks @_noAllocation
-    mutating func refresh(_ context: inout RenderContext) {
-        var isSoloStale = false
-        trackCount = listCount(&context)
-        var track = 0
-        while track < trackCount, let entry = entry(track, &context) {
-            let version = entry.settingsVersion
-            if version != places[track].settingsVersion {
-                isSoloStale = true
-                takeSettings(track, &context, entry, version)
-            }
-            let table = entry.place(&context)?.table.version ?? 0
-            if entry.content.version != places[track].contentVersion || table != places[track].tableVersion {
-                takeContent(track, &context, entry)
-            }
-            track &+= 1
-        }
-        if isSoloStale { countSolos(&context) }
-        if !hasNewPlace { return }
-        hasNewPlace = false
-        sendStates(&context, from: clock.position(at: base), at: 0)
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func takeSettings(
-        _ track: Int, _ context: inout RenderContext, _ entry: TrackEntry, _ version: UInt64
-    ) {
-        let old = places[track].settings
-        let new = entry.settings(&context)
-        places[track].settings = new
-        places[track].settingsVersion = version
-        let isMoved = old.offset != new.offset || old.rate != new.rate || old.loop != new.loop
-        if places[track].contentVersion != 0 && isMoved { seekNow(track, &context, entry) }
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func countSolos(_ context: inout RenderContext) {
-        soloCount = 0
-        var track = 0
-        while track < trackCount {
-            if places[track].settings.isSoloed && !places[track].settings.isMuted { soloCount &+= 1 }
-            track &+= 1
-        }
-        track = 0
-        while track < trackCount {
-            if !isAudible(places[track].settings) { cut(track, &context, at: 0) }
-            track &+= 1
-        }
-    }
-
-    @_noLocks @_noAllocation
-    private mutating func takeContent(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
-        let old = places[track].number
-        places[track].contentVersion = entry.content.version
-        guard let content = entry.place(&context) else { return }
-        // The table may be another one by the end of the slice, and stays until then.
-        let table = content.table.snapshot
-        places[track].table = table
-        places[track].tableVersion = table.version
-        places[track].number = content.number
-        seekNow(track, &context, entry)
-        if content.number != old { keepWhatIsThere(track, &context) }
-    }
-
-    /// Of the notes that sound on a track, ends those that its new content does not have.
-    @_noLocks @_noAllocation
-    private mutating func keepWhatIsThere(_ track: Int, _ context: inout RenderContext) {
-        var item = 0
-        var left = ends.count
-        while left > 0 && item < sounding.count {
-            let its = sounding[item]
-            if its.track >= 0 { left &-= 1 }
-            if its.track == track {
-                var isThere = false
-                places[track].table?.with(&context) { table, _ in
-                    isThere = table.mayHave(its.start, its.note.number)
-                }
-                if !isThere { end(item, &context, at: 0) }
-            }
-            item &+= 1
-        }
-    }
-
     /// Finds the note of a track that comes next, from the first frame of the slice on.
     @_noLocks @_noAllocation
-    private mutating func seekNow(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
-        // A beat that is nearest to the first frame may be half a frame before it.
-        seek(track, &context, entry, from: clock.beginning(of: base))
+    mutating func seekNow(_ track: Int, _ context: inout RenderContext, _ entry: TrackEntry) {
+        // A beat that is nearest to the first frame may be half a frame before it, of the tempo that was before this slice perhaps.
+        let margin = 0.5 * Self.fastest / clock.framesPerMinute
+        seek(track, &context, entry, from: clock.position(at: base) - margin)
         while next.beat(of: track) < .infinity && !places[track].isBlocked && frame(of: next.beat(of: track)) < 0 {
             advance(track, &context)
         }
@@ -108,12 +25,12 @@ extension Performance {
         let (start, rate, loop) = (places[track].origin, settings.rate, settings.loop)
         // Before its beginning a track has nothing.
         let time = max((beat - start) * rate, 0)
-        guard let content = entry.place(&context), let table = places[track].table else { return }
+        guard let table = places[track].table else { return }
         entry.content.with(&context) { content, _ in
             content.told[0] = start.bitPattern
             content.told[1] = 1
         }
-        let length = loop > 0 ? loop : content.length
+        let length = loop > 0 ? loop : places[track].clipLength
         let round = length > 0 ? BeatClock.floor(time / length + Performance.rounding) : 0
         var index = 0
         table.with(&context) { table, _ in

@@ -54,6 +54,7 @@ extension Performance {
         let way = here - expected
         // Every track is looked at anew.
         for track in 0..<trackCount { places[track].contentVersion = 0 }
+        isAllStale = true
         // A transport's leader, and a clock that runs ahead, correct themselves by less than a tick: that ends no note.
         if way.magnitude < 1.0 / 48 && !isOther { return }
         if wasRolling && settings.followsTransport {
@@ -100,6 +101,7 @@ extension Performance {
             liftPedals(Self.song, &context, at: 0)
         }
         for track in 0..<trackCount { places[track].contentVersion = 0 }
+        isAllStale = true
         findLoop(from: here)
     }
 
@@ -119,6 +121,7 @@ extension Performance {
     /// Keeps a command until its beat; counts it as lost if there is no room.
     @_noLocks @_noAllocation
     mutating func keep(_ command: SequencerCommand, at frame: Int) {
+        note(command, at: frame)
         // A command for now finds room, however many wait.
         let limit = command.grid == 0 ? pending.count : waitingLimit
         guard pendingCount < limit else {
@@ -184,7 +187,8 @@ extension Performance {
             stopped = due.command.beat
             followMap(from: beat)
         case .launch, .halt, .rejoin:
-            guard track < trackCount else { return }
+            // The track may have left, and another one be in its place.
+            guard track < trackCount, places[track].stay == due.command.stay else { return }
             cut(track, &context, at: frame)
             if case .launch = due.command.action {
                 places[track].isFree = true

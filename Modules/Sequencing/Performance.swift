@@ -22,6 +22,10 @@ struct Performance: ~Copyable, Sendable {
         var tableVersion: UInt64 = 0
         var settingsVersion: UInt64 = 0
         var number = 0
+        /// The length of its clip; 0 for a pattern.
+        var clipLength = 0.0
+        /// The number of the stay of the track that is here; 0 for none.
+        var stay = 0
         var settings = TrackSettings()
         /// Indicates that it was launched, and does not go with the song.
         var isFree = false
@@ -39,7 +43,9 @@ struct Performance: ~Copyable, Sendable {
     struct Sounding: BitwiseCopyable, Sendable {
         var note: TargetNote
         var target: TargetPlace?
+        /// The place of its track, and the number of the stay in which it began.
         var track = -1
+        var stay = 0
         /// Its beat in the track.
         var start = 0.0
         var hasKey = false
@@ -78,6 +84,11 @@ struct Performance: ~Copyable, Sendable {
     /// The shortest loop of a song, in beats.
     static var shortestLoop: Double { @_noLocks @_noAllocation get { 1.0 / 16 } }
 
+    /// The fastest tempo that may have been.
+    static var fastest: Double { @_noLocks @_noAllocation get { 1e4 } }
+    /// The beats of a window of ``TrackSource``.
+    static var window: Double { @_noLocks @_noAllocation get { 16 } }
+
     var places: RenderMemory<Place>
     var next: BeatHeap
     var sounding: RenderMemory<Sounding>
@@ -93,7 +104,7 @@ struct Performance: ~Copyable, Sendable {
     var counts = Counts()
     let voiceBase: Int
     var voice = 0
-    private let list: ManagedPlace<TrackList>
+    let list: ManagedPlace<TrackList>
 
     // The clock of this slice.
     var clock: BeatClock
@@ -103,7 +114,7 @@ struct Performance: ~Copyable, Sendable {
     var expected = Double.nan
     /// The sequencer's own clock.
     var own: BeatClock
-    private var tempoVersion: UInt64 = 0
+    var tempoVersion: UInt64 = 0
     /// The map of the own clock, and the number of the setting that it is from.
     private var map: TempoTable.Places?
     private var mapVersion: UInt64 = 0
@@ -124,7 +135,20 @@ struct Performance: ~Copyable, Sendable {
     var stopped = 0.0
     var begun = 0.0
     var soloCount = 0
+    /// The places that tracks may be in.
     var trackCount = 0
+    /// The list of this slice, and the version of the one that was looked at last.
+    var shown: ManagedSnapshot<TrackList>?
+    var listVersion: UInt64 = 0
+    /// The newest version of which no older track sounds any more.
+    var settledVersion: UInt64 = 0
+    /// Indicates that notes of tracks which have left may sound, and that every track is to be looked at.
+    var hasOrphans = false
+    var isAllStale = true
+    let flags: FlagsPlace
+    /// What writes down what happens, and what has been written.
+    var pen = JournalPen()
+    var page = JournalPage()
     var wasRolling = false
     /// Indicates that the tracks are to be told the programs and controllers of their place.
     var hasNewPlace = false
@@ -133,8 +157,9 @@ struct Performance: ~Copyable, Sendable {
     private var hasOwn = false
     private var hadOwn = false
 
-    init(tracks: Int, number: Int, list: ManagedPlace<TrackList>) {
+    init(tracks: Int, number: Int, list: ManagedPlace<TrackList>, flags: FlagsPlace) {
         self.list = list
+        self.flags = flags
         places = RenderMemory(repeating: Place(), count: tracks)
         next = BeatHeap(capacity: tracks)
         sounding = RenderMemory(repeating: Sounding(), count: Self.soundingLimit)
@@ -212,6 +237,7 @@ struct Performance: ~Copyable, Sendable {
             places[track].contentVersion = 0
             (places[track].isFree, places[track].isHalted) = (false, false)
         }
+        isAllStale = true
         (expected, wasRolling, beginsAgain) = (.nan, false, true)
     }
 
@@ -219,6 +245,8 @@ struct Performance: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func settle(_ context: inout RenderContext) {
         frameCount = context.frameCount
+        // The list may be another one by the end of the slice.
+        shown = list.snapshot
         let here = clock.position(at: base)
         budget = Self.soundingLimit
         if (here - expected).magnitude > 1e-6 { leap(here, &context, isOther: hasOwn != hadOwn) }
@@ -262,22 +290,6 @@ struct Performance: ~Copyable, Sendable {
         }
         run(&context, until: .infinity, through: frameCount &- 1, from: first)
         expected = clock.position(at: base &+ Int64(frameCount))
-    }
-
-    /// Returns a track.
-    @_noLocks @_noAllocation
-    func entry(_ track: Int, _ context: inout RenderContext) -> TrackEntry? {
-        var found: TrackEntry?
-        list.with(&context) { list, _ in if track < list.entries.count { found = list.entries[track] } }
-        return found
-    }
-
-    /// Returns the number of tracks.
-    @_noLocks @_noAllocation
-    func listCount(_ context: inout RenderContext) -> Int {
-        var count = 0
-        list.with(&context) { list, _ in count = list.entries.count }
-        return min(count, places.count)
     }
 
     /// Returns the frame of a beat, from the first of the slice.

@@ -38,29 +38,42 @@ public final class Sequencer: StreamingModule {
     /// The number of tracks that it has room for.
     public let capacity: Int
 
-    private let list: ManagedValue<TrackList>
+    let list: ManagedValue<TrackList>
+    let flags: ChangeFlags
     // Each by itself, so that a change which comes later takes nothing back that was set meanwhile.
-    private let songLoop = ManagedValue(SongLoop())
-    private let ownTempo = ManagedValue(KeptSongTempo(SongTempo()))
-    private let follows = ManagedValue(false)
-    private let commands = CommandQueue<SequencerCommand>(capacity: 256)
+    let songLoop = ManagedValue(SongLoop())
+    let ownTempo = ManagedValue(KeptSongTempo(SongTempo()))
+    let follows = ManagedValue(false)
+    let pen = ManagedValue(JournalPen.Shared())
+    let commands = CommandQueue<SequencerCommand>(capacity: 256)
     private let performance: RenderState<Performance>
     /// Told by the render thread: the bits of the beats of the clock and of the song, and 1 while it plays.
     private let told = SharedWords()
+    /// Told by the render thread: the version of the list that was looked at last, the newest of which no older track sounds, the
+    /// frame at which the last slice ended, and the marks that its journal had no room for.
+    let seen = SharedWords()
     private let lost = SharedCount()
     private let late = SharedCount()
     private let changes = SharedCount()
-    private let control = Lock(Control(), .module)
+    let control = Lock(Control(), .module)
 
-    private struct Control {
+    struct Control {
+        /// The tracks in the order in which they came, and in their places.
         var tracks: [Track] = []
+        var places: [SeatedTrack?] = []
+        /// Places that are free between others.
+        var vacant: [Int] = []
+        /// Tracks that have left, which the render thread may still need.
+        var leaving: [(seat: SeatedTrack, departure: UInt64)] = []
+        /// What is recorded at present.
+        var journal: JournalKeeper?
         /// Beats of the song that commands have named.
         var named: [Double] = []
         /// The place of the tracks when their notes were worked out last.
         var looked = Looked()
     }
 
-    private struct Looked {
+    struct Looked {
         var clock = Double.nan
         var song = 0.0
         var isPlaying = false
@@ -89,8 +102,13 @@ public final class Sequencer: StreamingModule {
         let place = ManagedPlace(of: list)
         self.list = list
         let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        performance = RenderState(Performance(tracks: self.capacity, number: number & 0x3F_FFFF, list: place))
-        for track in tracks { append(track) }
+        let flags = ChangeFlags(count: self.capacity)
+        self.flags = flags
+        performance = RenderState(
+            Performance(tracks: self.capacity, number: number & 0x3F_FFFF, list: place, flags: flags.place))
+        for track in tracks { seat(track) }
+        control.withLock { _ = show(&$0) }
+        provide(self.tracks)
         TableThread.shared.add(self)
     }
 
@@ -101,19 +119,6 @@ public final class Sequencer: StreamingModule {
 
     /// The first track of a name.
     public subscript(_ name: String) -> Track? { tracks.first { $0.name == name } }
-
-    /// Adds a track. Returns `false` if there is no room for it, or if it is in a sequencer already.
-    @discardableResult
-    public func append(_ track: Track) -> Bool {
-        provide([track])
-        return control.withLock { control in
-            guard control.tracks.count < capacity, track.join(self, index: control.tracks.count) else { return false }
-            control.tracks.append(track)
-            // At once, also in a transaction: it may be called off, and the track has its place.
-            OpenTransaction.suspended { list.set(TrackList(control.tracks)) }
-            return true
-        }
-    }
 
     /// Has a track of a name play a pattern on a target: the track is made if there is none. Returns the track; `nil` if there is no
     /// room, or if a track of that name has another target.
@@ -213,8 +218,9 @@ public final class Sequencer: StreamingModule {
     public var lateCount: Int { late.value }
 
     /// Notes are worked out from this beat on before it is played.
-    private func named(_ beat: Fraction) -> Double {
-        let beat = max(-1e9, min(beat.value, 1e9))
+    private func named(_ beat: Fraction) -> Double { named(max(-1e9, min(beat.value, 1e9))) }
+
+    func named(_ beat: Double) -> Double {
         let tracks = control.withLock { control in
             control.named = control.named.suffix(15) + [beat]
             return control.tracks
@@ -240,6 +246,8 @@ public final class Sequencer: StreamingModule {
         let here = Looked(
             clock: Double(bitPattern: told[0]) + leap, song: position + leap, isPlaying: isPlaying,
             changes: changes.value)
+        release()
+        drainJournal()
         let tracks = control.withLock { control -> [Track] in
             if control.looked.isNear(here) { return [] }
             control.looked = here
@@ -285,11 +293,14 @@ public final class Sequencer: StreamingModule {
         songLoop.with(&context) { loop, _ in now.loop = loop }
         ownTempo.with(&context) { tempo, _ in now.tempo = tempo.places }
         follows.with(&context) { follows, _ in now.followsTransport = follows }
+        var pen = JournalPen()
+        self.pen.with(&context) { now, _ in pen = now.pen }
         let outer = context.beatPlace
         let (time, rate) = (context.sampleTime, context.sampleRate)
         if now.followsTransport { now.tempo = SongTempo.Places() }
         performance.with(&context) { performance, context in
             performance.begin(outer.clock, outer.frame, time, rate, now.tempo)
+            performance.write(with: pen, outer.clock, outer.frame, now, &context)
             performance.take(now)
             performance.settle(&context)
         }
@@ -300,15 +311,22 @@ public final class Sequencer: StreamingModule {
         }
         performance.with(&context) { performance, context in performance.play(&context) }
         var (here, song, plays, counts) = (0.0, 0.0, false, Performance.Counts())
+        var (newest, settled, missing): (UInt64, UInt64, UInt64) = (0, 0, 0)
         performance.with(&context) { performance, _ in
             here = performance.expected
             song = performance.song(at: here)
             plays = performance.isPlaying
+            (newest, settled) = (performance.listVersion, performance.settledVersion)
+            missing = performance.page.lostCount
             counts = performance.takeCounts()
         }
         told[0] = here.bitPattern
         told[1] = song.bitPattern
         told[2] = plays ? 1 : 0
+        seen[0] = newest
+        seen[1] = settled
+        seen[3] = missing
+        seen[2] = UInt64(bitPattern: time &+ Int64(context.frameCount))
         if counts.lost > 0 { lost.add(counts.lost) }
         if counts.late > 0 { late.add(counts.late) }
     }
@@ -318,6 +336,11 @@ public final class Sequencer: StreamingModule {
     /// Threads: render.
     @_noLocks @_noAllocation
     public func reset(_ context: inout RenderContext) {
-        performance.with(&context) { performance, context in performance.startOver(&context) }
+        var pen = JournalPen()
+        self.pen.with(&context) { now, _ in pen = now.pen }
+        performance.with(&context) { performance, context in
+            performance.noteReset(with: pen, at: context.sampleTime)
+            performance.startOver(&context)
+        }
     }
 }

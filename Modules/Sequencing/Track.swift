@@ -1,6 +1,7 @@
 public import Music
 internal import RenderCore
 internal import Sharing
+internal import Synchronization
 public import Voices
 
 /// A track of a ``Sequencer``: a pattern or a clip, and the target that plays it.
@@ -30,6 +31,9 @@ public final class Track: Sendable {
     private let offsetBeats = ManagedValue(0.0)
     private let rateFactor = ManagedValue(1.0)
     private let loopBeats = ManagedValue(0.0)
+    /// The number of the stay that a transaction has ended.
+    private let endedStay = ManagedValue(0)
+    private let signal = ChangeSignal()
     private let control: Lock<Control>
 
     private struct Control {
@@ -44,7 +48,9 @@ public final class Track: Sendable {
             return Array(all[(all.lastIndex { $0.told[1] == 1 } ?? 0)...])
         }
         weak var sequencer: Sequencer?
+        /// Its place in the sequencer, and the number of its stay there.
         var index = 0
+        var stay = 0
 
         /// Takes back a content that was never shown.
         mutating func forget(_ new: TrackSource) {
@@ -62,6 +68,11 @@ public final class Track: Sendable {
     ///   - channel: The MIDI channel, 0…15, if the target has such.
     public convenience init(_ name: String, _ pattern: Pattern, to target: any NoteTarget, channel: Int = 0) {
         self.init(name, TrackSource(pattern, target), target, channel)
+    }
+
+    /// Creates a track of either.
+    convenience init(_ name: String, _ content: TrackSource.Content, to target: any NoteTarget, channel: Int) {
+        self.init(name, TrackSource(content, target, repeats: true), target, channel)
     }
 
     /// Creates a track of a clip.
@@ -99,6 +110,11 @@ public final class Track: Sendable {
     /// Plays another clip from now on, or in a transaction with the other changes.
     public func replace(with clip: Clip) { replace(with: TrackSource(clip, target, repeats: repeats)) }
 
+    /// Plays another content from now on.
+    func replace(with content: TrackSource.Content) {
+        replace(with: TrackSource(content, target, repeats: repeats))
+    }
+
     private func replace(with source: TrackSource) {
         let sequencer = control.withLock { control in
             control.older = control.live
@@ -108,7 +124,8 @@ public final class Track: Sendable {
         // Its first notes are there before it is heard.
         if let sequencer { sequencer.provide([self]) }
         OpenTransaction.ifCalledOff { [weak self] in self?.control.withLock { $0.forget(source) } }
-        content.set(TrackContent(source))
+        sequencer?.keep(source)
+        signal.raise { content.set(TrackContent(source)) }
         sequencer?.noteChange()
     }
 
@@ -120,13 +137,19 @@ public final class Track: Sendable {
     /// Indicates that it is silent.
     public var isMuted: Bool {
         get { muted.value }
-        set { muted.set(newValue) }
+        set {
+            muted.set(newValue)
+            signal.raise()
+        }
     }
 
     /// Indicates that tracks without this are silent.
     public var isSoloed: Bool {
         get { soloed.value }
-        set { soloed.set(newValue) }
+        set {
+            soloed.set(newValue)
+            signal.raise()
+        }
     }
 
     /// The beat of the song at which the track begins: -1e6…1e6, 0 at first.
@@ -157,7 +180,20 @@ public final class Track: Sendable {
         }
     }
 
-    private func noteChange() { control.withLock { $0.sequencer }?.noteChange() }
+    private func noteChange() {
+        signal.raise()
+        control.withLock { $0.sequencer }?.noteChange()
+    }
+
+    /// Sets all of them.
+    func set(_ settings: TrackSettings) {
+        muted.set(settings.isMuted)
+        soloed.set(settings.isSoloed)
+        offsetBeats.set(settings.offset)
+        rateFactor.set(settings.rate)
+        loopBeats.set(settings.loop)
+        noteChange()
+    }
 
     // MARK: Launching
 
@@ -175,8 +211,9 @@ public final class Track: Sendable {
     public func rejoin(at moment: Moment = .now) -> Bool { send(.rejoin, moment) }
 
     private func send(_ action: SequencerCommand.Action, _ moment: Moment) -> Bool {
-        let (sequencer, index) = control.withLock { ($0.sequencer, $0.index) }
-        return sequencer?.send(SequencerCommand(action, track: index, grid: moment.grid), moment) ?? false
+        let (sequencer, index, stay) = control.withLock { ($0.sequencer, $0.index, $0.stay) }
+        let command = SequencerCommand(action, track: index, stay: stay, grid: moment.grid)
+        return sequencer?.send(command, moment) ?? false
     }
 
     // MARK: For the sequencer
@@ -184,26 +221,58 @@ public final class Track: Sendable {
     /// The beat of the song behind the last note of its clip.
     var end: Fraction { offset + control.withLock { $0.source }.end / rate }
 
-    /// Joins a sequencer. Returns `false` if it is in one.
-    func join(_ sequencer: Sequencer, index: Int) -> Bool {
+    private static let stays = Atomic<Int>(0)
+
+    /// Joins a sequencer. Returns the number of its stay there, which no other stay has; `nil` if it is in one.
+    func join(_ sequencer: Sequencer, _ flags: ChangeFlags, index: Int) -> Int? {
         control.withLock { control in
-            if control.sequencer != nil { return false }
+            if control.sequencer != nil { return nil }
+            control.stay = Self.stays.wrappingAdd(1, ordering: .relaxed).newValue
             (control.sequencer, control.index) = (sequencer, index)
-            return true
+            signal.join(flags, at: index)
+            return control.stay
         }
     }
 
-    var entry: TrackEntry {
+    /// The number of its stay in a sequencer; `nil` if it is not there, or if the open transaction takes it out.
+    func stay(in sequencer: Sequencer) -> Int? {
+        let (its, stay) = control.withLock { ($0.sequencer, $0.stay) }
+        return its !== sequencer || endedStay.value == stay ? nil : stay
+    }
+
+    /// Has a stay end with the open transaction.
+    func end(_ stay: Int) {
+        endedStay.set(stay)
+        signal.raise()
+    }
+
+    /// Leaves a sequencer, whose list does not have it any more.
+    func leave(_ stay: Int) {
+        control.withLock { control in
+            if control.stay != stay { return }
+            (control.sequencer, control.stay) = (nil, 0)
+            signal.leave()
+        }
+    }
+
+    /// The contents that are heard or may be.
+    var sources: [TrackSource] { control.withLock { $0.older + [$0.source] } }
+
+    /// The MIDI channel.
+    var midiChannel: Int { Int(channel) }
+
+    func entry(_ stay: Int) -> TrackEntry {
         TrackEntry(
-            content: ManagedPlace(of: content), target: slot.place, channel: channel, hasKeys: target.hasKeys,
-            isMuted: ManagedPlace(of: muted), isSoloed: ManagedPlace(of: soloed), offset: ManagedPlace(of: offsetBeats),
+            stay: stay, ended: ManagedPlace(of: endedStay), content: ManagedPlace(of: content), target: slot.place,
+            channel: channel, hasKeys: target.hasKeys, isMuted: ManagedPlace(of: muted),
+            isSoloed: ManagedPlace(of: soloed), offset: ManagedPlace(of: offsetBeats),
             rate: ManagedPlace(of: rateFactor), loop: ManagedPlace(of: loopBeats))
     }
 
     /// Works out the notes that are played soon.
     func provide(_ song: SongPlace) {
         let sources = control.withLock { $0.live }
-        for source in sources { source.provide(wanted(source, song), question: song.question) }
+        for source in sources { source.provide(wanted(source, song), question: song.question, signal) }
     }
 
     /// The windows of the track that are played soon.

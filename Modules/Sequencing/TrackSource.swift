@@ -16,10 +16,16 @@ final class TrackSource: Sendable {
     let end: Fraction
     /// Told by the render thread: the bits of the beat of the clock at which the track's beat 0 is, and 1 when it has been seen.
     let told = SharedWords()
-    private let pattern: Pattern?
+    let content: Content
     private let target: any NoteTarget
     private let known = Lock(Known(), .stream)
     private let trouble = Lock<String?>(nil, .leaf)
+
+    /// What a track plays.
+    enum Content: Sendable {
+        case pattern(Pattern)
+        case clip(Clip)
+    }
 
     private struct Known {
         var windows: [Int: [TableNote]] = [:]
@@ -33,12 +39,19 @@ final class TrackSource: Sendable {
     /// The beats of a window.
     static let window = 16
 
+    convenience init(_ content: Content, _ target: any NoteTarget, repeats: Bool) {
+        switch content {
+        case .pattern(let pattern): self.init(pattern, target)
+        case .clip(let clip): self.init(clip, target, repeats: repeats)
+        }
+    }
+
     init(_ clip: Clip, _ target: any NoteTarget, repeats: Bool) {
         number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
         let beats = clip.length.value
         length = repeats ? max(beats, Performance.shortestLoop) : 0
         self.target = target
-        pattern = nil
+        content = .clip(clip)
         var problem: String?
         // What is at the end of a clip that is played once is a part of it.
         let inside = clip.events.filter {
@@ -61,7 +74,7 @@ final class TrackSource: Sendable {
         number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
         (length, end) = (0, 0)
         self.target = target
-        self.pattern = pattern
+        content = .pattern(pattern)
         table = ManagedValue(NoteTable([], [], ChannelStates()))
         let problem = pattern.problem.map { "\($0)" }
         trouble.withLock { $0 = problem }
@@ -75,8 +88,9 @@ final class TrackSource: Sendable {
     /// - Parameters:
     ///   - wanted: The windows in which notes are wanted.
     ///   - question: The number of the question; a later one has a higher number, and its answer stays.
-    func provide(_ wanted: Set<Int>, question: Int) {
-        guard let pattern else { return }
+    ///   - signal: Tells the render thread of another table.
+    func provide(_ wanted: Set<Int>, question: Int, _ signal: ChangeSignal) {
+        guard case .pattern(let pattern) = content else { return }
         let old = known.withLock { $0.windows }
         let missing = wanted.filter { old[$0] == nil }
         if missing.isEmpty { return }
@@ -95,7 +109,9 @@ final class TrackSource: Sendable {
             let order = all.keys.sorted()
             let notes = order.flatMap { all[$0] ?? [] }
             // Not with a transaction that may be open here: it is what the track plays anyway.
-            OpenTransaction.suspended { table.set(NoteTable(notes, Self.spans(order), ChannelStates())) }
+            OpenTransaction.suspended {
+                signal.raise { table.set(NoteTable(notes, Self.spans(order), ChannelStates())) }
+            }
         }
     }
 

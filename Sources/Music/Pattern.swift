@@ -17,6 +17,10 @@ public struct Pattern: Sendable {
     public let cycle: Fraction
     /// The mistake in a text that it was made of; `nil` if there is none. That part of the text is silent.
     public let problem: PatternError?
+    /// The text that it was made of; `nil` if it was made otherwise, or changed since.
+    public private(set) var text: String?
+    /// The seed that it was made with.
+    package private(set) var seed: UInt64 = 0
 
     /// How many changes were made one upon the other. To ask the last one calls all of them, so that their number has a bound.
     private let depth: Int
@@ -62,6 +66,7 @@ public struct Pattern: Sendable {
     public init(_ text: String, cycle: Fraction = 4, seed: UInt64 = 0) {
         do throws(PatternError) { self = try Pattern(checking: text, cycle: cycle, seed: seed) } catch {
             self.init(SilentSource(), cycle: cycle, problem: error)
+            (self.text, self.seed) = (text, seed)
         }
     }
 
@@ -73,6 +78,7 @@ public struct Pattern: Sendable {
         let root = try parser.read()
         let cycle = cycle > 0 ? cycle : 4
         self.init(PatternCompiler.source(root, cycle: cycle, seed: seed), cycle: cycle)
+        (self.text, self.seed) = (text, seed)
     }
 
     /// Creates a pattern of a function, which returns the events that begin in a span, in any order.

@@ -57,7 +57,7 @@ import Testing
             let beat = Fraction(number, Int.random(in: 1...7, using: &random))
             let moments: [Moment] = [.now, .nextBeat, .nextBar, .next(beat), .at(.now + .milliseconds(number))]
             let moment = moments.randomElement(using: &random) ?? .now
-            switch Int.random(in: 0...15, using: &random) {
+            switch Int.random(in: 0...16, using: &random) {
             case 0, 1: sequencer.start(at: moment, from: Bool.random(using: &random) ? beat : nil)
             case 2: sequencer.stop(at: moment)
             case 3: sequencer.locate(beat, at: moment)
@@ -74,6 +74,7 @@ import Testing
             case 11: track?.stop(at: moment)
             case 12: track?.rejoin(at: moment)
             case 13: track?.replace(with: Pattern(texts.randomElement(using: &random) ?? "1"))
+            case 15: if let track, !sequencer.append(track) { sequencer.remove(track) }
             case 14: track?.replace(with: Clip(Pattern(texts.randomElement(using: &random) ?? "1"), length: 3))
             default:
                 if Bool.random(using: &random) {

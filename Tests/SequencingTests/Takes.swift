@@ -52,6 +52,7 @@ final class Takes: NoteTarget, @unchecked Sendable {
         return true
     }
 
+    func entry(_ index: Int) -> Entry { unsafe memory[index] }
     /// The entries so far.
     var entries: [Entry] { (0..<count).map { unsafe memory[$0] } }
     /// The notes that began, with their frames.

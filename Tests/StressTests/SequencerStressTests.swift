@@ -42,7 +42,7 @@ import Testing
                 let (beat, track) = (
                     Fraction(Int.random(in: 0...99, using: &random), 3), sequencer.tracks.randomElement(using: &random)
                 )
-                switch Int.random(in: 0...9, using: &random) {
+                switch Int.random(in: 0...11, using: &random) {
                 case 0, 1: sequencer.start(at: .nextBeat, from: beat)
                 case 2: sequencer.stop()
                 case 3: sequencer.locate(beat)
@@ -55,6 +55,8 @@ import Testing
                         track?.replace(with: Clip(Pattern("1 2"), length: 4))
                         sequencer.tempo = Double.random(in: 1...999, using: &random)
                     }
+                case 9: if let track { sequencer.remove(track) }
+                case 10: if let track { renderer.transaction { sequencer.remove(track) } }
                 default: sequencer.append(Track("\(number)", Pattern("1"), to: target))
                 }
             }

@@ -44,6 +44,9 @@ package struct BeatClock: BitwiseCopyable, Sendable {
         return beat + piece.beats(in: passed / framesPerMinute)
     }
 
+    /// Indicates that neither a map nor a ramp leads.
+    package var isSteady: Bool { @_noLocks @_noAllocation get { map == nil && piece.isEndless } }
+
     /// Returns the tempo at a frame.
     @_noLocks @_noAllocation
     package func tempo(at frame: Int64) -> Double {

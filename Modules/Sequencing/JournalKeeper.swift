@@ -1,0 +1,140 @@
+internal import RenderCore
+internal import Sharing
+internal import Synchronization
+
+/// What the render thread writes marks with. It is good for the cycle in which it was taken.
+struct JournalPen: Sendable {
+    let ring: TurnRing<JournalMark>?
+    /// The number of the journal, which no other has.
+    let number: Int
+
+    /// Creates a pen that writes nothing.
+    @_noLocks @_noAllocation
+    init() { (ring, number) = (nil, 0) }
+
+    init(_ keeper: JournalKeeper) { (ring, number) = (keeper.ring, keeper.number) }
+
+    /// The pen together with what keeps it, also in a cycle that is still under way.
+    struct Shared: ~Copyable, Sendable {
+        let pen: JournalPen
+        private let keeper: JournalKeeper?
+
+        init(_ keeper: JournalKeeper? = nil) {
+            pen = keeper.map { JournalPen($0) } ?? JournalPen()
+            self.keeper = keeper
+        }
+    }
+}
+
+/// The journal of a sequencer while it is kept.
+final class JournalKeeper: Sendable {
+    let ring: TurnRing<JournalMark>
+    let number: Int
+    /// The notes that were late before it, and those that were lost.
+    let lateBefore: Int
+    let lostBefore: Int
+    private let state = Lock(State())
+    private static let numbers = Atomic<Int>(0)
+
+    private struct State {
+        var marks: [JournalMark] = []
+        var turn: UInt = 0
+        /// The tracks by their stays, and the contents by their numbers.
+        var tracks: [Int: SequencerJournal.TrackName] = [:]
+        var contents: [Int: TrackSource.Content] = [:]
+    }
+
+    init(tracks: Int, late: Int, lost: Int) {
+        let least = 2 * tracks + 16_000
+        ring = TurnRing(capacity: 1 << (Int.bitWidth - least.leadingZeroBitCount))
+        number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
+        (lateBefore, lostBefore) = (late, lost)
+    }
+
+    deinit { ring.deallocate() }
+
+    func name(_ track: Track, _ stay: Int) {
+        let sources = track.sources
+        state.withLock { state in
+            state.tracks[stay] = SequencerJournal.TrackName(name: track.name, channel: track.midiChannel)
+            for source in sources { state.contents[source.number] = source.content }
+        }
+    }
+
+    func keep(_ source: TrackSource) { state.withLock { $0.contents[source.number] = source.content } }
+
+    /// Takes in what the render thread has written.
+    func drain() {
+        state.withLock { state in
+            while let mark = ring.take(&state.turn) { state.marks.append(mark) }
+        }
+    }
+
+    /// Returns what has been written of the slices before a frame.
+    ///
+    /// - Parameters:
+    ///   - late: The notes that have been late.
+    ///   - lost: Those that have been lost.
+    ///   - missing: The marks for which there was no room.
+    func journal(capacity: Int, until end: Int64, late: Int, lost: Int, missing: Int) -> SequencerJournal {
+        drain()
+        let state = state.withLock { $0 }
+        var journal = SequencerJournal(capacity: capacity)
+        journal.tracks = state.tracks
+        journal.contents = state.contents
+        journal.read(state.marks, until: end)
+        if late > lateBefore {
+            journal.add("\(late - lateBefore) notes were late, and left out; played again they are there.")
+        }
+        if lost > lostBefore {
+            journal.add("\(lost - lostBefore) notes or commands were lost; played again they may be there.")
+        }
+        if missing > 0 && journal.sampleRate > 0 {
+            journal.add("\(missing) changes are missing: too many came at once.")
+        }
+        return journal
+    }
+}
+
+extension Sequencer {
+    /// Keeps a journal from the next slice on: each command, edit and setting, of the sequencer and its tracks, and what becomes of the
+    /// tempo, with the frame on which it took effect. One that is kept already ends.
+    ///
+    ///     sequencer.keepJournal()                     // before the renderer runs
+    ///     …                                           // the concert
+    ///     if let journal = sequencer.endJournal() { try save(journal.text) }
+    ///
+    /// ``SequencerJournal/perform(on:of:targets:cycle:each:)`` plays it again to the same bits.
+    public func keepJournal() {
+        let keeper = JournalKeeper(tracks: capacity, late: lateCount, lost: lostCount)
+        let seats = control.withLock { control in
+            control.journal = keeper
+            return control.places.compactMap { $0 }
+        }
+        for seat in seats { keeper.name(seat.track, seat.stay) }
+        OpenTransaction.suspended { pen.set(JournalPen.Shared(keeper)) }
+    }
+
+    /// What the journal has so far, up to the last cycle; `nil` if none is kept.
+    public var journal: SequencerJournal? {
+        // The end first: what is written before it is there.
+        let end = Int64(bitPattern: seen[2])
+        return control.withLock { $0.journal }?.journal(
+            capacity: capacity, until: end, late: lateCount, lost: lostCount, missing: Int(seen[3]))
+    }
+
+    /// Ends the journal, and returns it; `nil` if none is kept.
+    @discardableResult
+    public func endJournal() -> SequencerJournal? {
+        let journal = journal
+        control.change { $0.journal = nil }
+        OpenTransaction.suspended { pen.set(JournalPen.Shared()) }
+        return journal
+    }
+
+    /// Keeps a content for the journal, before it can be heard.
+    func keep(_ source: TrackSource) { control.withLock { $0.journal }?.keep(source) }
+
+    /// Makes room for more marks.
+    func drainJournal() { control.withLock { $0.journal }?.drain() }
+}

@@ -1,0 +1,167 @@
+internal import RenderCore
+internal import Sharing
+
+// What happens is written down, with its frame.
+
+/// Something that has taken effect on the render thread.
+struct JournalMark: BitwiseCopyable, Sendable {
+    enum Kind: BitwiseCopyable, Sendable {
+        /// The journal begins: `a` is the sample rate, and `b` not 0 if the song played already.
+        case begins
+        /// The renderer's tempo, its metre, and a new position of it.
+        case tempo, metre, position
+        /// Something leads the clock that the journal does not have, or its frames are others now.
+        case foreign
+        case ownTempo, loop, follows
+        case joins, leaves, content, settings
+        case command, reset
+    }
+    var kind: Kind
+    var frame: Int64
+    /// The place of a track, the number of its stay and that of its content.
+    var track = 0
+    var stay = 0
+    var number = 0
+    var a = 0.0
+    var b = 0.0
+    var command = SequencerCommand(.stop)
+    var settings = TrackSettings()
+
+    @_noLocks @_noAllocation
+    init(_ kind: Kind, _ frame: Int64, a: Double = 0, b: Double = 0) {
+        (self.kind, self.frame, self.a, self.b) = (kind, frame, a, b)
+    }
+}
+
+/// What has been written so far, to see what is another one.
+struct JournalPage: BitwiseCopyable, Sendable {
+    /// The first frame of the slice, and the marks that found no room.
+    var time: Int64 = 0
+    var lostCount: UInt64 = 0
+    /// Indicates that the tracks have not been written down yet.
+    var isNew = false
+    var isForeign = false
+    var clock = BeatClock(sampleRate: 48_000)
+    var settings = SequencerSettings()
+
+    init() {}
+}
+
+extension Performance {
+    @_noLocks @_noAllocation
+    private mutating func write(_ mark: JournalMark) {
+        if let ring = pen.ring, !ring.send(mark) { page.lostCount &+= 1 }
+    }
+
+    /// Begins a slice: writes down what is set otherwise than before.
+    @_noLocks @_noAllocation
+    mutating func write(
+        with new: JournalPen, _ outer: BeatClock, _ frame: Int64, _ settings: SequencerSettings,
+        _ context: inout RenderContext
+    ) {
+        let isNew = new.number != pen.number
+        pen = new
+        if pen.ring == nil { return }
+        page.time = context.sampleTime
+        if isNew { beginPage(context.sampleRate) }
+        writeClock(outer, frame, isNew: isNew)
+        if isNew { writePlace() }
+        let old = page.settings
+        page.settings = settings
+        let (tempo, lastTempo) = (settings.tempo.beatsPerMinute, old.tempo.beatsPerMinute)
+        if isNew ? tempo > 0 : tempo != lastTempo { write(JournalMark(.ownTempo, page.time, a: tempo)) }
+        if settings.tempo.map != nil && !page.isForeign {
+            page.isForeign = true
+            write(JournalMark(.foreign, page.time))
+        }
+        if isNew ? settings.followsTransport : settings.followsTransport != old.followsTransport {
+            write(JournalMark(.follows, page.time, a: settings.followsTransport ? 1 : 0))
+        }
+        let (loop, last) = (settings.loop, old.loop)
+        if isNew ? loop.end > loop.start : loop.start != last.start || loop.end != last.end {
+            write(JournalMark(.loop, page.time, a: loop.start, b: loop.end))
+        }
+    }
+
+    @_noLocks @_noAllocation
+    private mutating func beginPage(_ rate: Double) {
+        let time = page.time
+        page = JournalPage()
+        (page.time, page.isNew, isAllStale) = (time, true, true)
+        var isFree = false
+        for track in 0..<trackCount where places[track].isFree || places[track].isHalted { isFree = true }
+        let plays = isPlaying || ends.count > 0 || pendingCount > 0 || isFree || tempoVersion > 0
+        write(JournalMark(.begins, time, a: rate, b: plays ? 1 : 0))
+    }
+
+    /// Writes down where the song is.
+    @_noLocks @_noAllocation
+    private mutating func writePlace() {
+        var place = SequencerCommand(.locate, beat: stopped)
+        if isPlaying { place = SequencerCommand(.start, beat: song(at: expected)) }
+        var mark = JournalMark(.command, page.time)
+        mark.command = place
+        if place.beat != 0 || isPlaying { write(mark) }
+    }
+
+    /// Writes down what the tempo of the renderer is now.
+    @_noLocks @_noAllocation
+    private mutating func writeClock(_ outer: BeatClock, _ frame: Int64, isNew: Bool) {
+        let (old, anchor) = (page.clock, outer.frame)
+        page.clock = outer
+        let time = page.time
+        let isLed = outer.isLed || !outer.isSteady || outer.tempo(at: frame) != outer.ownBeatsPerMinute || frame != time
+        if isLed || (!isNew && outer.framesPerMinute != old.framesPerMinute) {
+            if !page.isForeign { write(JournalMark(.foreign, time)) }
+            page.isForeign = true
+        }
+        // At the beginning from where it is reckoned: then the frames of all beats are the same.
+        let since = isNew && anchor <= time ? anchor : time
+        if isNew || outer.ownBeatsPerMinute != old.ownBeatsPerMinute {
+            write(JournalMark(.tempo, since, a: outer.ownBeatsPerMinute))
+        }
+        let (metre, last) = (outer.ownMetre, old.ownMetre)
+        if isNew || metre.beatsPerBar != last.beatsPerBar || metre.beatType != last.beatType {
+            write(JournalMark(.metre, since, a: Double(metre.beatsPerBar), b: Double(metre.beatType)))
+        }
+        let beat = outer.position(at: anchor)
+        let isMoved = anchor != old.frame && (beat != old.position(at: anchor) || isElsewhere(outer, old, beat))
+        if isNew ? anchor != 0 || beat != 0 : isMoved { write(JournalMark(.position, since, a: beat)) }
+    }
+
+    /// Returns whether the bars lie elsewhere, though the metre is as before.
+    @_noLocks @_noAllocation
+    private func isElsewhere(_ clock: BeatClock, _ old: BeatClock, _ beat: Double) -> Bool {
+        if clock.ownMetre.beatsPerBar != old.ownMetre.beatsPerBar { return false }
+        return clock.bars.place(of: beat).bar != old.bars.place(of: beat).bar
+    }
+
+    /// Writes down a command.
+    @_noLocks @_noAllocation
+    mutating func note(_ command: SequencerCommand, at frame: Int) {
+        if pen.ring == nil { return }
+        var mark = JournalMark(.command, page.time &+ Int64(frame))
+        mark.command = command
+        write(mark)
+    }
+
+    /// Writes down what has become of a track.
+    @_noLocks @_noAllocation
+    mutating func noteTrack(_ track: Int, _ kind: JournalMark.Kind) {
+        if pen.ring == nil { return }
+        var mark = JournalMark(kind, page.time)
+        mark.track = track
+        mark.stay = places[track].stay
+        mark.number = places[track].number
+        mark.settings = places[track].settings
+        write(mark)
+    }
+
+    /// Writes down that everything begins anew. The pen may be another one than in the last slice.
+    @_noLocks @_noAllocation
+    mutating func noteReset(with new: JournalPen, at time: Int64) {
+        if new.number != pen.number { return }
+        pen = new
+        write(JournalMark(.reset, time))
+    }
+}
