@@ -188,6 +188,8 @@ struct SequencerCommand: BitwiseCopyable, Sendable {
     var beat = Double.nan
     /// The distance of the beats at one of which it happens: 0 for at once, below 0 for bars.
     var grid = 0.0
+    /// The bars after that.
+    var bars = 0
 
     @_noLocks @_noAllocation
     init(_ action: Action, track: Int = 0, beat: Double = .nan, grid: Double = 0) {

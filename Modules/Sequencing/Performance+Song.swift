@@ -245,8 +245,8 @@ extension Performance {
     @_noLocks @_noAllocation
     mutating func setGrid(from here: Double) {
         for index in 0..<pendingCount {
-            let grid = pending[index].command.grid
-            if grid != 0 { pending[index].beat = beat(on: grid, from: here) }
+            let (grid, bars) = (pending[index].command.grid, pending[index].command.bars)
+            if grid != 0 { pending[index].beat = clock.beat(on: grid, from: bars > 0 ? pending[index].beat : here) }
         }
     }
 
@@ -285,7 +285,7 @@ extension Performance {
     @_noLocks @_noAllocation
     mutating func keep(_ command: SequencerCommand, at frame: Int) {
         // A command for now finds room, however many wait.
-        let limit = command.grid == 0 ? pending.count : waitingLimit
+        let limit = command.grid == 0 && command.bars == 0 ? pending.count : waitingLimit
         guard pendingCount < limit else {
             counts.lost &+= 1
             return
@@ -293,23 +293,9 @@ extension Performance {
         let here = clock.position(at: base &+ Int64(frame))
         var new = Pending()
         new.command = command
-        new.beat = beat(on: command.grid, from: here)
+        new.beat = clock.beat(on: command.grid, bars: command.bars, from: here)
         pending[pendingCount] = new
         pendingCount &+= 1
-    }
-
-    /// Returns the beat of a grid that comes next, or the present one if it is on the grid.
-    @_noLocks @_noAllocation
-    private func beat(on grid: Double, from here: Double) -> Double {
-        if grid == 0 { return here }
-        // A frame that is nearest to a beat of the grid counts as on it.
-        let margin = 0.5 * clock.beatsPerMinute / clock.framesPerMinute + Self.rounding
-        if grid < 0 {
-            let place = clock.bars.place(of: here + margin)
-            return place.beat <= 2 * margin
-                ? here + margin - place.beat : here + margin - place.beat + place.beatsPerBar
-        }
-        return -BeatClock.floor(-(here - margin) / grid) * grid
     }
 
     @_noLocks @_noAllocation

@@ -122,6 +122,9 @@ struct Performance: ~Copyable, Sendable {
     private var beginsAgain = false
     private var hasOwn = false
     private var hadOwn = false
+    /// The way of the song through this slice.
+    var legs = SongLegs()
+    private var time: Int64 = 0
 
     init(tracks: Int, number: Int, list: ManagedPlace<TrackList>) {
         self.list = list
@@ -150,6 +153,7 @@ struct Performance: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func begin(_ outer: BeatClock, _ frame: Int64, _ time: Int64, _ sampleRate: Double, _ tempo: Double) {
         hasOwn = tempo > 0
+        self.time = time
         guard tempo > 0 else {
             (clock, base) = (outer, frame)
             return
@@ -206,6 +210,7 @@ struct Performance: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func play(_ context: inout RenderContext) {
         var first = 0
+        legs.begin(clock, base, at: time, isPlaying: isPlaying, origin: origin)
         while true {
             let (beat, command) = boundary()
             let frame = frame(of: beat)
@@ -220,6 +225,7 @@ struct Performance: ~Copyable, Sendable {
                 drop(command)
                 act(due, &context, at: first)
             }
+            legs.add(first, isPlaying: isPlaying, origin: origin)
         }
         run(&context, until: .infinity, through: frameCount &- 1, from: first)
         expected = clock.position(at: base &+ Int64(frameCount))
