@@ -112,6 +112,8 @@ struct TrackEntry: BitwiseCopyable, Sendable {
     let target: TargetPlace
     let channel: UInt8
     let hasKeys: Bool
+    /// Indicates that slices begin with its events: the target sets a parameter, which a module may read once in a slice.
+    let cutsSlices: Bool
     // Each by itself, so that a change which comes later takes nothing back that was set meanwhile.
     let isMuted: ManagedPlace<Bool>
     let isSoloed: ManagedPlace<Bool>

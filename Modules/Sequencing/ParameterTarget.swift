@@ -20,8 +20,8 @@ public import Voices
 ///
 /// A value that somebody else sets holds until the next event. With an ``Automation`` of the same parameter, the last to run sets it.
 ///
-/// A module that asks for the parameter's `glide` has the value on its frame. One that reads a value once in a slice has it with the first
-/// slice that begins there or after it.
+/// A module that asks for the parameter's `glide` has the value on its frame. So has one that reads a value once in a slice, since from the
+/// second slice on slices begin with the events; an event that a start or an edit brings into the middle of a slice it has with the next.
 ///
 /// Threads: control.
 public final class ParameterTarget: Module, NoteTarget {
@@ -135,7 +135,8 @@ public final class ParameterTarget: Module, NoteTarget {
         let wheel = driver.wheel
         var motion = motion.read(context)
         var due = values.next(&context)
-        guard motion.isDriving || due != nil else { return }
+        // A module that runs twice in a slice has set the parameter for it.
+        guard motion.isDriving || due != nil, motion.begin(context.sampleTime) else { return }
         let (now, count) = (context.sampleTime, context.frameCount)
         var places: GlideTable.Places?
         table.with(&context) { table, _ in places = table.places }
@@ -215,7 +216,7 @@ struct ParameterMotion: BitwiseCopyable, Sendable {
     private(set) var isDriving = false
     /// Indicates that nothing was heard of the parameter so far: then it takes a value without a glide.
     private var isFirst = false
-    private var first: Int64 = 0
+    private var first = Int64.min
 
     init(_ curve: Parameter.Curve) { glide = AutomationGlide(curve) }
 
@@ -226,16 +227,23 @@ struct ParameterMotion: BitwiseCopyable, Sendable {
     /// Leaves the parameter to others.
     @_noLocks @_noAllocation
     mutating func leave() {
-        isDriving = false
+        (isDriving, first) = (false, .min)
         glide.stop()
     }
 
-    /// Begins a slice that is driven, from the value that is heard.
+    /// Begins a slice. Returns `false` if it is not the first time.
+    @_noLocks @_noAllocation
+    mutating func begin(_ time: Int64) -> Bool {
+        let isNew = time != first
+        first = time
+        return isNew
+    }
+
+    /// Begins to drive a slice, from the value that is heard.
     @_noLocks @_noAllocation
     mutating func arrive(_ wheel: ParameterWheel, _ context: borrowing RenderContext) {
         (low, high) = wheel.limits(context.sampleRate)
         glide.length = wheel.glideFrames(context.sampleRate)
-        first = context.sampleTime
         isFirst = false
         if isDriving && !wheel.isMoved { return }
         let heard = wheel.heard(context)

@@ -12,8 +12,10 @@ extension Performance {
     mutating func refresh(_ context: inout RenderContext) {
         var isSoloStale = false
         trackCount = listCount(&context)
+        cutterCount = 0
         var track = 0
         while track < trackCount, let entry = entry(track, &context) {
+            if entry.cutsSlices { cutterCount &+= 1 }
             let version = entry.settingsVersion
             if version != places[track].settingsVersion {
                 isSoloStale = true

@@ -117,6 +117,8 @@ struct Performance: ~Copyable, Sendable {
     var begun = 0.0
     var soloCount = 0
     var trackCount = 0
+    /// The tracks with whose events slices begin.
+    var cutterCount = 0
     var wasRolling = false
     /// Indicates that the song begins again with this slice, where it was started.
     private var beginsAgain = false
@@ -124,7 +126,7 @@ struct Performance: ~Copyable, Sendable {
     private var hadOwn = false
     /// The way of the song through this slice.
     var legs = SongLegs()
-    private var time: Int64 = 0
+    var time: Int64 = 0
 
     init(tracks: Int, number: Int, list: ManagedPlace<TrackList>) {
         self.list = list
@@ -229,6 +231,7 @@ struct Performance: ~Copyable, Sendable {
         }
         run(&context, until: .infinity, through: frameCount &- 1, from: first)
         expected = clock.position(at: base &+ Int64(frameCount))
+        if cutterCount > 0 { announce(&context) }
     }
 
     /// Returns a track.
@@ -257,7 +260,7 @@ struct Performance: ~Copyable, Sendable {
 
     /// Returns the beat of the next command or loop, and the command; -1 for the loop.
     @_noLocks @_noAllocation
-    private func boundary() -> (Double, Int) {
+    func boundary() -> (Double, Int) {
         var (beat, command) = (isPlaying ? loopBeat : .infinity, -1)
         var index = 0
         while index < pendingCount {

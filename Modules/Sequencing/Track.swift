@@ -185,6 +185,7 @@ public final class Track: Sendable {
     var entry: TrackEntry {
         TrackEntry(
             content: ManagedPlace(of: content), target: slot.place, channel: channel, hasKeys: target.hasKeys,
+            cutsSlices: target is ParameterTarget,
             isMuted: ManagedPlace(of: muted), isSoloed: ManagedPlace(of: soloed), offset: ManagedPlace(of: offsetBeats),
             rate: ManagedPlace(of: rateFactor), loop: ManagedPlace(of: loopBeats))
     }

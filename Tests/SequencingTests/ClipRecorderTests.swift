@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct ClipRecorderTests {
-    static let cycles = [1, 7, 64, 256, 1_000, 4_096, 50_000]
+    static let cycles = [37, 256, 4_096, 50_000]
 
-    @Test("Each note is where it was played, to the frame, at any length of the cycles", arguments: cycles)
+    @Test("Each note is where it was played, to the frame, at any length of the cycles", arguments: cycles + [1])
     func exact(cycle: Int) throws {
         let rig = try RecorderRig()
         rig.recorder.begin(length: .bars(1))
@@ -73,6 +73,40 @@ import Testing
         #expect(others.begun.first == [96_000, 7])
         #expect(rig.recorder.clip.frames == [[60, 0, 4_000], [62, 0, 500]] && rig.recorder.start == 0)
         #expect(!rig.recorder.isWaiting && !rig.recorder.isRecording)
+    }
+
+    @Test("A count-in into a song that plays does not disturb it, in bars of three beats too")
+    func countInto() throws {
+        let takes = Takes()
+        let rig = try RecorderRig([Track("steps", Pattern("1 2 3 4"), to: takes)])
+        rig.renderer.tempo.metre = Metre(3, 4)
+        rig.sequencer.start()
+        rig.driver.render(to: 30_000)
+        rig.recorder.begin(countIn: 2, length: 3)
+        rig.driver.render(to: 216_000, played(60, 215_000, 217_000))
+        #expect(rig.recorder.isWaiting)
+        rig.sequencer.stop(at: .nextBar.plus(bars: 1))
+        rig.driver.render(to: 300_000, played(60, 215_000, 217_000) + played(61, 220_000, 221_000))
+        // Bar 2 begins at frame 72,000, and bar 4 at 216,000.
+        #expect(rig.recorder.start == 9 && rig.recorder.clip.frames == [[60, 0, 1_000], [61, 4_000, 1_000]])
+        #expect(takes.begun.map { $0[0] } == (0..<12).map { Double($0) * 24_000 })
+        #expect(takes.ended.last == [288_000, 4] && !rig.sequencer.isPlaying)
+    }
+
+    @Test("Live, a thread beside the audio gives the track what was played")
+    func live() async throws {
+        let takes = Takes()
+        let track = Track("tune", Clip(length: 1), to: takes)
+        let rig = try RecorderRig([track], into: track)
+        rig.driver.isOffline = false
+        rig.recorder.begin(length: 1, rounds: .add)
+        rig.driver.render(to: 12_000, played(60, 1_000, 5_000))
+        let isHeard = await becomesTrue {
+            rig.driver.render(to: rig.driver.now + 24_000)
+            return !takes.begun.isEmpty
+        }
+        #expect(
+            isHeard && takes.begun.allSatisfy { $0[0].truncatingRemainder(dividingBy: 24_000) == 1_000 && $0[1] == 60 })
     }
 
     @Test("The clip ends what is held; what comes after is not in it")
@@ -190,7 +224,7 @@ import Testing
 
     @Test(
         "Random playing over rounds that add is what a plain reckoning gives, in cycles of any length",
-        arguments: [1, 100, 777, 4_096])
+        arguments: [100, 777, 4_096])
     func model(cycle: Int) throws {
         var random = SplitMix(state: 11)
         let (length, rounds) = (48_000, 9)

@@ -8,6 +8,7 @@ final class KeysDriver {
     let keys = MIDIInput()
     private let renderer: Renderer
     private(set) var now = 0
+    var isOffline = true
     var transport: (Int) -> Transport = { _ in Transport() }
 
     init(_ make: (MIDIInput) throws -> Renderer) rethrows { renderer = try make(keys) }
@@ -15,9 +16,12 @@ final class KeysDriver {
     /// Renders up to a frame, in cycles of one length, with messages at some frames.
     func render(to end: Int, cycle: Int = 256, _ messages: [(frame: Int, message: MIDIMessage)] = []) {
         let messages = messages.enumerated().sorted { ($0.element.frame, $0.offset) < ($1.element.frame, $1.offset) }
+        var next = messages.firstIndex { $0.element.frame >= now } ?? messages.count
         while now < end {
             let count = min(cycle, end - now)
-            let due = messages.map(\.element).filter { (now..<now + count).contains($0.frame) }
+            let first = next
+            while next < messages.count, messages[next].element.frame < now + count { next += 1 }
+            let due = messages[first..<next].map(\.element)
             var events = due.map { MIDIEvent(frame: $0.frame - now, $0.message) } + [MIDIEvent(.clock)]
             let output = AudioBlock(channels: renderer.channelCount, frames: count)
             unsafe events.withUnsafeMutableBufferPointer { events in
@@ -32,7 +36,8 @@ final class KeysDriver {
                     supply.frameCount = count
                     supply.transport = transport(now)
                     let channels = UnsafeBufferPointer(start: output.pointers, count: output.channelCount)
-                    unsafe renderer.render(frames: count, into: channels, hostTime: 0, isOffline: true, supply: &supply)
+                    unsafe renderer.render(
+                        frames: count, into: channels, hostTime: 0, isOffline: isOffline, supply: &supply)
                 }
             }
             now += count

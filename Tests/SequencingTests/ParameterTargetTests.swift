@@ -78,6 +78,60 @@ private final class Targeted: Generator {
         }
     }
 
+    @Test("A module that reads a value once in a slice has it on its frame, through loops, in all cycles")
+    func switches() throws {
+        for cycles in cycleLengths {
+            let probe = Probe(0, glide: .linear(.milliseconds(10)))
+            let target = ParameterTarget(probe.parameter)
+            let sequencer = Sequencer(tracks: [Track("values", Pattern("0.25 [0.5 -0.75] 1 ~"), to: target)])
+            let renderer = try Renderer(sampleRate: 48_000, layout: StackLayout(frames: 4_096)) { context in
+                context.run(sequencer)
+                context.run(target)
+                context.run(probe)
+                context.output()
+            }
+            _ = render(renderer, frames: 10_000, cycles: cycles)
+            sequencer.loop = 0..<2
+            sequencer.start(at: .nextBar)
+            // What reads in the middle of a glide sees it arrive, at the latest with the slice behind its end.
+            let output = render(renderer, frames: 250_000, cycles: cycles)[1]
+            let steps: [(frame: Int, value: Float)] = [
+                (86_000, 0.25), (110_000, 0.5), (122_000, -0.75), (134_000, 0.25), (158_000, 0.5), (170_000, -0.75),
+            ]
+            for (number, step) in steps.enumerated() {
+                let before: Float = number == 0 ? 0 : steps[number - 1].value
+                #expect(output[step.frame - 1] == before, "cycles of \(cycles)")
+                #expect(output[step.frame + 5_000] == step.value, "cycles of \(cycles)")
+            }
+            #expect(output[..<86_000].allSatisfy { $0 == 0 })
+        }
+        for cycles in cycleLengths {
+            let probe = Probe(0, glide: .none)
+            let (renderer, _) = try Self.rig(probe, ParameterTarget(probe.parameter), "0.25 [0.5 -0.75] 3 ~")
+            _ = render(renderer, frames: 1, cycles: [1])
+            let output = render(renderer, frames: 99_999, cycles: cycles)
+            #expect(output[0] == output[1], "cycles of \(cycles)")
+        }
+    }
+
+    @Test("Run twice in a slice, it does what it does once")
+    func twice() throws {
+        func heard(times: Int) throws -> [Float] {
+            let probe = Probe(0, glide: .linear(.milliseconds(10)))
+            let target = ParameterTarget(probe.parameter)
+            let sequencer = Sequencer(tracks: [Track("values", Pattern("0.25 [0.5 -0.75] 1 ~"), to: target)])
+            let renderer = try Renderer(sampleRate: 48_000) { context in
+                context.run(sequencer)
+                for _ in 0..<times { context.run(target) }
+                context.run(probe)
+                context.output()
+            }
+            sequencer.start()
+            return render(renderer, frames: 100_000, cycles: [4_096])[0]
+        }
+        #expect(try heard(times: 2) == heard(times: 1))
+    }
+
     @Test("It is what a hand would do in a transaction on that frame, by every glide")
     func hand() throws {
         let glides: [Parameter.Curve] = [
