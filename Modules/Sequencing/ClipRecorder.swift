@@ -57,7 +57,7 @@ public final class ClipRecorder: StreamingModule {
     private let commands = CommandQueue<RecorderCommand>(capacity: 16)
     private let messages = CommandQueue<MIDIMessage>(capacity: 256)
     private let head = RenderState(RecorderHead())
-    private let ring = TurnRing<RecorderEntry>(capacity: 16_384)
+    private let ring = TurnRing<RecorderEntry>(capacity: 4_096)
     /// Told by the render thread: the bits of the place in the clip, the phase, and 1 if the sequencer was not found.
     private let told = SharedWords()
     private let lost = SharedCount()
@@ -123,7 +123,8 @@ public final class ClipRecorder: StreamingModule {
     ///
     /// - Parameters:
     ///   - clip: The clip.
-    ///   - start: The beat of the song at which the clip's beat 0 is; by default that of the last recording, or else the offset of ``track``.
+    ///   - start: The beat of the song at which the clip's beat 0 is; by default the offset of ``track``, or else that of the last
+    ///     recording.
     ///   - moment: The time at which the count-in begins, or the recording if there is none.
     ///   - countIn: The bars of count-in: 0…16.
     ///   - rounds: The way in which it goes on when the clip is full.
@@ -132,7 +133,7 @@ public final class ClipRecorder: StreamingModule {
     public func overdub(
         _ clip: Clip, from start: Fraction? = nil, at moment: Moment = .nextBar, countIn: Int = 0, rounds: Rounds = .add
     ) -> Bool {
-        let anchor = start ?? self.start ?? track?.offset ?? 0
+        let anchor = start ?? track?.offset ?? self.start ?? 0
         let length = max(1 / 16, min(clip.length, 65_536))
         return begin(
             moment, countIn, ClipTake.Wishes(length: length, rounds: rounds, onto: clip),
@@ -189,7 +190,7 @@ public final class ClipRecorder: StreamingModule {
     /// The beat of the song at which the clip's beat 0 is; `nil` before the first recording.
     public var start: Fraction? { newest().start }
 
-    /// The number of messages that were not recorded: more than 16,384 came before they were taken from the render thread, which
+    /// The number of messages that were not recorded: more than 4,096 came before they were taken from the render thread, which
     /// happens every 20 ms, or a clip has more than 262,144.
     public var lostCount: Int { lost.value + control.withLock { $0.take.lost } }
 
@@ -240,7 +241,7 @@ public final class ClipRecorder: StreamingModule {
             }
             // No lock is held: the target's words are the user's code.
             OpenTransaction.suspended {
-                if let start = mine.start, track.offset != start { track.offset = start }
+                if let start = mine.start, abs(track.offset.value - start.value) > 1e-9 { track.offset = start }
                 track.replace(with: mine.clip(hasOpenNotes: false))
             }
             control.withLock { $0.isGiving = false }

@@ -55,7 +55,11 @@ struct ClipTake: Sendable {
             start = place
             bar = max(ClipTake.beats(entry.bar), 1 / 16)
             let other = ClipTake.beats(entry.other)
-            for index in items.indices { items[index].event.start += other }
+            let held = Set(open.values)
+            for index in items.indices {
+                items[index].event.start += other
+                if !held.contains(index) { settle(index) }
+            }
             (reached, furthest, version) = (other, other, version + 1)
         case .forgets: (items, open, pedals) = ([], [:], [])
         case .message:
@@ -121,13 +125,20 @@ struct ClipTake: Sendable {
 
     private mutating func add(_ item: Item) {
         if items.count < ClipTake.limit { items.append(item) } else { lost += 1 }
+        settle(items.count - 1)
         version += 1
     }
 
     private mutating func end(_ key: Int, at place: Fraction) {
         guard let index = open.removeValue(forKey: key) else { return }
         items[index].event.length = length(of: items[index].event, upTo: place)
+        settle(index)
         version += 1
+    }
+
+    /// Has an event that is early begin on the first beat, once it is known where that is.
+    private mutating func settle(_ index: Int) {
+        if start != nil && items[index].event.start < 0 { items[index].event.start = 0 }
     }
 
     /// Returns the length of a note that ends at a place: one that is early begins on the first beat.

@@ -254,6 +254,7 @@ struct RecorderHead: BitwiseCopyable, Sendable {
         let place = place(of: old)
         let isFull = command.length > 0 && place >= command.length - margin
         if isFull && !command.goesRound { return finish(at: command.length, ring) }
+        if !command.goesRound && rounds(to: new) > round { return finish(at: place, ring) }
         let kind = isFull || new < old ? RecorderEntry.Kind.goesRound : .jumps
         round = rounds(to: new)
         send(RecorderEntry(kind, command.take, place, self.place(of: new)), ring)

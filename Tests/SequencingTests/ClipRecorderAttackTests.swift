@@ -181,7 +181,7 @@ import Testing
         // In one slice, which is one go for the render thread.
         let message = MIDIMessage.controller(channel: 0, number: 1, value: 5)
         rig.driver.render(to: 2_000, Array(repeating: (frame: 1_500, message: message), count: 20_000))
-        #expect(rig.recorder.lostCount <= 20_000 - 16_384)
+        #expect(rig.recorder.lostCount <= 20_000 - 4_096)
         #expect(rig.recorder.clip.events.count + rig.recorder.lostCount == 20_000)
     }
 

@@ -38,6 +38,81 @@ import Testing
         #expect(rig.recorder.clip.frames == [[60, 1_000, 35_000], [63, 24_000 + 6_000, 1_000], [61, 72_000, 1_000]])
     }
 
+    @Test("A recording of one round ends where the song is sent behind its clip, and not where it is sent back")
+    func behind() throws {
+        let rig = try RecorderRig()
+        rig.recorder.begin(length: 2)
+        rig.driver.render(to: 24_000, played(60, 20_000, 90_000))
+        rig.sequencer.locate(0)
+        rig.driver.render(to: 30_000, played(60, 20_000, 90_000) + played(61, 28_000, 29_000))
+        #expect(rig.recorder.isRecording)
+        rig.sequencer.locate(9)
+        rig.driver.render(to: 90_000, played(62, 50_000, 60_000))
+        #expect(!rig.recorder.isRecording && rig.recorder.clip.frames == [[61, 4_000, 1_000], [60, 20_000, 4_000]])
+    }
+
+    @Test("Anything at any time: the same clip and the same notes in cycles of any length")
+    func anything() throws {
+        for seed in 1...UInt64(12) {
+            var first: (text: String, heard: [[Double]])?
+            for cycle in [64, 777, 4_096] {
+                let found = try performed(seed, cycle: cycle)
+                if let first {
+                    #expect(first.text == found.text && first.heard == found.heard, "seed \(seed), cycles of \(cycle)")
+                }
+                first = first ?? found
+            }
+            #expect(first?.text.contains("note") == true)
+        }
+    }
+
+    /// What is recorded and heard when a song is sent about by chance, at the same frames for a seed.
+    private func performed(_ seed: UInt64, cycle: Int) throws -> (text: String, heard: [[Double]]) {
+        let takes = Takes()
+        let track = Track("loop", Clip(length: 2), to: takes)
+        let rig = try RecorderRig([track], into: track)
+        let (sequencer, recorder) = (rig.sequencer, rig.recorder)
+        var random = SplitMix(state: seed)
+        func chance(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+        let rounds: [ClipRecorder.Rounds] = [.one, .add, .add, .replace]
+        recorder.begin(length: Fraction(chance(4...20), 4), rounds: rounds[chance(1...3)])
+        var frame = 1_000
+        while frame < 400_000 {
+            frame += chance(5_000...40_000)
+            let (kind, beat, turn) = (chance(0...8), Fraction(chance(0...40), 4), chance(0...3))
+            try rig.renderer.transaction(at: .sample(Int64(frame))) {
+                switch kind {
+                case 0: sequencer.locate(beat)
+                case 1: sequencer.loop = beat..<(beat + Fraction(turn + 1, 2))
+                case 2: sequencer.loop = nil
+                case 3: rig.renderer.tempo.beatsPerMinute = 60 + 40 * Double(turn)
+                case 4: sequencer.tempo = turn == 0 ? nil : 50 * Double(turn)
+                case 5 where seed % 3 == 0: recorder.begin(at: .next(Fraction(1, 4)), length: 2, rounds: rounds[turn])
+                case 6 where seed % 3 == 1: recorder.end(at: .nextBeat)
+                case 7: rig.renderer.tempo.position = beat.value
+                default: sequencer.start(at: .nextBeat)
+                }
+            }
+        }
+        var notes: [(frame: Int, message: MIDIMessage)] = []
+        for key in UInt8(50)...54 {
+            var on = chance(0...20_000)
+            while on < 400_000 {
+                let off = on + chance(1...20_000)
+                notes += played(key, on, off)
+                on = off + chance(1...40_000)
+            }
+        }
+        rig.driver.render(to: 420_000, cycle: cycle, notes)
+        let clip = recorder.clip
+        let wrong = clip.events.filter {
+            $0.start < 0 || $0.start >= clip.length || $0.length < 0 || $0.end > clip.length
+        }
+        #expect(wrong.isEmpty, "seed \(seed): \(Clip(length: clip.length, events: wrong).text)")
+        #expect(recorder.lostCount == 0)
+        return (clip.text, takes.begun)
+    }
+
     @Test(
         "The song's loop: the clip goes round with it, and a recording of one round ends there",
         arguments: ClipRecorderTests.cycles)
