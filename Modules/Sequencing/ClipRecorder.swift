@@ -17,7 +17,8 @@ public import Voices
 ///     }
 ///     recorder.begin(at: .nextBar, countIn: 1, length: .bars(4), rounds: .add)
 ///     …
-///     recorder.end()
+///     recorder.end(at: .nextBar)
+///     …                                                           // when `recorder.isRecording` is false again
 ///     sequencer["tune"]?.replace(with: recorder.clip.quantised(to: 1 / 4, strength: 0.8))
 ///
 /// A message is recorded at the beat of the frame on which it came, rounded to 1/7,056,000 of a beat: the clip plays it on that frame again,
@@ -49,7 +50,6 @@ public final class ClipRecorder: StreamingModule {
     /// The track that is launched for the count-in, and stopped where the recording begins.
     public let click: Track?
 
-    private let sequencer: Sequencer?
     private let hasSequencer: Bool
     private let keys: MIDIReader
     private let channel: UInt8
@@ -61,9 +61,11 @@ public final class ClipRecorder: StreamingModule {
     /// Told by the render thread: the bits of the place in the clip, the phase, and 1 if the sequencer was not found.
     private let told = SharedWords()
     private let lost = SharedCount()
-    private let control = Lock(Control(), .module)
+    private let control: Lock<Control>
 
     private struct Control {
+        /// Not kept: a track of it may have this recorder as its target.
+        weak var sequencer: Sequencer?
         var turn: UInt = 0
         /// The number of the newest take, and the wishes of those that have not begun to wait.
         var number = 0
@@ -78,7 +80,7 @@ public final class ClipRecorder: StreamingModule {
     ///
     /// - Parameters:
     ///   - input: The keyboard; `nil` for a recorder that is a target and nothing else.
-    ///   - sequencer: The sequencer whose song it goes by; `nil` for the renderer's tempo.
+    ///   - sequencer: The sequencer whose song it goes by, which it does not keep alive; `nil` for the renderer's tempo.
     ///   - channel: The one channel that is recorded, 0…15; `nil` for all.
     ///   - track: A track that plays the clip while it is recorded: each note from the next round on. Its offset becomes ``start``.
     ///   - click: A track that clicks in the count-in.
@@ -86,7 +88,8 @@ public final class ClipRecorder: StreamingModule {
         _ input: MIDIInput? = nil, of sequencer: Sequencer? = nil, channel: Int? = nil, into track: Track? = nil,
         click: Track? = nil
     ) {
-        (self.sequencer, self.track, self.click) = (sequencer, track, click)
+        (self.track, self.click) = (track, click)
+        control = Lock(Control(sequencer: sequencer), .module)
         hasSequencer = sequencer != nil
         keys = MIDIReader(input ?? MIDIInput(name: "none"))
         self.channel = channel.map { UInt8(max(0, min($0, 15))) } ?? 255
@@ -160,7 +163,9 @@ public final class ClipRecorder: StreamingModule {
             click?.launch(at: moment)
             click?.stop(at: beginning)
         }
-        if let sequencer, !sequencer.followsTransport { sequencer.start(at: beginning) }
+        if let sequencer = control.withLock({ $0.sequencer }), !sequencer.followsTransport {
+            sequencer.start(at: beginning)
+        }
         return true
     }
 

@@ -132,6 +132,22 @@ import Testing
         #expect(!rig.recorder.isRecording && rig.recorder.clip.frames == [[63, 10_000, 2_000]])
     }
 
+    @Test("A recorder and the sequencer whose track it records go when nobody has them any more")
+    func lifetime() async {
+        weak var recorder: ClipRecorder?
+        weak var sequencer: Sequencer?
+        func make() {
+            let made = Sequencer()
+            let target = ClipRecorder(of: made)
+            made.append(Track("steps", Pattern("1"), to: target))
+            target.begin()
+            (recorder, sequencer) = (target, made)
+        }
+        make()
+        // The thread beside the audio may have one of them in its hands.
+        #expect(await becomesTrue { recorder == nil && sequencer == nil })
+    }
+
     @Test("A recording in a transaction that is called off does not begin")
     func calledOff() throws {
         let rig = try RecorderRig()
