@@ -99,10 +99,9 @@ struct JournalReader {
             settings.rate = try number("the rate", in: 1.0 / 64...64)
             settings.loop = try number("the loop", in: Performance.shortestLoop...1e6, or: 0)
             return .settings(place: place, settings)
-        case "start": return .command(SequencerCommand(.start, beat: try beat(), grid: try grid()))
-        case "locate":
-            return .command(SequencerCommand(.locate, beat: try number("the beat", in: -1e9...1e9), grid: try grid()))
-        case "stop": return .command(SequencerCommand(.stop, grid: try grid()))
+        case "start": return try command(SequencerCommand(.start, beat: try beat()))
+        case "locate": return try command(SequencerCommand(.locate, beat: try number("the beat", in: -1e9...1e9)))
+        case "stop": return try command(SequencerCommand(.stop))
         case "launch": return try trackCommand(.launch)
         case "halt": return try trackCommand(.halt)
         case "rejoin": return try trackCommand(.rejoin)
@@ -113,7 +112,15 @@ struct JournalReader {
 
     private mutating func trackCommand(_ action: SequencerCommand.Action) throws -> SequencerJournal.Act {
         let track = try trackPlace(), stay = try whole("the stay")
-        return .command(SequencerCommand(action, track: track, stay: stay, grid: try grid()))
+        return try command(SequencerCommand(action, track: track, stay: stay))
+    }
+
+    /// Reads the grid of a command, and the bars after that.
+    private mutating func command(_ command: SequencerCommand) throws -> SequencerJournal.Act {
+        var command = command
+        command.grid = try grid()
+        if place < words.count { command.bars = try whole("the bars after that", in: 0...4_096) }
+        return .command(command)
     }
 
     private mutating func trackPlace() throws -> Int { try whole("the place of a track", in: 0...65_535) }

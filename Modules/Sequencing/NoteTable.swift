@@ -120,6 +120,8 @@ struct TrackEntry: BitwiseCopyable, Sendable {
     let target: TargetPlace
     let channel: UInt8
     let hasKeys: Bool
+    /// Indicates that slices begin with its events: the target sets a parameter, which a module may read once in a slice.
+    let cutsSlices: Bool
     // Each by itself, so that a change which comes later takes nothing back that was set meanwhile.
     let isMuted: ManagedPlace<Bool>
     let isSoloed: ManagedPlace<Bool>
@@ -271,6 +273,8 @@ struct SequencerCommand: BitwiseCopyable, Sendable {
     var beat = Double.nan
     /// The distance of the beats at one of which it happens: 0 for at once, below 0 for bars.
     var grid = 0.0
+    /// The bars after that.
+    var bars = 0
 
     /// Indicates that it is for one track.
     var isForTrack: Bool {

@@ -59,6 +59,19 @@ extension Performance {
         ends.set(item, beat + note.length / places[track].settings.rate)
     }
 
+    /// Has a slice begin with the next event of a track whose target sets a parameter, and where the song goes elsewhere.
+    @_noLocks @_noAllocation
+    func announce(_ context: inout RenderContext) {
+        var (track, beat) = (0, boundary().0)
+        while track < trackCount {
+            let next = next.beat(of: track)
+            if places[track].cutsSlices && next < beat && isAudible(places[track].settings) { beat = next }
+            track &+= 1
+        }
+        let frame = frame(of: beat)
+        if frame >= frameCount && frame < Int(Int32.max) { context.cut(before: time &+ Int64(frame)) }
+    }
+
     @_noLocks @_noAllocation
     func isAudible(_ settings: TrackSettings) -> Bool { !settings.isMuted && (soloCount == 0 || settings.isSoloed) }
 

@@ -76,10 +76,10 @@ extension Performance {
     @_noLocks @_noAllocation
     mutating func setGrid(from here: Double) {
         for index in 0..<pendingCount {
-            let grid = pending[index].command.grid
+            let (grid, bars) = (pending[index].command.grid, pending[index].command.bars)
             // One whose time is here stays.
             if grid != 0 && pending[index].beat > here + Self.rounding {
-                pending[index].beat = beat(on: grid, from: here)
+                pending[index].beat = clock.beat(on: grid, from: bars > 0 ? pending[index].beat : here)
             }
         }
     }
@@ -123,7 +123,7 @@ extension Performance {
     mutating func keep(_ command: SequencerCommand, at frame: Int) {
         note(command, at: frame)
         // A command for now finds room, however many wait.
-        let limit = command.grid == 0 ? pending.count : waitingLimit
+        let limit = command.grid == 0 && command.bars == 0 ? pending.count : waitingLimit
         guard pendingCount < limit else {
             counts.lost &+= 1
             return
@@ -131,24 +131,9 @@ extension Performance {
         let here = clock.position(at: base &+ Int64(frame))
         var new = Pending()
         new.command = command
-        new.beat = beat(on: command.grid, from: here)
+        new.beat = clock.beat(on: command.grid, bars: command.bars, from: here)
         pending[pendingCount] = new
         pendingCount &+= 1
-    }
-
-    /// Returns the beat of a grid that comes next, or the present one if it is on the grid.
-    @_noLocks @_noAllocation
-    private func beat(on grid: Double, from here: Double) -> Double {
-        if grid == 0 { return here }
-        // A frame that is nearest to a beat of the grid counts as on it.
-        let margin = clock.halfFrame(at: base) + Self.rounding
-        if grid < 0 {
-            let place = clock.bars.place(of: here + margin)
-            return place.beat <= 2 * margin
-                ? here + margin - place.beat : here + margin - place.beat + place.beatsPerBar
-        }
-        let origin = clock.beatOrigin
-        return origin - BeatClock.floor(-(here - origin - margin) / grid) * grid
     }
 
     @_noLocks @_noAllocation

@@ -69,6 +69,10 @@ extension Performance {
         }
         guard let entry = listed, !hasLeft else { return isSoloStale }
         let isNew = places[track].stay == 0 || page.isNew
+        if places[track].stay == 0 && entry.cutsSlices {
+            places[track].cutsSlices = true
+            cutterCount &+= 1
+        }
         places[track].stay = stay
         let version = entry.settingsVersion
         let isSet = version != places[track].settingsVersion
@@ -103,6 +107,7 @@ extension Performance {
             }
         }
         noteTrack(track, .leaves)
+        if places[track].cutsSlices { cutterCount &-= 1 }
         places[track] = Place()
         // An end that was refused is asked for again, by the place of the target.
         hasOrphans = true

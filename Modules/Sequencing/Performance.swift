@@ -24,6 +24,8 @@ struct Performance: ~Copyable, Sendable {
         var number = 0
         /// The length of its clip; 0 for a pattern.
         var clipLength = 0.0
+        /// Indicates that slices begin with its events.
+        var cutsSlices = false
         /// The number of the stay of the track that is here; 0 for none.
         var stay = 0
         var settings = TrackSettings()
@@ -149,6 +151,8 @@ struct Performance: ~Copyable, Sendable {
     /// What writes down what happens, and what has been written.
     var pen = JournalPen()
     var page = JournalPage()
+    /// The tracks with whose events slices begin.
+    var cutterCount = 0
     var wasRolling = false
     /// Indicates that the tracks are to be told the programs and controllers of their place.
     var hasNewPlace = false
@@ -156,6 +160,9 @@ struct Performance: ~Copyable, Sendable {
     private var beginsAgain = false
     private var hasOwn = false
     private var hadOwn = false
+    /// The way of the song through this slice.
+    var legs = SongLegs()
+    var time: Int64 = 0
 
     init(tracks: Int, number: Int, list: ManagedPlace<TrackList>, flags: FlagsPlace) {
         self.list = list
@@ -186,6 +193,7 @@ struct Performance: ~Copyable, Sendable {
     mutating func begin(
         _ outer: BeatClock, _ frame: Int64, _ time: Int64, _ sampleRate: Double, _ tempo: SongTempo.Places
     ) {
+        self.time = time
         (hasOwn, map) = (tempo.isOwn, tempo.map)
         let version = map == nil ? 0 : tempo.version
         // The memory of another map may be gone.
@@ -269,6 +277,7 @@ struct Performance: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     mutating func play(_ context: inout RenderContext) {
         var first = 0
+        legs.begin(clock, base, at: time, isPlaying: isPlaying, origin: origin)
         while true {
             let (beat, command) = boundary()
             let frame = frame(of: beat)
@@ -287,9 +296,11 @@ struct Performance: ~Copyable, Sendable {
                 drop(command)
                 act(due, &context, at: first)
             }
+            legs.add(first, isPlaying: isPlaying, origin: origin)
         }
         run(&context, until: .infinity, through: frameCount &- 1, from: first)
         expected = clock.position(at: base &+ Int64(frameCount))
+        if cutterCount > 0 { announce(&context) }
     }
 
     /// Returns the frame of a beat, from the first of the slice.
@@ -306,7 +317,7 @@ struct Performance: ~Copyable, Sendable {
 
     /// Returns the beat of the next command, loop, or piece of the own clock's map, and the command, ``loopEnd`` or ``pieceEnd``.
     @_noLocks @_noAllocation
-    private func boundary() -> (Double, Int) {
+    func boundary() -> (Double, Int) {
         var (beat, command) = (isPlaying ? loopBeat : .infinity, Self.loopEnd)
         var index = 0
         while index < pendingCount {

@@ -47,6 +47,8 @@ public final class Sequencer: StreamingModule {
     let pen = ManagedValue(JournalPen.Shared())
     let commands = CommandQueue<SequencerCommand>(capacity: 256)
     private let performance: RenderState<Performance>
+    /// The way of the song through the slice, for modules that run after this one.
+    let songLegs = SharedState(SongLegs())
     /// Told by the render thread: the bits of the beats of the clock and of the song, and 1 while it plays.
     private let told = SharedWords()
     /// Told by the render thread: the version of the list that was looked at last, the newest of which no older track sounds, the
@@ -229,7 +231,11 @@ public final class Sequencer: StreamingModule {
         return beat
     }
 
-    func send(_ command: SequencerCommand, _ moment: Moment) -> Bool { commands.send(command, at: moment.time) }
+    func send(_ command: SequencerCommand, _ moment: Moment) -> Bool {
+        var command = command
+        command.bars = moment.bars
+        return commands.send(command, at: moment.time)
+    }
 
     // MARK: Tables
 
@@ -310,7 +316,7 @@ public final class Sequencer: StreamingModule {
             performance.with(&context) { performance, _ in performance.keep(due.command, at: due.frame) }
         }
         performance.with(&context) { performance, context in performance.play(&context) }
-        var (here, song, plays, counts) = (0.0, 0.0, false, Performance.Counts())
+        var (here, song, plays, counts, way) = (0.0, 0.0, false, Performance.Counts(), SongLegs())
         var (newest, settled, missing): (UInt64, UInt64, UInt64) = (0, 0, 0)
         performance.with(&context) { performance, _ in
             here = performance.expected
@@ -319,7 +325,9 @@ public final class Sequencer: StreamingModule {
             (newest, settled) = (performance.listVersion, performance.settledVersion)
             missing = performance.page.lostCount
             counts = performance.takeCounts()
+            way = performance.legs
         }
+        songLegs.with(&context) { legs, _ in legs = way }
         told[0] = here.bitPattern
         told[1] = song.bitPattern
         told[2] = plays ? 1 : 0

@@ -81,12 +81,13 @@ extension SequencerJournal {
     }
 
     private static func text(_ command: SequencerCommand) -> String {
-        let track = "\(command.track) \(command.stay) \(command.grid)"
+        let moment = command.bars > 0 ? "\(command.grid) \(command.bars)" : "\(command.grid)"
+        let track = "\(command.track) \(command.stay) \(moment)"
         let beat = command.beat.isNaN ? "-" : "\(command.beat)"
         return switch command.action {
-        case .start: "start \(beat) \(command.grid)"
-        case .locate: "locate \(beat) \(command.grid)"
-        case .stop: "stop \(command.grid)"
+        case .start: "start \(beat) \(moment)"
+        case .locate: "locate \(beat) \(moment)"
+        case .stop: "stop \(moment)"
         case .launch: "launch \(track)"
         case .halt: "halt \(track)"
         case .rejoin: "rejoin \(track)"

@@ -54,6 +54,12 @@ package struct BeatClock: BitwiseCopyable, Sendable {
         return piece.tempo(after: position(at: frame) - beat)
     }
 
+    /// Returns the tempo at a position.
+    @_noLocks @_noAllocation
+    package func tempo(atPosition position: Double) -> Double {
+        piece.isEndless ? piece.first : piece.tempo(after: position - beat)
+    }
+
     /// Returns half of what a frame takes, in beats.
     @_noLocks @_noAllocation
     package func halfFrame(at frame: Int64) -> Double { 0.5 * tempo(at: frame) / framesPerMinute }
