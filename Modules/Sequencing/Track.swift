@@ -264,7 +264,8 @@ public final class Track: Sendable {
     func entry(_ stay: Int) -> TrackEntry {
         TrackEntry(
             stay: stay, ended: ManagedPlace(of: endedStay), content: ManagedPlace(of: content), target: slot.place,
-            channel: channel, hasKeys: target.hasKeys, cutsSlices: target is ParameterTarget, isMuted: ManagedPlace(of: muted),
+            channel: channel, hasKeys: target.hasKeys, cutsSlices: target is ParameterTarget,
+            isMuted: ManagedPlace(of: muted),
             isSoloed: ManagedPlace(of: soloed), offset: ManagedPlace(of: offsetBeats),
             rate: ManagedPlace(of: rateFactor), loop: ManagedPlace(of: loopBeats))
     }
