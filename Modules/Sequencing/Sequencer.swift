@@ -99,15 +99,17 @@ public final class Sequencer: StreamingModule {
     ///   - name: The name in faults and statistics.
     public init(tracks: [Track] = [], capacity: Int = 64, name: String = "Sequencer") {
         self.name = name
-        self.capacity = max(1, min(max(capacity, tracks.count), 65_536))
+        let room = max(1, min(max(capacity, tracks.count), 65_536))
+        self.capacity = room
         let list = ManagedValue(TrackList([]))
         let place = ManagedPlace(of: list)
         self.list = list
         let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        let flags = ChangeFlags(count: self.capacity)
+        // Not `self.capacity`: Swift 6.3.1 keeps the object for ever if it is asked for before all of it is there.
+        let flags = ChangeFlags(count: room)
         self.flags = flags
         performance = RenderState(
-            Performance(tracks: self.capacity, number: number & 0x3F_FFFF, list: place, flags: flags.place))
+            Performance(tracks: room, number: number & 0x3F_FFFF, list: place, flags: flags.place))
         for track in tracks { seat(track) }
         control.withLock { _ = show(&$0) }
         provide(self.tracks)

@@ -129,11 +129,10 @@ private final class Messages: NoteTarget, @unchecked Sendable {
         let renderer = try Self.rig(song)
         song.start(from: 4)
         _ = renderer.renderOffline(frames: 64, cycle: 64)
-        func sent(_ messages: [MIDIMessage]) -> [MIDIMessage] { messages }
         #expect(
             messages.at(0) == [
                 .controller(channel: 5, number: 0, value: 1), .program(channel: 5, number: 40),
-                .controller(channel: 5, number: 7, value: 99), .bend(channel: 5, value: 1_000),
+                .bend(channel: 5, value: 1_000), .controller(channel: 5, number: 7, value: 99),
                 .noteOn(channel: 5, note: 60, velocity: 1),
             ])
         // Back to the beginning: the bend of later is not heard there.
@@ -152,6 +151,71 @@ private final class Messages: NoteTarget, @unchecked Sendable {
         #expect(later.contains(.program(channel: 5, number: 41)))
         #expect(!later.contains(.noteOn(channel: 5, note: 60, velocity: 1)))
         #expect(song.lostCount == 0)
+    }
+
+    @Test(
+        "The range of the bend is set by its number, and a pedal that is down is let up by a stop and by another place")
+    func parameters() throws {
+        func controller(_ number: UInt8, _ value: UInt8) -> MIDIMessage {
+            .controller(channel: 0, number: number, value: value)
+        }
+        var track = MIDIFile.Track()
+        for (number, value) in [(UInt8(101), UInt8(0)), (100, 0), (6, 12), (101, 127), (100, 127), (6, 99), (64, 127)] {
+            track.add(controller(number, value), at: 0)
+        }
+        track.add(.noteOn(channel: 0, note: 60, velocity: 9), at: 1_920)
+        let messages = Messages()
+        let song = Sequencer(playing: MIDIFile(tracks: [track]), on: messages)
+        let renderer = try Self.rig(song)
+        song.start(from: 2)
+        _ = renderer.renderOffline(frames: 100, cycle: 64)
+        #expect(messages.at(0) == [controller(64, 127), controller(101, 0), controller(100, 0), controller(6, 12)])
+        song.locate(3, at: .at(.sample(1_000)))
+        song.stop(at: .at(.sample(2_000)))
+        _ = renderer.renderOffline(frames: 3_000, cycle: 64)
+        let pedals = messages.found.filter { [controller(64, 0), controller(64, 127)].contains($0.message) }
+        #expect(pedals.map(\.frame) == [0, 1_000, 1_000, 2_000])
+        #expect(
+            pedals.map(\.message) == [controller(64, 127), controller(64, 0), controller(64, 127), controller(64, 0)])
+    }
+
+    @Test("A map that is taken away, and comes again, leaves the song where it is and the tempo that is asked for")
+    func changes() throws {
+        let takes = Takes()
+        let sequencer = Sequencer(tracks: [Track("clicks", Clip("60*4", length: 1), to: takes)])
+        let renderer = try Self.rig(sequencer)
+        sequencer.tempoMap = TempoMap([.init(at: 0, 60, .line), .init(at: 8, 300), .init(at: 9, 77)])
+        sequencer.start()
+        var random = SplitMix(state: 3)
+        for turn in 0..<400 {
+            let before = sequencer.position
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: sequencer.tempoMap = nil
+            case 1: sequencer.tempo = Double.random(in: 30...400, using: &random)
+            case 2: sequencer.tempo = nil
+            case 3: sequencer.followsTransport.toggle()
+            case 4: renderer.tempo.map = TempoMap([.init(at: 0, 200, .line), .init(at: 100, 50)])
+            default:
+                sequencer.tempoMap = TempoMap(
+                    (0..<20).map { .init(at: Double($0), Double.random(in: 30...400, using: &random), .line) })
+            }
+            let frames = Int.random(in: 1...3_000, using: &random)
+            _ = renderer.renderOffline(frames: frames, cycle: 256)
+            let way = sequencer.position - before
+            #expect(way >= 0 && way <= Double(frames) * 400 / (60 * 48_000) + 1e-6, "turn \(turn): \(way) in \(frames)")
+        }
+        // A tempo that is asked for is the one that is heard, and bars have four beats again.
+        sequencer.followsTransport = false
+        sequencer.tempo = 120
+        _ = renderer.renderOffline(frames: 256)
+        let before = sequencer.position
+        _ = renderer.renderOffline(frames: 48_000)
+        #expect(abs(sequencer.position - before - 2) < 1e-9)
+        #expect(takes.hanging <= 1)
+        #expect(sequencer.lostCount == 0)
+        sequencer.stop()
+        _ = renderer.renderOffline(frames: 256)
+        #expect(takes.hanging == 0)
     }
 
     @Test("A file with several channels in a track has a track for each, and what is for all is sent once")
