@@ -50,6 +50,8 @@ struct PlayedNotes: ~Copyable, Sendable {
         /// Indicates that the key is down, or that the pedal holds the note.
         var isDown = false
         var isHeld = false
+        /// Indicates that the messages of the channel act on it.
+        var isOfChannel = false
 
         init() {}
     }
@@ -117,16 +119,27 @@ struct PlayedNotes: ~Copyable, Sendable {
             if note.isNaN { return }
             let slot = room()
             slots[slot].voice = command.voice
+            guard command.channel >= 0 && command.channel < 16 else {
+                ensemble.begin(
+                    slot, note: note, bend: 0, velocity: command.velocity, pressure: 0, own: command.own, glides,
+                    at: frame)
+                return
+            }
+            slots[slot].channel = UInt8(truncatingIfNeeded: command.channel)
+            slots[slot].isOfChannel = true
+            let shared = channels[command.channel]
             ensemble.begin(
-                slot, note: note, bend: 0, velocity: command.velocity, pressure: 0, own: command.own, glides,
-                at: frame)
+                slot, note: note, bend: shared.bend, velocity: command.velocity, pressure: shared.pressure,
+                own: shared.own, glides, at: frame)
         case .message: act(command.message, note: note, glides, at: frame)
         case .letGoAll:
             for index in slots.indices where slots[index].isDown || slots[index].isHeld { letGo(index) }
         case .letGo, .bend, .press, .set:
             for index in slots.indices where slots[index].voice == command.voice && isSounding(index) {
                 switch command.action {
-                case .letGo: letGo(index)
+                case .letGo:
+                    let slot = slots[index]
+                    if slot.isDown { hold(index, slot.isOfChannel && channels[Int(slot.channel)].isPedalDown) }
                 case .bend: ensemble.move(index, bend: command.value)
                 case .press: ensemble.move(index, pressure: command.value)
                 default: ensemble.give(index, command.parameter, command.value)
@@ -209,11 +222,11 @@ struct PlayedNotes: ~Copyable, Sendable {
         }
     }
 
-    /// Returns whether a slot plays a note that a message of this channel began.
+    /// Returns whether a slot plays a note that a message of this channel began, or a sequencer on it.
     @_noLocks @_noAllocation
     private func isPlayed(_ index: Int, _ channel: UInt8) -> Bool {
         let slot = slots[index]
-        return slot.note < 128 && slot.channel == channel && isSounding(index)
+        return slot.isOfChannel && slot.channel == channel && isSounding(index)
     }
 
     @_noLocks @_noAllocation
@@ -230,6 +243,7 @@ struct PlayedNotes: ~Copyable, Sendable {
         let index = room()
         slots[index].channel = channel
         slots[index].note = note
+        slots[index].isOfChannel = true
         let shared = channels[Int(channel)]
         ensemble.begin(
             index, note: pitch, bend: shared.bend, velocity: Float(velocity) / 127,

@@ -7,7 +7,9 @@ extension Polyphony: NoteTarget {
     ///
     /// Threads: render.
     public func begin(_ note: TargetNote, inFrame frame: Int, _ context: borrowing RenderContext) -> Bool {
-        play(beginning(note.voice, note.number, note.velocity), inFrame: frame, context)
+        var command = beginning(note.voice, note.number, note.velocity)
+        command.channel = Int(note.channel)
+        return play(command, inFrame: frame, context)
     }
 
     /// Lets the voice go.

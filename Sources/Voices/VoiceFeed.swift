@@ -12,6 +12,8 @@ package struct VoiceCommand: BitwiseCopyable, Sendable {
     package var value: Float
     package var velocity: Float = 0
     package var parameter = 0
+    /// The MIDI channel whose bend, pressure, pedal and controllers act on the note; -1 for none.
+    package var channel = -1
     package var own = InlineArray<16, Float>(repeating: .nan)
     package var message = MIDIMessage.activeSensing
 
