@@ -20,7 +20,7 @@ func loop(_ live: Live) throws -> RenderLoop {
     let hand = Pattern.random(["a3", "c4", "d4", "e4", "g4", "a4"], steps: 8, seed: 5).degraded(by: 0.75, seed: 2)
         .humanised(0.3)
     sequencer.play(hand, as: "hand", on: harp)
-    // What it plays is heard, and goes to the recorder too.
+    // You hear what it plays, and the recorder gets that too.
     sequencer.play(hand, as: "recorded", on: recorder)
     sequencer.play(Pattern("<a1 f1>").velocity(0.5), as: "ground", on: harp)
 

@@ -17,7 +17,7 @@ struct ChannelStates: ~Copyable, Sendable {
     /// A value in the place of none.
     private static var none: Int32 { @_noLocks @_noAllocation get { .min } }
 
-    /// What holds at a place.
+    /// The values that hold at a place.
     struct Held: BitwiseCopyable, Sendable {
         fileprivate var values = InlineArray<129, Int32>(repeating: .min)
         /// The registered parameter that the data are for: 0 to 2, else below 0.
@@ -35,7 +35,7 @@ struct ChannelStates: ~Copyable, Sendable {
     }
 
     private let kept: RenderMemory<Kept>
-    /// Where those of each place begin, and the parameter there.
+    /// The index at which those of each place begin, and the parameter there.
     private let starts: RenderMemory<Int>
     private let parameters: RenderMemory<Int>
     /// Indicates that a pedal is used.
@@ -123,7 +123,7 @@ struct ChannelStates: ~Copyable, Sendable {
         case 5..<122: slot = place < 36 ? place &- 4 : place < 99 ? place &- 3 : place &- 2
         default: return isFirst ? nil : parameterMessage(place &- 122, of: held)
         }
-        let value = slot < count ? held.values[slot] : none
+        let value = held.values[slot]
         if value == none || (value == first(slot)) != isFirst { return nil }
         if slot == program { return .program(channel: 0, number: UInt8(truncatingIfNeeded: value)) }
         if slot == bend { return .bend(channel: 0, value: Int16(truncatingIfNeeded: value)) }

@@ -314,8 +314,7 @@ public final class ClipRecorder: StreamingModule {
 
     @_noLocks @_noAllocation
     private func take(_ message: MIDIMessage, at frame: Int, _ head: inout RecorderHead) {
-        let (status, wanted) = (message.bytes.status, channel)
-        if wanted <= 15 && status < 0xF0 && status & 15 != wanted { return }
+        if channel <= 15, let its = message.channel, its != channel { return }
         head.take(message, at: frame, ring)
     }
 

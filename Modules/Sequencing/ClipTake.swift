@@ -1,7 +1,7 @@
 internal import Music
 internal import RenderCore
 
-/// What was played in one take of a ``ClipRecorder``, as control code puts it together.
+/// The events of one take of a ``ClipRecorder``, as control code puts them together.
 struct ClipTake: Sendable {
     /// An event with its channel; -1 for a message without one.
     struct Item: Sendable {
@@ -73,7 +73,7 @@ struct ClipTake: Sendable {
             for item in carried { begin(item) }
             reached = other
         case .ends:
-            // What was early for a take that never began is nothing.
+            // A take that never began has no early notes.
             if start == nil { (items, open, pedals) = ([], [:], []) }
             reach(entry.place)
             _ = close(at: place, carriesOn: false)

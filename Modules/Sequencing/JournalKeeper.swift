@@ -2,7 +2,7 @@ internal import RenderCore
 internal import Sharing
 internal import Synchronization
 
-/// What the render thread writes marks with. It is good for the cycle in which it was taken.
+/// The pen with which the render thread writes marks. It is good for the cycle in which it was taken.
 struct JournalPen: Sendable {
     let ring: TurnRing<JournalMark>?
     /// The number of the journal, which no other has.
@@ -115,7 +115,7 @@ extension Sequencer {
         OpenTransaction.suspended { pen.set(JournalPen.Shared(keeper)) }
     }
 
-    /// What the journal has so far, up to the last cycle; `nil` if none is kept.
+    /// The journal as far as it has come, up to the last cycle; `nil` if none is kept.
     public var journal: SequencerJournal? {
         // The end first: what is written before it is there.
         let end = Int64(bitPattern: seen[2])

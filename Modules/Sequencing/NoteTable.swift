@@ -218,16 +218,21 @@ struct SequencerSettings: BitwiseCopyable, Sendable {
     init() {}
 }
 
-/// The tempo of a sequencer's own.
+/// The tempo of a sequencer's own: one number, a map, or none.
 struct SongTempo: Sendable {
-    var beatsPerMinute: Double?
-    var map: KeptTempoMap?
+    let beatsPerMinute: Double?
+    let map: TempoMap?
+    let places: Places
 
-    var places: Places {
+    private static let numbers = Atomic<UInt64>(0)
+
+    init(beatsPerMinute: Double? = nil, map: TempoMap? = nil) {
+        (self.beatsPerMinute, self.map) = (beatsPerMinute, map)
         var places = Places()
-        places.map = map?.table.places
         places.beatsPerMinute = beatsPerMinute ?? 0
-        return places
+        places.map = map?.table.places
+        places.version = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
+        self.places = places
     }
 
     /// The tempo, as the render thread reads it.
@@ -243,21 +248,6 @@ struct SongTempo: Sendable {
 
         @_noLocks @_noAllocation
         init() {}
-    }
-}
-
-/// The tempo, as a sequencer keeps it for the render thread.
-struct KeptSongTempo: Sendable {
-    let tempo: SongTempo
-    let places: SongTempo.Places
-
-    private static let numbers = Atomic<UInt64>(0)
-
-    init(_ tempo: SongTempo) {
-        self.tempo = tempo
-        var places = tempo.places
-        places.version = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
-        self.places = places
     }
 }
 

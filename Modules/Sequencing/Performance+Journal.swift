@@ -1,7 +1,7 @@
 internal import RenderCore
 internal import Sharing
 
-// What happens is written down, with its frame.
+// The journal gets each thing that happens, with its frame.
 
 /// Something that has taken effect on the render thread.
 struct JournalMark: BitwiseCopyable, Sendable {
@@ -33,7 +33,7 @@ struct JournalMark: BitwiseCopyable, Sendable {
     }
 }
 
-/// What has been written so far, to see what is another one.
+/// The values that were written last, to see which have changed.
 struct JournalPage: BitwiseCopyable, Sendable {
     /// The first frame of the slice, and the marks that found no room.
     var time: Int64 = 0

@@ -121,7 +121,7 @@ extension Performance {
     ) {
         let place = places[track]
         guard !place.isHalted, isPlaying || place.isFree, let table = place.table else { return }
-        // What nothing has changed needs not be said.
+        // A target that has got no program or controller has the values with which a channel begins.
         if isFirst && !place.hasSaid { return }
         let here = (beat - place.origin) * place.settings.rate - place.round * place.length
         var lost = 0

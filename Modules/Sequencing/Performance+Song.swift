@@ -52,9 +52,7 @@ extension Performance {
     @_noLocks @_noAllocation
     mutating func leap(_ here: Double, _ context: inout RenderContext, isOther: Bool) {
         let way = here - expected
-        // Every track is looked at anew.
-        for track in 0..<trackCount { places[track].contentVersion = 0 }
-        isAllStale = true
+        lookAnew()
         // A transport's leader, and a clock that runs ahead, correct themselves by less than a tick: that ends no note.
         if way.magnitude < 1.0 / 48 && !isOther { return }
         if wasRolling && settings.followsTransport {
@@ -100,9 +98,15 @@ extension Performance {
             isPlaying = false
             liftPedals(Self.song, &context, at: 0)
         }
+        lookAnew()
+        findLoop(from: here)
+    }
+
+    /// Has the next look at the tracks be one at every track, as if its content were new.
+    @_noLocks @_noAllocation
+    private mutating func lookAnew() {
         for track in 0..<trackCount { places[track].contentVersion = 0 }
         isAllStale = true
-        findLoop(from: here)
     }
 
     /// Takes new settings.

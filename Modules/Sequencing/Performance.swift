@@ -148,7 +148,7 @@ struct Performance: ~Copyable, Sendable {
     var hasOrphans = false
     var isAllStale = true
     let flags: FlagsPlace
-    /// What writes down what happens, and what has been written.
+    /// The pen of the journal, and the values that were written last.
     var pen = JournalPen()
     var page = JournalPage()
     /// The tracks with whose events slices begin.

@@ -27,11 +27,11 @@ struct RecorderEntry: BitwiseCopyable, Sendable {
         case begins
         /// A message.
         case message
-        /// What was held up to a place ends there, and the clip goes on at another one: in its next round, or elsewhere.
+        /// Notes that were held up to a place end there, and the clip goes on at another one: in its next round, or elsewhere.
         case goesRound, jumps
         /// The take is over.
         case ends
-        /// What was early is not: the take begins elsewhere.
+        /// Early notes are dropped: the take begins elsewhere.
         case forgets
     }
     var kind: Kind

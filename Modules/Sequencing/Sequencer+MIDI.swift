@@ -39,7 +39,7 @@ extension Track {
             let channels = track.channels
             return channels.map { channel in
                 var clip = Clip(track, of: file, channel: UInt8(channel))
-                // What is for all channels is played once.
+                // A message for all channels is played once.
                 if channel != channels.first { clip.events.removeAll(where: \.isForAllChannels) }
                 return Track(
                     channels.count > 1 ? "\(name), channel \(channel + 1)" : name, clip, to: target, channel: channel,

@@ -81,7 +81,7 @@ extension Sequencer {
             control.leaving.append((seat, version))
             return true
         }
-        // What a cycle that is under way has begun is known when it is over.
+        // When the cycle that is under way is over, it is known which tracks it has begun.
         OpenTransaction.suspended {
             OpenTransaction.afterCycles { [weak self] in self?.release(afterCyclesOf: stay) }
         }

@@ -42,7 +42,7 @@ public final class Sequencer: StreamingModule {
     let flags: ChangeFlags
     // Each by itself, so that a change which comes later takes nothing back that was set meanwhile.
     let songLoop = ManagedValue(SongLoop())
-    let ownTempo = ManagedValue(KeptSongTempo(SongTempo()))
+    let ownTempo = ManagedValue(SongTempo())
     let follows = ManagedValue(false)
     let pen = ManagedValue(JournalPen.Shared())
     let commands = CommandQueue<SequencerCommand>(capacity: 256)
@@ -67,7 +67,7 @@ public final class Sequencer: StreamingModule {
         var vacant: [Int] = []
         /// Tracks that have left, which the render thread may still need.
         var leaving: [(seat: SeatedTrack, departure: UInt64)] = []
-        /// What is recorded at present.
+        /// The journal that is being kept.
         var journal: JournalKeeper?
         /// Beats of the song that commands have named.
         var named: [Double] = []
@@ -179,12 +179,11 @@ public final class Sequencer: StreamingModule {
     /// Beats per minute of its own: 1…999; `nil` for the renderer's tempo. Its bars have four beats. The song stays where it is when this
     /// changes.
     public var tempo: Double? {
-        get { ownTempo.value.tempo.beatsPerMinute }
+        get { ownTempo.value.beatsPerMinute }
         set {
             if newValue == nil && tempoMap != nil { return }
-            var tempo = SongTempo()
-            tempo.beatsPerMinute = newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) }
-            ownTempo.set(KeptSongTempo(tempo))
+            let held = newValue.map { $0.isNaN ? 120 : max(1, min($0, 999)) }
+            ownTempo.set(SongTempo(beatsPerMinute: held))
         }
     }
 
@@ -194,12 +193,10 @@ public final class Sequencer: StreamingModule {
     ///     sequencer.tempoMap = TempoMap(file)
     ///     sequencer.tempoMap = sequencer.tempoMap?.scaled(by: 0.9)            // a little slower, from here on
     public var tempoMap: TempoMap? {
-        get { ownTempo.value.tempo.map?.map }
+        get { ownTempo.value.map }
         set {
             if newValue == nil && tempo != nil { return }
-            var tempo = SongTempo()
-            tempo.map = newValue.map(KeptTempoMap.init)
-            ownTempo.set(KeptSongTempo(tempo))
+            ownTempo.set(SongTempo(map: newValue))
         }
     }
 

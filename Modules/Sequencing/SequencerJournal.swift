@@ -2,7 +2,7 @@ public import RenderCore
 internal import Sharing
 public import Voices
 
-/// What was done with a ``Sequencer``: its commands, the edits and settings of its tracks, and what became of the renderer's tempo, each
+/// A record of what was done with a ``Sequencer``: its commands, the edits and settings of its tracks, and what became of the renderer's tempo, each
 /// with the frame on which it took effect.
 ///
 ///     sequencer.keepJournal()                                         // before the renderer runs
@@ -202,9 +202,7 @@ private struct JournalStage {
         case .metre(let metre): renderer.tempo.metre = metre
         case .position(let position): renderer.tempo.position = position
         case .ownTempo(let tempo):
-            var own = SongTempo()
-            own.beatsPerMinute = tempo > 0 ? tempo : nil
-            sequencer.ownTempo.set(KeptSongTempo(own))
+            sequencer.ownTempo.set(SongTempo(beatsPerMinute: tempo > 0 ? tempo : nil))
         case .loop(let loop):
             _ = sequencer.named(loop.start)
             sequencer.songLoop.set(loop)

@@ -40,7 +40,7 @@ struct SongLegs: BitwiseCopyable, Sendable {
         if count > 0 {
             let last = legs[count &- 1]
             if last.isPlaying == isPlaying && (last.origin == origin || !isPlaying) { return }
-            // What was for no frame was not.
+            // A leg of no frame is left out.
             if last.frame == frame || count == SongLegs.limit { count &-= 1 }
         }
         legs[count].frame = frame

@@ -21,7 +21,7 @@ final class TrackSource: Sendable {
     private let known = Lock(Known(), .stream)
     private let trouble = Lock<String?>(nil, .leaf)
 
-    /// What a track plays.
+    /// A pattern or a clip that a track plays.
     enum Content: Sendable {
         case pattern(Pattern)
         case clip(Clip)
@@ -53,7 +53,7 @@ final class TrackSource: Sendable {
         self.target = target
         content = .clip(clip)
         var problem: String?
-        // What is at the end of a clip that is played once is a part of it.
+        // Of a clip that is played once, the events at its end count too.
         let inside = clip.events.filter {
             $0.start >= 0 && ($0.start < clip.length || !repeats && $0.start == clip.length)
         }

@@ -125,12 +125,8 @@ struct PlayedNotes: ~Copyable, Sendable {
                     at: frame)
                 return
             }
-            slots[slot].channel = UInt8(truncatingIfNeeded: command.channel)
-            slots[slot].isOfChannel = true
-            let shared = channels[command.channel]
-            ensemble.begin(
-                slot, note: note, bend: shared.bend, velocity: command.velocity, pressure: shared.pressure,
-                own: shared.own, glides, at: frame)
+            let channel = UInt8(truncatingIfNeeded: command.channel)
+            begin(slot, on: channel, note, velocity: command.velocity, glides, at: frame)
         case .message: act(command.message, note: note, glides, at: frame)
         case .letGoAll:
             for index in slots.indices where slots[index].isDown || slots[index].isHeld { letGo(index) }
@@ -241,13 +237,22 @@ struct PlayedNotes: ~Copyable, Sendable {
         // A key that is silent in the tuning.
         if pitch.isNaN { return }
         let index = room()
-        slots[index].channel = channel
         slots[index].note = note
+        begin(index, on: channel, pitch, velocity: Float(velocity) / 127, glides, at: frame)
+    }
+
+    /// Begins a note on which the messages of a channel act.
+    @_noLocks @_noAllocation
+    private mutating func begin(
+        _ index: Int, on channel: UInt8, _ pitch: Float, velocity: Float,
+        _ glides: borrowing InlineArray<16, Glide>, at frame: Int
+    ) {
+        slots[index].channel = channel
         slots[index].isOfChannel = true
         let shared = channels[Int(channel)]
         ensemble.begin(
-            index, note: pitch, bend: shared.bend, velocity: Float(velocity) / 127,
-            pressure: shared.pressure, own: shared.own, glides, at: frame)
+            index, note: pitch, bend: shared.bend, velocity: velocity, pressure: shared.pressure, own: shared.own,
+            glides, at: frame)
     }
 
     @_noLocks @_noAllocation

@@ -85,7 +85,7 @@ extension MIDIFile.Track {
             for from in stride(from: start, to: end, by: step) {
                 let to = min(from + step, end)
                 let length = Double(to - from) / Double(ticks)
-                // What rounding has left so far comes into this step.
+                // This step takes in the rest that rounding has left so far.
                 written +=
                     length * write((1e6 * map.seconds(at: Double(to) / Double(ticks)) - written) / length, at: from)
             }

@@ -206,7 +206,9 @@ extension MIDIFile.Content {
 extension MIDIMessage {
     /// The channel of the message, if it is for one.
     package var channel: UInt8? {
-        let status = bytes.status
-        return status < 0xF0 ? status & 15 : nil
+        @_noLocks @_noAllocation get {
+            let status = bytes.status
+            return status < 0xF0 ? status & 15 : nil
+        }
     }
 }

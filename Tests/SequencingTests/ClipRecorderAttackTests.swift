@@ -3,7 +3,7 @@ import RenderStackTesting
 import TestSupport
 import Testing
 
-/// What a hasty player, a broken keyboard and careless code do to a recorder.
+/// A recorder in the hands of a hasty player, a broken keyboard and careless code.
 @Suite struct ClipRecorderAttackTests {
     struct CalledOff: Error {}
 

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// What is recorded and heard when a song is sent about by chance, at the same frames for a seed.
+    /// A recording, and the notes that are heard, of a song that is sent about by chance, at the same frames for a seed.
     private func performed(_ seed: UInt64, cycle: Int) throws -> (text: String, heard: [[Double]]) {
         let takes = Takes()
         let track = Track("loop", Clip(length: 2), to: takes)

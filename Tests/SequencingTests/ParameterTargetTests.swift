@@ -93,7 +93,7 @@ private final class Targeted: Generator {
             _ = render(renderer, frames: 10_000, cycles: cycles)
             sequencer.loop = 0..<2
             sequencer.start(at: .nextBar)
-            // What reads in the middle of a glide sees it arrive, at the latest with the slice behind its end.
+            // A module that reads in the middle of a glide sees it arrive, at the latest with the slice behind its end.
             let output = render(renderer, frames: 250_000, cycles: cycles)[1]
             let steps: [(frame: Int, value: Float)] = [
                 (86_000, 0.25), (110_000, 0.5), (122_000, -0.75), (134_000, 0.25), (158_000, 0.5), (170_000, -0.75),

@@ -29,7 +29,7 @@ private final class Messages: NoteTarget, @unchecked Sendable {
 
     var found: [(frame: Int64, message: MIDIMessage)] { (0..<count).map { memory[$0] } }
 
-    /// What came at a frame.
+    /// Returns the messages that came at a frame.
     func at(_ frame: Int64) -> [MIDIMessage] { found.filter { $0.frame == frame }.map(\.message) }
 }
 

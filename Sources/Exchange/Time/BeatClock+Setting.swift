@@ -211,13 +211,21 @@ extension BeatClock {
     mutating func takeFromMap() {
         guard let map else { return }
         let place = beat - mapOrigin
-        mapIndex = map.index(of: place)
-        let entry = map[mapIndex]
-        piece = entry.piece
-        bars = entry.bars.moved(by: mapOrigin)
+        let entry = take(map.index(of: place), of: map)
         // The piece began before: its first beat is the beat of the anchor.
         lead -= piece.minutes(of: place - entry.beat) * framesPerMinute
+    }
+
+    /// Has a piece of the map be the present one.
+    @_noLocks @_noAllocation
+    @discardableResult
+    private mutating func take(_ index: Int, of map: TempoTable.Places) -> TempoTable.Entry {
+        let entry = map[index]
+        mapIndex = index
+        piece = entry.piece
+        bars = entry.bars.moved(by: mapOrigin)
         beat = entry.beat + mapOrigin
+        return entry
     }
 
     /// Returns the frame that is nearest to a beat, also in a later piece of the map.
@@ -247,14 +255,11 @@ extension BeatClock {
         let begun = map[mapIndex].minutes
         let last = map.index(after: begun + (Double(frame &- self.frame) - lead) / framesPerMinute)
         // The step from the piece before it is the usual one.
-        mapIndex = max(mapIndex, last &- 1)
-        let entry = map[mapIndex]
+        let entry = take(max(mapIndex, last &- 1), of: map)
         let start = lead + (entry.minutes - begun) * framesPerMinute
         let whole = RenderTime.nearest(start)
         self.frame = self.frame.addingSaturated(whole)
         lead = start - Double(whole)
-        piece = entry.piece
-        beat = entry.beat + mapOrigin
         goOn()
     }
 
@@ -268,10 +273,6 @@ extension BeatClock {
         if start != 0 { first = beat + piece.beats(in: (Double(start) - 0.5 - lead) / framesPerMinute) }
         frame = frame.addingSaturated(start)
         lead = end - Double(start)
-        mapIndex &+= 1
-        let entry = map[mapIndex]
-        piece = entry.piece
-        bars = entry.bars.moved(by: mapOrigin)
-        beat = entry.beat + mapOrigin
+        take(mapIndex &+ 1, of: map)
     }
 }

@@ -49,10 +49,7 @@ package struct BeatClock: BitwiseCopyable, Sendable {
 
     /// Returns the tempo at a frame.
     @_noLocks @_noAllocation
-    package func tempo(at frame: Int64) -> Double {
-        if piece.isEndless { return piece.first }
-        return piece.tempo(after: position(at: frame) - beat)
-    }
+    package func tempo(at frame: Int64) -> Double { tempo(atPosition: position(at: frame)) }
 
     /// Returns the tempo at a position.
     @_noLocks @_noAllocation

@@ -72,7 +72,7 @@ public struct TempoMap: Sendable {
     public let points: [Point]
     /// The metres in the order of their beats, one for each beat at most.
     public let metres: [MetreChange]
-    let entries: [TempoTable.Entry]
+    package let table: TempoTable
 
     /// Creates a map. Before its first point the tempo is that of the first point, and behind the last one that of the last.
     ///
@@ -91,7 +91,7 @@ public struct TempoMap: Sendable {
             changes.append(change)
         }
         self.metres = changes
-        entries = TempoMap.entries(self.points, changes)
+        table = TempoTable(TempoMap.entries(self.points, changes))
     }
 
     /// One tempo from beat 0 on.
@@ -102,27 +102,17 @@ public struct TempoMap: Sendable {
     // MARK: Asking
 
     /// Returns the seconds from beat 0 up to a beat.
-    public func seconds(at beat: Double) -> Double {
-        let entry = entries[index(of: beat)]
-        return 60 * (entry.minutes + entry.piece.minutes(of: beat - entry.beat))
-    }
+    public func seconds(at beat: Double) -> Double { 60 * table.places.minutes(of: beat) }
 
     /// Returns the beat that comes some seconds after beat 0.
-    public func beat(at seconds: Double) -> Double {
-        let minutes = seconds / 60
-        let entry = entries[last { $0.minutes <= minutes }]
-        return entry.beat + entry.piece.beats(in: minutes - entry.minutes)
-    }
+    public func beat(at seconds: Double) -> Double { table.places.beat(after: seconds / 60) }
 
     /// Returns the tempo at a beat.
-    public func beatsPerMinute(at beat: Double) -> Double {
-        let entry = entries[index(of: beat)]
-        return entry.piece.tempo(after: beat - entry.beat)
-    }
+    public func beatsPerMinute(at beat: Double) -> Double { table.places.tempo(at: beat) }
 
     /// Returns the bar of a beat, and the beat in the bar, from 1 on.
     public func bars(at beat: Double) -> MusicalPosition {
-        let place = entries[index(of: beat)].bars.place(of: beat)
+        let place = table.places[table.places.index(of: beat)].bars.place(of: beat)
         let whole = BeatClock.floor(place.beat)
         return MusicalPosition(
             bar: place.bar, beat: Int(whole) &+ 1, fraction: place.beat - whole, beatsPerBar: place.beatsPerBar,
@@ -131,8 +121,14 @@ public struct TempoMap: Sendable {
 
     /// Returns the beat with which a bar begins. Bars count from 1.
     public func beat(ofBar bar: Int) -> Double {
-        let entry = entries[last { $0.bars.place(of: $0.beat).bar <= bar }]
-        return entry.bars.beat(ofBar: bar)
+        // The last piece whose first bar is not behind it.
+        var (low, high) = (0, table.places.count)
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            let entry = table.places[middle]
+            if entry.bars.place(of: entry.beat).bar <= bar { low = middle } else { high = middle }
+        }
+        return table.places[low].bars.beat(ofBar: bar)
     }
 
     /// Returns the map with all tempos multiplied by a factor: 1/100…100.
@@ -140,18 +136,6 @@ public struct TempoMap: Sendable {
         let factor = factor.isNaN ? 1 : min(max(factor, 0.01), 100)
         return TempoMap(
             points.map { Point(at: $0.beat, $0.beatsPerMinute * factor, $0.shape) }, metres: metres)
-    }
-
-    private func index(of beat: Double) -> Int { last { $0.beat <= beat } }
-
-    /// Returns the last entry that is as wanted, the first one if there is none. Those after it are not as wanted.
-    private func last(_ isWanted: (TempoTable.Entry) -> Bool) -> Int {
-        var (low, high) = (0, entries.count)
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if isWanted(entries[middle]) { low = middle } else { high = middle }
-        }
-        return low
     }
 
     // MARK: Pieces

@@ -1,5 +1,5 @@
-/// The pieces of a ``TempoMap`` in a row, as a render thread reads them.
-@safe package struct TempoTable: ~Copyable, @unchecked Sendable {
+/// The pieces of a ``TempoMap`` in a row, as a render thread reads them. All copies of the map share it.
+@safe package final class TempoTable: @unchecked Sendable {
     // Unchecked because the memory is written once, before any other thread sees it.
     /// The pieces, for as long as the table lives.
     package let places: Places
@@ -74,9 +74,8 @@
         }
     }
 
-    /// Copies the pieces of a map.
-    package init(_ map: TempoMap) {
-        let entries = map.entries
+    /// Keeps some pieces, one or more.
+    init(_ entries: [Entry]) {
         let base = UnsafeMutablePointer<Entry>.allocate(capacity: entries.count)
         for (index, entry) in entries.enumerated() { unsafe (base + index).initialize(to: entry) }
         places = unsafe Places(UnsafePointer(base), entries.count)
@@ -87,15 +86,4 @@
 
 extension TempoTable.Places {
     fileprivate func free() { unsafe UnsafeMutablePointer(mutating: base).deallocate() }
-}
-
-/// A map that is kept for as long as a clock may lead to it.
-package final class KeptTempoMap: Sendable {
-    package let map: TempoMap
-    package let table: TempoTable
-
-    package init(_ map: TempoMap) {
-        self.map = map
-        table = TempoTable(map)
-    }
 }

@@ -50,7 +50,7 @@ internal import Synchronization
     }
 }
 
-/// What raises one flag of some ``ChangeFlags``; it may join others later, also while a transaction is open that will raise it.
+/// A signal that raises one flag of some ``ChangeFlags``; it may join others later, also while a transaction is open that will raise it.
 @safe package final class ChangeSignal: @unchecked Sendable {
     // Unchecked because the place is atomic, and the flags stay until no cycle can look at them any more.
     /// The address of the flags, and the number of the flag in the low 16 bits; 0 for none.

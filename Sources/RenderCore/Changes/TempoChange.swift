@@ -43,3 +43,10 @@ final class TempoChange: Change, @unchecked Sendable {
         keeper.note(map, version, wasWithdrawn: wasWithdrawn)
     }
 }
+
+/// A map that is kept for a setting, for as long as a clock may lead to it.
+final class KeptTempoMap: Sendable {
+    let map: TempoMap
+
+    init(_ map: TempoMap) { self.map = map }
+}

@@ -15,7 +15,7 @@ internal import Synchronization
     /// The number of settings that were ignored because they were no numbers.
     let ignored = Atomic<Int>(0)
 
-    /// What control code has set.
+    /// The settings of control code, and the maps that they lead to.
     private struct Asked {
         /// The settings that the render thread may not have seen yet: tempo, metre, position.
         var settings: [(setting: BeatClock.Setting, version: UInt64)?] = [nil, nil, nil]
@@ -85,7 +85,7 @@ internal import Synchronization
     func map(at frame: Int64, sampleRate: Double) -> TempoMap? {
         if let staged = TempoChange.staged(self, 0) { return staged.map?.map }
         guard let places = ask(at: frame, sampleRate: sampleRate, \.map) else { return nil }
-        return asked.withLock { asked in asked.maps.first { $0.map.table.places.isSame(as: places) }?.map.map }
+        return asked.withLock { asked in asked.maps.first { $0.map.map.table.places.isSame(as: places) }?.map.map }
     }
 
     private func shownClock() -> BeatClock {

@@ -78,8 +78,7 @@ public struct Tempo: Sendable {
         get { state.beats.map(at: state.clock.load(ordering: .relaxed), sampleRate: state.sampleRate) }
         nonmutating set {
             if let newValue {
-                let kept = KeptTempoMap(newValue)
-                set(.map(kept.table.places), kept)
+                set(.map(newValue.table.places), KeptTempoMap(newValue))
             } else if map != nil {
                 set(.beatsPerMinute(ask { clock, frame in clock.mapTempo(at: frame) }))
             }

@@ -72,7 +72,7 @@ class Way:
         return start + (ramp.after(minutes - begun) if minutes >= begun else (minutes - begun) * ramp.first)
 
     def from_(self, beat):
-        """The same way, from one of its beats on."""
+        """Returns this way from one of its beats on."""
         index = max([i for i, p in enumerate(self.pieces) if p[0] <= beat] or [0])
         start, _, ramp = self.pieces[index]
         if beat < start:
