@@ -42,6 +42,7 @@ final class JournalKeeper: Sendable {
         /// The tracks by their stays, and the contents by their numbers.
         var tracks: [Int: SequencerJournal.TrackName] = [:]
         var contents: [Int: TrackSource.Content] = [:]
+        var maps: [Int: TempoMap] = [:]
     }
 
     init(tracks: Int, late: Int, lost: Int) {
@@ -63,10 +64,20 @@ final class JournalKeeper: Sendable {
 
     func keep(_ source: TrackSource) { state.withLock { $0.contents[source.number] = source.content } }
 
+    func keep(_ map: TempoMap) { state.withLock { $0.maps[map.table.places.number] = map } }
+
     /// Takes in what the render thread has written.
     func drain() {
-        state.withLock { state in
-            while let mark = ring.take(&state.turn) { state.marks.append(mark) }
+        let news = state.withLock { state in
+            var news: Set<Int> = []
+            while let mark = ring.take(&state.turn) {
+                state.marks.append(mark)
+                if mark.kind == .clock, mark.number != 0, state.maps[mark.number] == nil { news.insert(mark.number) }
+            }
+            return news
+        }
+        for number in news {
+            if let map = TempoMap(number: number) { keep(map) }
         }
     }
 
@@ -82,6 +93,7 @@ final class JournalKeeper: Sendable {
         var journal = SequencerJournal(capacity: capacity)
         journal.tracks = state.tracks
         journal.contents = state.contents
+        journal.maps = state.maps
         journal.read(state.marks, until: end)
         if late > lateBefore {
             journal.add("\(late - lateBefore) notes were late, and left out; played again they are there.")
@@ -112,6 +124,7 @@ extension Sequencer {
             return control.places.compactMap { $0 }
         }
         for seat in seats { keeper.name(seat.track, seat.stay) }
+        if let map = tempoMap { keeper.keep(map) }
         OpenTransaction.suspended { pen.set(JournalPen.Shared(keeper)) }
     }
 
@@ -134,6 +147,8 @@ extension Sequencer {
 
     /// Keeps a content for the journal, before it can be heard.
     func keep(_ source: TrackSource) { control.withLock { $0.journal }?.keep(source) }
+
+    func keep(_ map: TempoMap) { control.withLock { $0.journal }?.keep(map) }
 
     /// Makes room for more marks.
     func drainJournal() { control.withLock { $0.journal }?.drain() }

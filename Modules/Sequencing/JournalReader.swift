@@ -34,6 +34,7 @@ struct JournalReader {
             journal.tracks[stay] = SequencerJournal.TrackName(name: try word("the name"), channel: channel)
         case "pattern": try readPattern(&journal)
         case "clip": taken += try readClip(&journal, lines.dropFirst())
+        case "map": taken += try readMap(&journal, lines.dropFirst())
         case "at":
             let frame = try frame()
             journal.entries.append(SequencerJournal.Entry(frame: frame, act: try act(journal)))
@@ -72,13 +73,56 @@ struct JournalReader {
         return count
     }
 
+    private mutating func readMap(_ journal: inout SequencerJournal, _ lines: ArraySlice<Substring>) throws -> Int {
+        let (number, count) = (try whole("the number of the map"), try whole("the number of lines", in: 0...1 << 30))
+        guard place == words.count, count <= lines.count else {
+            throw SequencerJournalError("The map has \(count) lines, and not all follow.")
+        }
+        var (points, metres): ([TempoMap.Point], [TempoMap.MetreChange]) = ([], [])
+        for line in lines.prefix(count) {
+            (words, place) = (try Self.words(line), 0)
+            let kind = try word("point or metre"), beat = try self.number("the beat", in: 0...1e9)
+            switch kind {
+            case "point":
+                let tempo = try self.number("the tempo", in: 1...10_000)
+                points.append(TempoMap.Point(at: beat, tempo, try shape()))
+            case "metre":
+                let metre = Metre(try whole("the beats of a bar", in: 1...1_024), try whole("the beat", in: 1...1_024))
+                let bar = try self.number("the length of a bar", in: 1.0 / 64...1_024)
+                metres.append(TempoMap.MetreChange(at: beat, metre, bar: bar))
+            default: throw SequencerJournalError("\"\(kind)\" is nothing that a map has.")
+            }
+            if place < words.count {
+                throw SequencerJournalError("In the map, \"\(words[place])\" is one word too many.")
+            }
+        }
+        journal.maps[number] = TempoMap(points, metres: metres)
+        return count
+    }
+
+    private mutating func shape() throws -> TempoMap.Shape {
+        let word = try word("the shape")
+        guard let shape = TempoMap.Shape(rawValue: word) else {
+            throw SequencerJournalError("\"\(word)\" is no shape: write step, line or exponential.")
+        }
+        return shape
+    }
+
+    private mutating func map(_ journal: SequencerJournal) throws -> Int {
+        let number = try whole("the number of a map")
+        guard journal.maps[number] != nil else {
+            throw SequencerJournalError("No line before says what the map \(number) is.")
+        }
+        return number
+    }
+
     private mutating func act(_ journal: SequencerJournal) throws -> SequencerJournal.Act {
         let kind = try word("what happened")
         switch kind {
-        case "tempo": return .tempo(try number("the tempo", in: 1...999))
-        case "metre":
-            return .metre(Metre(try whole("the beats of a bar", in: 1...1_024), try whole("the beat", in: 1...1_024)))
-        case "position": return .position(try number("the beat", in: -1e9...1e9))
+        case "clock": return try clock(journal)
+        case "own" where place < words.count && words[place] == "map":
+            place += 1
+            return .ownMap(try map(journal))
         case "own": return .ownTempo(try number("the tempo", in: 1...999, or: 0))
         case "loop": return .loop(SongLoop(try number("a beat", in: -1e9...1e9), try number("a beat", in: -1e9...1e9)))
         case "follow": return .follows(try whole("0 or 1", in: 0...1) == 1)
@@ -108,6 +152,23 @@ struct JournalReader {
         case "reset": return .reset
         default: throw SequencerJournalError("\"\(kind)\" is nothing that happens.")
         }
+    }
+
+    /// Reads the numbers of a clock, and its map if it has one.
+    private mutating func clock(_ journal: SequencerJournal) throws -> SequencerJournal.Act {
+        var numbers: [Double] = []
+        while place < words.count, let number = Double(words[place]) {
+            numbers.append(number)
+            place += 1
+        }
+        guard journal.sampleRate > 0 else { throw SequencerJournalError("No line before says the sample rate.") }
+        guard let clock = BeatClock(numbers, sampleRate: journal.sampleRate) else {
+            throw SequencerJournalError("These are not the numbers of a clock.")
+        }
+        if place == words.count { return .clock(clock, map: 0) }
+        guard words[place] == "map" else { throw SequencerJournalError("\"\(words[place])\" is no number of a clock.") }
+        place += 1
+        return .clock(clock, map: try map(journal))
     }
 
     private mutating func trackCommand(_ action: SequencerCommand.Action) throws -> SequencerJournal.Act {

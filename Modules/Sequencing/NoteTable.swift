@@ -98,7 +98,7 @@ struct ContentPlace: BitwiseCopyable, Sendable {
 /// The content of a track, as the render thread reads it.
 struct TrackContent: ~Copyable, Sendable {
     let place: ContentPlace
-    /// Told to the thread that works out tables: the bits of the beat of the clock at which the track's beat 0 is, and 1 when it has been seen.
+    /// ``TrackSource/told``.
     let told: SharedWords
     /// Keeps the table.
     let source: TrackSource

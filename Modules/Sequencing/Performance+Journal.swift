@@ -8,11 +8,11 @@ struct JournalMark: BitwiseCopyable, Sendable {
     enum Kind: BitwiseCopyable, Sendable {
         /// The journal begins: `a` is the sample rate, and `b` not 0 if the song played already.
         case begins
-        /// The renderer's tempo, its metre, and a new position of it.
-        case tempo, metre, position
+        /// The renderer's tempo, metre or position is another one.
+        case clock
         /// Something leads the clock that the journal does not have, or its frames are others now.
         case foreign
-        case ownTempo, loop, follows
+        case ownTempo, ownMap, loop, follows
         case joins, leaves, content, settings
         case command, reset
     }
@@ -24,12 +24,13 @@ struct JournalMark: BitwiseCopyable, Sendable {
     var number = 0
     var a = 0.0
     var b = 0.0
+    var clock = BeatClock(sampleRate: 48_000)
     var command = SequencerCommand(.stop)
     var settings = TrackSettings()
 
     @_noLocks @_noAllocation
-    init(_ kind: Kind, _ frame: Int64, a: Double = 0, b: Double = 0) {
-        (self.kind, self.frame, self.a, self.b) = (kind, frame, a, b)
+    init(_ kind: Kind, _ frame: Int64, number: Int = 0, a: Double = 0, b: Double = 0) {
+        (self.kind, self.frame, self.number, self.a, self.b) = (kind, frame, number, a, b)
     }
 }
 
@@ -68,11 +69,12 @@ extension Performance {
         if isNew { writePlace() }
         let old = page.settings
         page.settings = settings
-        let (tempo, lastTempo) = (settings.tempo.beatsPerMinute, old.tempo.beatsPerMinute)
-        if isNew ? tempo > 0 : tempo != lastTempo { write(JournalMark(.ownTempo, page.time, a: tempo)) }
-        if settings.tempo.map != nil && !page.isForeign {
-            page.isForeign = true
-            write(JournalMark(.foreign, page.time))
+        if isNew ? settings.tempo.isOwn : settings.tempo.version != old.tempo.version {
+            if let map = settings.tempo.map {
+                write(JournalMark(.ownMap, page.time, number: map.number))
+            } else {
+                write(JournalMark(.ownTempo, page.time, a: settings.tempo.beatsPerMinute))
+            }
         }
         if isNew ? settings.followsTransport : settings.followsTransport != old.followsTransport {
             write(JournalMark(.follows, page.time, a: settings.followsTransport ? 1 : 0))
@@ -104,36 +106,21 @@ extension Performance {
         if place.beat != 0 || isPlaying { write(mark) }
     }
 
-    /// Writes down what the tempo of the renderer is now.
+    /// Writes down the clock of the renderer, if the program has set anything there.
     @_noLocks @_noAllocation
     private mutating func writeClock(_ outer: BeatClock, _ frame: Int64, isNew: Bool) {
-        let (old, anchor) = (page.clock, outer.frame)
+        let (old, time) = (page.clock, page.time)
         page.clock = outer
-        let time = page.time
-        let isLed = outer.isLed || !outer.isSteady || outer.tempo(at: frame) != outer.ownBeatsPerMinute || frame != time
-        if isLed || (!isNew && outer.framesPerMinute != old.framesPerMinute) {
+        let isLed = outer.isLed || frame != time
+        let isOther = outer.isSteady && outer.tempo(at: frame) != outer.ownBeatsPerMinute
+        if isLed || isOther || (!isNew && outer.framesPerMinute != old.framesPerMinute) {
             if !page.isForeign { write(JournalMark(.foreign, time)) }
             page.isForeign = true
         }
-        // At the beginning from where it is reckoned: then the frames of all beats are the same.
-        let since = isNew && anchor <= time ? anchor : time
-        if isNew || outer.ownBeatsPerMinute != old.ownBeatsPerMinute {
-            write(JournalMark(.tempo, since, a: outer.ownBeatsPerMinute))
-        }
-        let (metre, last) = (outer.ownMetre, old.ownMetre)
-        if isNew || metre.beatsPerBar != last.beatsPerBar || metre.beatType != last.beatType {
-            write(JournalMark(.metre, since, a: Double(metre.beatsPerBar), b: Double(metre.beatType)))
-        }
-        let beat = outer.position(at: anchor)
-        let isMoved = anchor != old.frame && (beat != old.position(at: anchor) || isElsewhere(outer, old, beat))
-        if isNew ? anchor != 0 || beat != 0 : isMoved { write(JournalMark(.position, since, a: beat)) }
-    }
-
-    /// Returns whether the bars lie elsewhere, though the metre is as before.
-    @_noLocks @_noAllocation
-    private func isElsewhere(_ clock: BeatClock, _ old: BeatClock, _ beat: Double) -> Bool {
-        if clock.ownMetre.beatsPerBar != old.ownMetre.beatsPerBar { return false }
-        return clock.bars.place(of: beat).bar != old.bars.place(of: beat).bar
+        if !isNew && outer.version == old.version { return }
+        var mark = JournalMark(.clock, time, number: outer.map?.number ?? 0)
+        mark.clock = outer
+        write(mark)
     }
 
     /// Writes down a command.

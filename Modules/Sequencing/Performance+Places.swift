@@ -28,6 +28,8 @@ extension Performance {
         guard let table = places[track].table else { return }
         entry.content.with(&context) { content, _ in
             content.told[0] = start.bitPattern
+            content.told[2] = rate.bitPattern
+            content.told[3] = loop.bitPattern
             content.told[1] = 1
         }
         let length = loop > 0 ? loop : places[track].clipLength

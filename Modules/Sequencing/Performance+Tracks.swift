@@ -23,6 +23,7 @@ extension Performance {
     /// Looks at the tracks that came, went, or whose contents, tables or settings are others than before.
     @_noLocks @_noAllocation
     mutating func refresh(_ context: inout RenderContext) {
+        shown = list.snapshot
         let version = shown?.version ?? 0
         var isSoloStale = false
         if version != listVersion || isAllStale {
@@ -100,7 +101,7 @@ extension Performance {
         next.set(track, .infinity)
         var index = 0
         while index < pendingCount {
-            if pending[index].command.isForTrack && pending[index].command.track == track {
+            if pending[index].command.isForTrack && pending[index].command.stay == places[track].stay {
                 drop(index)
             } else {
                 index &+= 1

@@ -249,7 +249,7 @@ struct Performance: ~Copyable, Sendable {
         (expected, wasRolling, beginsAgain) = (.nan, false, true)
     }
 
-    /// Takes in what has changed before a slice: the clock, the transport, the tracks.
+    /// Takes in what has changed before a slice: the clock, the transport.
     @_noLocks @_noAllocation
     mutating func settle(_ context: inout RenderContext) {
         frameCount = context.frameCount
@@ -270,7 +270,6 @@ struct Performance: ~Copyable, Sendable {
         }
         followTransport(&context, here)
         if hasNewMap { followMap(from: here) }
-        refresh(&context)
     }
 
     /// Plays a slice.
@@ -319,12 +318,16 @@ struct Performance: ~Copyable, Sendable {
     @_noLocks @_noAllocation
     func boundary() -> (Double, Int) {
         var (beat, command) = (isPlaying ? loopBeat : .infinity, Self.loopEnd)
-        var index = 0
+        var (index, first) = (0, Double.infinity)
         while index < pendingCount {
-            if pending[index].beat < beat || (command < 0 && pending[index].beat <= beat + Self.rounding) {
-                (beat, command) = (pending[index].beat, index)
-            }
+            if pending[index].beat < first { first = pending[index].beat }
             index &+= 1
+        }
+        if first < .infinity && first <= beat + Self.rounding {
+            beat = first
+            // Of those for one beat the one that came first, however their beats were rounded.
+            command = 0
+            while pending[command].beat > first + Self.rounding { command &+= 1 }
         }
         let end = hasOwn ? own.pieceEndPosition : .infinity
         return end <= beat + Self.rounding ? (end, Self.pieceEnd) : (beat, command)

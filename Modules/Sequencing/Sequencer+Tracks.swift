@@ -9,9 +9,9 @@ extension Sequencer {
     public func append(_ track: Track) -> Bool { append(track, at: nil) }
 
     /// Adds a track in a place, or where there is room.
-    func append(_ track: Track, at place: Int?) -> Bool {
+    func append(_ track: Track, at place: Int?, stay: Int? = nil) -> Bool {
         provide([track])
-        guard seat(track, at: place) != nil else { return false }
+        guard seat(track, at: place, stay: stay) != nil else { return false }
         // At once, also in a transaction: it may be called off, and the track has its place.
         control.withLock { _ = show(&$0) }
         return true
@@ -37,14 +37,16 @@ extension Sequencer {
     }
 
     /// Gives a track a place, which is not shown yet. Returns the number of its stay; `nil` if it cannot have it.
+    ///
+    /// - Parameter number: The number that the stay is to have, from ``Track/makeStay()``.
     @discardableResult
-    func seat(_ track: Track, at wanted: Int? = nil) -> Int? {
+    func seat(_ track: Track, at wanted: Int? = nil, stay number: Int? = nil) -> Int? {
         control.withLock { control in
             guard control.tracks.count < capacity else { return nil }
             var place = wanted ?? control.vacant.last ?? control.places.count
             place = max(0, min(place, capacity - 1))
             if place < control.places.count && control.places[place] != nil { return nil }
-            guard let stay = track.join(self, flags, index: place) else { return nil }
+            guard let stay = track.join(self, flags, index: place, stay: number ?? Track.makeStay()) else { return nil }
             while control.places.count <= place {
                 control.vacant.insert(control.places.count, at: 0)
                 control.places.append(nil)

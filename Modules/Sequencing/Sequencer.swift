@@ -196,6 +196,7 @@ public final class Sequencer: StreamingModule {
         get { ownTempo.value.map }
         set {
             if newValue == nil && tempo != nil { return }
+            if let newValue { keep(newValue) }
             ownTempo.set(SongTempo(map: newValue))
         }
     }
@@ -253,12 +254,11 @@ public final class Sequencer: StreamingModule {
             changes: changes.value)
         release()
         drainJournal()
-        let tracks = control.withLock { control -> [Track] in
-            if control.looked.isNear(here) { return [] }
-            control.looked = here
-            return control.tracks
-        }
-        if !tracks.isEmpty { provide(tracks, after: leap) }
+        let tracks = control.withLock { $0.looked.isNear(here) ? [] : $0.tracks }
+        if tracks.isEmpty { return }
+        provide(tracks, after: leap)
+        // Only now: another thread that asks meanwhile does not go on before the notes are there.
+        control.withLock { $0.looked = here }
     }
 
     /// A track or a setting was changed.
@@ -269,9 +269,9 @@ public final class Sequencer: StreamingModule {
         let named = control.withLock { $0.named }
         let now = songLoop.value
         let loop = now.end > now.start ? [now.start] : []
+        let clock = Double(bitPattern: told[0])
         return SongPlace(
-            question: question, clock: Double(bitPattern: told[0]) + leap,
-            beats: [position + leap, position] + named + loop)
+            question: question, clocks: [clock + leap, clock], beats: [position + leap, position] + named + loop)
     }
 
     /// Works out what is wanted soon, offline.
@@ -314,7 +314,11 @@ public final class Sequencer: StreamingModule {
             frame = due.frame
             performance.with(&context) { performance, _ in performance.keep(due.command, at: due.frame) }
         }
-        performance.with(&context) { performance, context in performance.play(&context) }
+        performance.with(&context) { performance, context in
+            // After the commands: a track is there if one that came with it is.
+            performance.refresh(&context)
+            performance.play(&context)
+        }
         var (here, song, plays, counts, way) = (0.0, 0.0, false, Performance.Counts(), SongLegs())
         var (newest, settled, missing): (UInt64, UInt64, UInt64) = (0, 0, 0)
         performance.with(&context) { performance, _ in

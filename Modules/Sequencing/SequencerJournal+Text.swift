@@ -10,11 +10,13 @@ extension SequencerJournal {
     ///     frames 0 96000
     ///     track 1 0 "bass"
     ///     pattern 1 4 0 "a1 e2"
+    ///     at 0 clock 0.0 0.0 0.0 0.0 120.0 4.0 4.0 120.0 120.0 120.0 inf inf 0.0 0.0 0.0 1.0 4.0 4.0 inf 4.0 4.0 0.0 0.0
     ///     at 0 join 0 1 1
     ///     at 24000 start - 0.0
     ///
     /// The lines have: the stay, the channel and the name of a track; the number, the cycle, the seed and the text of a pattern; the number
-    /// of a clip and how many lines of its text follow; and what happened on a frame. Empty lines count for nothing.
+    /// of a clip or a tempo map and how many lines of it follow; and what happened on a frame. A clock has the beat and the tempo of the
+    /// renderer, as numbers that give the same bits again. Empty lines count for nothing.
     ///
     /// - Throws: A ``SequencerJournalError`` that names the track whose pattern has no text, because a closure or a change made it.
     public var text: String {
@@ -28,6 +30,7 @@ extension SequencerJournal {
             for (number, stay) in heard().sorted(by: { $0.key < $1.key }) {
                 lines += try text(of: number, heardBy: stay)
             }
+            for (number, map) in maps.sorted(by: { $0.key < $1.key }) { lines += Self.text(of: map, number) }
             for entry in entries { lines.append("at \(entry.frame) \(Self.text(entry.act))") }
             return lines.joined(separator: "\n") + "\n"
         }
@@ -62,12 +65,18 @@ extension SequencerJournal {
         }
     }
 
+    private static func text(of map: TempoMap, _ number: Int) -> [String] {
+        ["map \(number) \(map.points.count + map.metres.count)"]
+            + map.points.map { "point \($0.beat) \($0.beatsPerMinute) \($0.shape.rawValue)" }
+            + map.metres.map { "metre \($0.beat) \($0.metre.beatsPerBar) \($0.metre.beatType) \($0.bar)" }
+    }
+
     private static func text(_ act: Act) -> String {
         switch act {
-        case .tempo(let tempo): "tempo \(tempo)"
-        case .metre(let metre): "metre \(metre.beatsPerBar) \(metre.beatType)"
-        case .position(let beat): "position \(beat)"
+        case .clock(let clock, let map):
+            "clock \(clock.numbers.map { "\($0)" }.joined(separator: " "))\(map == 0 ? "" : " map \(map)")"
         case .ownTempo(let tempo): "own \(tempo)"
+        case .ownMap(let number): "own map \(number)"
         case .loop(let loop): "loop \(loop.start) \(loop.end)"
         case .follows(let follows): "follow \(follows ? 1 : 0)"
         case .joins(let place, let stay, let content): "join \(place) \(stay) \(content)"

@@ -44,10 +44,10 @@ public struct SequencerJournal: Sendable {
     }
 
     enum Act: Sendable {
-        case tempo(Double)
-        case metre(Metre)
-        case position(Double)
+        /// The renderer's clock, and the number of its map; 0 for none.
+        case clock(BeatClock, map: Int)
         case ownTempo(Double)
+        case ownMap(Int)
         case loop(SongLoop)
         case follows(Bool)
         case joins(place: Int, stay: Int, content: Int)
@@ -62,6 +62,8 @@ public struct SequencerJournal: Sendable {
     /// The tracks by the numbers of their stays, and the contents by their numbers.
     var tracks: [Int: TrackName] = [:]
     var contents: [Int: TrackSource.Content] = [:]
+    /// The maps of the tempo by their numbers.
+    var maps: [Int: TempoMap] = [:]
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -91,8 +93,7 @@ public struct SequencerJournal: Sendable {
             last = max(last, mark.frame)
             if mark.kind == .foreign {
                 add(
-                    "Something else led the tempo: a transport, a tempo map, a renderer around this one or another sample rate."
-                )
+                    "Something else led the tempo: a transport, a renderer around this one or another sample rate.")
             } else if let act = Self.act(mark) {
                 entries.append(Entry(frame: mark.frame, act: act))
             }
@@ -103,10 +104,9 @@ public struct SequencerJournal: Sendable {
     private static func act(_ mark: JournalMark) -> Act? {
         switch mark.kind {
         case .begins, .foreign: nil
-        case .tempo: .tempo(mark.a)
-        case .metre: .metre(Metre(Int(mark.a), Int(mark.b)))
-        case .position: .position(mark.a)
+        case .clock: .clock(mark.clock, map: mark.number)
         case .ownTempo: .ownTempo(mark.a)
+        case .ownMap: .ownMap(mark.number)
         case .loop: .loop(SongLoop(mark.a, mark.b))
         case .follows: .follows(mark.a != 0)
         case .joins: .joins(place: mark.track, stay: mark.stay, content: mark.number)
@@ -186,9 +186,10 @@ private struct JournalStage {
     private let sequencer: Sequencer
     private let renderer: Renderer
     private let targets: [String: any NoteTarget]
-    /// The tracks in their places, and by the stays that they had.
+    /// The tracks in their places.
     private var places: [Int: Track] = [:]
-    private var stays: [Int: Track] = [:]
+    /// The numbers that stays have now, by those that they had: a command may come before its track, and after it.
+    private var stays: [Int: Int] = [:]
 
     init(
         _ journal: SequencerJournal, _ sequencer: Sequencer, _ renderer: Renderer, _ targets: [String: any NoteTarget]
@@ -198,11 +199,10 @@ private struct JournalStage {
 
     mutating func play(_ act: SequencerJournal.Act) throws {
         switch act {
-        case .tempo(let tempo): renderer.tempo.beatsPerMinute = tempo
-        case .metre(let metre): renderer.tempo.metre = metre
-        case .position(let position): renderer.tempo.position = position
+        case .clock(let clock, let number): renderer.tempo.restore(clock, number == 0 ? nil : try map(number))
         case .ownTempo(let tempo):
             sequencer.ownTempo.set(SongTempo(beatsPerMinute: tempo > 0 ? tempo : nil))
+        case .ownMap(let number): sequencer.tempoMap = try map(number)
         case .loop(let loop):
             _ = sequencer.named(loop.start)
             sequencer.songLoop.set(loop)
@@ -212,22 +212,36 @@ private struct JournalStage {
                 throw SequencerJournalError("The journal has a track \(stay) of which it does not say what it is.")
             }
             let track = Track(name.name, try content(number), to: target, channel: name.channel)
-            guard sequencer.append(track, at: place) else {
+            guard sequencer.append(track, at: place, stay: self.stay(stay)) else {
                 throw SequencerJournalError("The journal has two tracks in the place \(place).")
             }
-            (places[place], stays[stay]) = (track, track)
+            places[place] = track
         case .leaves(let place):
             if let track = places.removeValue(forKey: place) { sequencer.remove(track) }
         case .content(let place, let number): places[place]?.replace(with: try content(number))
         case .settings(let place, let settings): places[place]?.set(settings)
         case .command(var command):
-            if command.isForTrack { command.stay = stays[command.stay]?.stay(in: sequencer) ?? 0 }
+            if command.isForTrack { command.stay = stay(command.stay) }
             if !command.beat.isNaN { _ = sequencer.named(command.beat) }
             guard sequencer.commands.send(command) else {
                 throw SequencerJournalError("The journal has more than 256 commands on one frame.")
             }
         case .reset: try renderer.messages.send { [sequencer] context in context.reset(sequencer) }
         }
+    }
+
+    private mutating func stay(_ old: Int) -> Int {
+        if let stay = stays[old] { return stay }
+        let stay = Track.makeStay()
+        stays[old] = stay
+        return stay
+    }
+
+    private func map(_ number: Int) throws -> TempoMap {
+        guard let map = journal.maps[number] else {
+            throw SequencerJournalError("The journal has a tempo map \(number) of which it does not say what it is.")
+        }
+        return map
     }
 
     private func content(_ number: Int) throws -> TrackSource.Content {

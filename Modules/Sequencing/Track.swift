@@ -40,6 +40,8 @@ public final class Track: Sendable {
         /// The newest content, and older ones that may still be played.
         var source: TrackSource
         var older: [TrackSource] = []
+        /// Settings that the render thread may not have seen yet, with the numbers of their changes.
+        var coming: [(number: Int, settings: TrackSettings)] = []
 
         /// The contents that are heard or may be, the newest at the end.
         var live: [TrackSource] {
@@ -156,8 +158,12 @@ public final class Track: Sendable {
     public var offset: Fraction {
         get { Fraction(offsetBeats.value) }
         set {
-            offsetBeats.set(max(-1e6, min(newValue.value, 1e6)))
-            noteChange()
+            let beats = max(-1e6, min(newValue.value, 1e6))
+            change {
+                $0.offset = beats
+            } set: {
+                offsetBeats.set(beats)
+            }
         }
     }
 
@@ -165,8 +171,12 @@ public final class Track: Sendable {
     public var rate: Fraction {
         get { Fraction(rateFactor.value) }
         set {
-            rateFactor.set(max(1.0 / 64, min(newValue.value, 64)))
-            noteChange()
+            let factor = max(1.0 / 64, min(newValue.value, 64))
+            change {
+                $0.rate = factor
+            } set: {
+                rateFactor.set(factor)
+            }
         }
     }
 
@@ -175,25 +185,56 @@ public final class Track: Sendable {
     public var loop: Fraction? {
         get { loopBeats.value > 0 ? Fraction(loopBeats.value) : nil }
         set {
-            loopBeats.set(newValue.map { max(Performance.shortestLoop, min($0.value, 1e6)) } ?? 0)
-            noteChange()
+            let beats = newValue.map { max(Performance.shortestLoop, min($0.value, 1e6)) } ?? 0
+            change {
+                $0.loop = beats
+            } set: {
+                loopBeats.set(beats)
+            }
         }
     }
 
-    private func noteChange() {
+    /// The newest settings; in a transaction, as it will have them.
+    private var settings: TrackSettings {
+        var settings = TrackSettings()
+        (settings.isMuted, settings.isSoloed) = (muted.value, soloed.value)
+        (settings.offset, settings.rate, settings.loop) = (offsetBeats.value, rateFactor.value, loopBeats.value)
+        return settings
+    }
+
+    /// Changes settings. The notes that the track has there are worked out first.
+    private func change(_ edit: (inout TrackSettings) -> Void, set: () -> Void) {
+        var new = settings
+        edit(&new)
+        let number = Self.changes.wrappingAdd(1, ordering: .relaxed).newValue
+        let sequencer = control.withLock { control in
+            control.coming = control.coming.suffix(15) + [(number, new)]
+            return control.sequencer
+        }
+        sequencer?.provide([self])
+        set()
         signal.raise()
-        control.withLock { $0.sequencer }?.noteChange()
+        sequencer?.noteChange()
+        let isOver: @Sendable () -> Void = { [weak self] in
+            self?.control.withLock { control in control.coming.removeAll { $0.number == number } }
+        }
+        OpenTransaction.afterCycles(isOver, ifCalledOff: isOver)
     }
 
     /// Sets all of them.
     func set(_ settings: TrackSettings) {
-        muted.set(settings.isMuted)
-        soloed.set(settings.isSoloed)
-        offsetBeats.set(settings.offset)
-        rateFactor.set(settings.rate)
-        loopBeats.set(settings.loop)
-        noteChange()
+        change {
+            $0 = settings
+        } set: {
+            muted.set(settings.isMuted)
+            soloed.set(settings.isSoloed)
+            offsetBeats.set(settings.offset)
+            rateFactor.set(settings.rate)
+            loopBeats.set(settings.loop)
+        }
     }
+
+    private static let changes = Atomic<Int>(0)
 
     // MARK: Launching
 
@@ -223,12 +264,14 @@ public final class Track: Sendable {
 
     private static let stays = Atomic<Int>(0)
 
-    /// Joins a sequencer. Returns the number of its stay there, which no other stay has; `nil` if it is in one.
-    func join(_ sequencer: Sequencer, _ flags: ChangeFlags, index: Int) -> Int? {
+    /// Returns the number of a stay, which no other stay has.
+    static func makeStay() -> Int { stays.wrappingAdd(1, ordering: .relaxed).newValue }
+
+    /// Joins a sequencer. Returns the number of its stay there; `nil` if it is in one.
+    func join(_ sequencer: Sequencer, _ flags: ChangeFlags, index: Int, stay: Int) -> Int? {
         control.withLock { control in
             if control.sequencer != nil { return nil }
-            control.stay = Self.stays.wrappingAdd(1, ordering: .relaxed).newValue
-            (control.sequencer, control.index) = (sequencer, index)
+            (control.sequencer, control.index, control.stay) = (sequencer, index, stay)
             signal.join(flags, at: index)
             return control.stay
         }
@@ -272,21 +315,36 @@ public final class Track: Sendable {
 
     /// Works out the notes that are played soon.
     func provide(_ song: SongPlace) {
-        let sources = control.withLock { $0.live }
-        for source in sources { source.provide(wanted(source, song), question: song.question, signal) }
+        let now = settings
+        let (sources, coming, last) = control.withLock { control in
+            let live = control.live
+            return (live, control.coming.map(\.settings), live.last { $0.told[1] == 1 })
+        }
+        var wanted: Set<Int> = []
+        for settings in [now] + coming {
+            wanted.formUnion(windows(song.beats.map { ($0 - settings.offset) * settings.rate }, settings))
+        }
+        if let last {
+            let origin = Double(bitPattern: last.told[0])
+            // Where it is, also while settings that lead it elsewhere wait for their time.
+            var heard = TrackSettings()
+            (heard.rate, heard.loop) = (Double(bitPattern: last.told[2]), Double(bitPattern: last.told[3]))
+            for settings in [now, heard] + coming {
+                wanted.formUnion(windows(song.clocks.map { ($0 - origin) * settings.rate }, settings))
+            }
+        }
+        for source in sources { source.provide(wanted, question: song.question, signal) }
     }
 
-    /// The windows of the track that are played soon.
-    private func wanted(_ source: TrackSource, _ song: SongPlace) -> Set<Int> {
-        let (offset, rate, loop) = (offsetBeats.value, rateFactor.value, loopBeats.value)
+    /// The windows that are played soon from some beats of the track on.
+    private func windows(_ beats: [Double], _ settings: TrackSettings) -> Set<Int> {
+        let loop = settings.loop
         var wanted: Set<Int> = []
         if loop > 0 { wanted.formUnion(windows(from: 0, min(loop, 256))) }
-        var beats = song.beats.map { ($0 - offset) * rate }
-        if source.told[1] == 1 { beats.append((song.clock - Double(bitPattern: source.told[0])) * rate) }
         // It may be launched, from 0 on.
         for beat in beats + [0] {
             let here = loop > 0 ? beat.truncatingRemainder(dividingBy: loop) : beat
-            wanted.formUnion(windows(from: here, Double(TrackSource.window) * rate))
+            wanted.formUnion(windows(from: here, Double(TrackSource.window) * settings.rate))
         }
         return wanted
     }
@@ -303,8 +361,8 @@ public final class Track: Sendable {
 struct SongPlace: Sendable {
     /// The number of the question after this place.
     var question = 0
-    /// The beat of its clock.
-    var clock = 0.0
+    /// Beats of its clock: where it is, and where it leaps to.
+    var clocks: [Double] = []
     /// Beats of the song: where it is, where it may be sent, where it goes round.
     var beats: [Double] = []
 }

@@ -14,7 +14,8 @@ final class TrackSource: Sendable {
     let length: Double
     /// The beat behind its last note; 0 for a pattern.
     let end: Fraction
-    /// Told by the render thread: the bits of the beat of the clock at which the track's beat 0 is, and 1 when it has been seen.
+    /// Told by the render thread: the bits of the beat of the clock at which the track's beat 0 is, 1 when it has been seen, and the bits of
+    /// its rate and its loop.
     let told = SharedWords()
     let content: Content
     private let target: any NoteTarget
@@ -91,9 +92,14 @@ final class TrackSource: Sendable {
     ///   - signal: Tells the render thread of another table.
     func provide(_ wanted: Set<Int>, question: Int, _ signal: ChangeSignal) {
         guard case .pattern(let pattern) = content else { return }
-        let old = known.withLock { $0.windows }
+        let old = known.withLock { known in
+            let isWhole = wanted.allSatisfy { known.windows[$0] != nil }
+            // An older answer that comes later would take windows away.
+            if isWhole { known.question = max(known.question, question) }
+            return isWhole ? nil : known.windows
+        }
+        guard let old else { return }
         let missing = wanted.filter { old[$0] == nil }
-        if missing.isEmpty { return }
         // The function is the user's: no lock is held while it runs.
         var problem: String?
         var windows = old.filter { wanted.contains($0.key) }

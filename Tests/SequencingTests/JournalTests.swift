@@ -49,6 +49,16 @@ import Testing
         return sound
     }
 
+    /// A map of some ramps and metres.
+    static func map(_ random: inout SplitMix) -> TempoMap {
+        let points = (0..<Int.random(in: 1...5, using: &random)).map { _ in
+            TempoMap.Point(
+                at: Double.random(in: 0...40, using: &random), Double.random(in: 60...300, using: &random),
+                TempoMap.Shape.allCases.randomElement(using: &random) ?? .line)
+        }
+        return TempoMap(points, metres: [.init(at: Double(Int.random(in: 1...9, using: &random)), Metre(3))])
+    }
+
     /// Does one of the things that can be done.
     static func edit(_ stage: Stage, _ random: inout SplitMix) {
         let (sequencer, renderer) = (stage.sequencer, stage.renderer)
@@ -57,7 +67,7 @@ import Testing
         let moments: [Moment] = [.now, .nextBeat, .nextBar, .next(1 / 3), .at(.now + .milliseconds(number))]
         let moment = moments.randomElement(using: &random) ?? .now
         let text = texts.randomElement(using: &random) ?? "0"
-        switch Int.random(in: 0...17, using: &random) {
+        switch Int.random(in: 0...21, using: &random) {
         case 0, 1: sequencer.start(at: moment, from: Bool.random(using: &random) ? max(beat, 0) : nil)
         case 2: sequencer.locate(beat, at: moment)
         case 3: sequencer.loop = Bool.random(using: &random) ? beat..<(beat + 3) : nil
@@ -73,6 +83,10 @@ import Testing
         case 14: sequencer.append(Track("guest", Pattern(text), to: stage.high))
         case 15: if let track, track.name == "guest" { sequencer.remove(track) }
         case 16: sequencer.tempo = Bool.random(using: &random) ? Double(number + 90) : nil
+        case 18: renderer.tempo.ramp(to: Double(number + 90), beats: Double.random(in: 0.1...9, using: &random))
+        case 19: renderer.tempo.ramp(to: Double(number + 90), seconds: 0.7, shape: .exponential)
+        case 20: renderer.tempo.map = Bool.random(using: &random) ? map(&random) : nil
+        case 21: sequencer.tempoMap = Bool.random(using: &random) ? map(&random) : nil
         default:
             if number % 3 == 0 { renderer.tempo.position = Double(number) }
             if number % 3 == 1 { renderer.tempo.metre = Metre(number % 5 + 3, 4) }
@@ -114,14 +128,10 @@ import Testing
         }
     }
 
-    /// Edits in the middle of cycles. About one such journal of thirty does not play again to the bits that were heard, for a reason that is
-    /// not known yet: scripts/soak, which sets RENDERSTACK_JOURNALS, demands that too.
-    @Test(
-        "Edits from another thread while it plays in cycles of random lengths: played again alike at every cycle length"
-    )
+    /// The edits come in the middle of cycles.
+    @Test("Edits from another thread while it plays in cycles of random lengths: played again to the same bits")
     func live() throws {
-        let wanted = ProcessInfo.processInfo.environment["RENDERSTACK_JOURNALS"].flatMap { Int($0) }
-        for seed in 0..<UInt64(wanted ?? 3) {
+        for seed in 0..<UInt64(Int(ProcessInfo.processInfo.environment["RENDERSTACK_JOURNALS"] ?? "") ?? 3) {
             var random = SplitMix(state: seed)
             let sequencer = Sequencer(capacity: 16)
             let stage = try Stage(sequencer)
@@ -154,7 +164,7 @@ import Testing
             for cycle in 0..<2_000 {
                 let frames = Int.random(in: 1...300, using: &random)
                 sound += stage.renderer.renderOffline(frames: frames, cycle: frames).array(0).map(\.bitPattern)
-                if cycle % 20 == 0 { edits.wrappingAdd(1, ordering: .relaxed) }
+                if cycle % 10 == 0 { edits.wrappingAdd(1, ordering: .relaxed) }
             }
             isOver.store(true, ordering: .relaxed)
             while !editor.isFinished { usleep(100) }
@@ -167,29 +177,44 @@ import Testing
             }
             #expect(journal.remarks.isEmpty && journal.frames == 0..<Int64(sound.count), "\(journal.remarks)")
             #expect(sound.contains { $0 & 0x7fff_ffff != 0 })
-            let again = try Self.again(journal, cycle: 64)
-            if wanted != nil { #expect(again == sound, "seed \(seed)") }
-            #expect(try Self.again(journal, cycle: 1_000) == again, "seed \(seed)")
+            for cycle in [64, 1_000] {
+                #expect(try Self.again(journal, cycle: cycle) == sound, "seed \(seed), cycle \(cycle)")
+            }
             let read = try SequencerJournal(text: try journal.text)
-            #expect(try Self.again(read, cycle: 4_096) == again)
+            #expect(try Self.again(read, cycle: 4_096) == sound)
         }
     }
 
-    @Test("A journal that is begun later goes by the same beats, if the sequencer stood")
-    func later() throws {
+    @Test(
+        "A journal that is begun later goes by the same beats, if the sequencer stood",
+        arguments: ["tempo", "ramp", "map", "metre"])
+    func later(before: String) throws {
         let stage = try Stage(Sequencer(tracks: []))
         let track = Track("low", Pattern("0*7"), to: stage.low)
         stage.sequencer.append(track)
         stage.renderer.tempo.beatsPerMinute = 97.3
         _ = stage.renderer.renderOffline(frames: 12_345, cycle: 100)
-        stage.renderer.tempo.beatsPerMinute = 133.7
-        _ = stage.renderer.renderOffline(frames: 7_777, cycle: 100)
+        switch before {
+        case "ramp": stage.renderer.tempo.ramp(to: 233.7, beats: 3, shape: .exponential)
+        case "map":
+            stage.renderer.tempo.map = TempoMap(
+                [.init(at: 0, 97.3, .line), .init(at: 0.9, 300, .line), .init(at: 3, 100)],
+                metres: [.init(at: 1, Metre(2)), .init(at: 2, Metre(3))])
+        case "metre":
+            stage.renderer.tempo.position = 17.3
+            _ = stage.renderer.renderOffline(frames: 777, cycle: 100)
+            stage.renderer.tempo.metre = Metre(3)
+        default: stage.renderer.tempo.beatsPerMinute = 133.7
+        }
+        _ = stage.renderer.renderOffline(frames: before == "metre" ? 7_000 : 7_777, cycle: 100)
         stage.sequencer.keepJournal()
-        stage.sequencer.start(at: .nextBeat)
+        stage.sequencer.start(at: .nextBar)
         let sound = stage.renderer.renderOffline(frames: 60_000, cycle: 77).array(0).map(\.bitPattern)
         let journal = try #require(stage.sequencer.journal)
         #expect(journal.remarks.isEmpty && journal.frames == 20_122..<80_122)
         #expect(try Self.again(journal, cycle: 512).suffix(60_000) == sound[...])
+        let read = try SequencerJournal(text: try journal.text)
+        #expect(try Self.again(read, cycle: 4_000).suffix(60_000) == sound[...])
     }
 
     @Test("What a journal cannot say, it says")
@@ -261,15 +286,21 @@ import Testing
     @Test(
         "A text that is no journal: the line, and what is wrong",
         arguments: [
-            "", "journal 2", "journal 1\nrate x", "journal 1\nat 0", "journal 1\nat 0 tempo", "journal 1\nat 0 dance 1",
+            "", "journal 2", "journal 1\nrate x", "journal 1\nat 0", "journal 1\nat 0 clock", "journal 1\nat 0 dance 1",
             "journal 1\nclip 1 3\nclip 4", "journal 1\nclip 1 1\nclop 4", "journal 1\npattern 1 4 0",
             "journal 1\ntrack 1 0 \"a",
             "journal 1\nat 0 join 0 1 99", "journal 1\nframes 5 2", "journal 1\nroom -3",
             "journal 1\nclip 1 99999999999999",
-            "journal 1\nat 0 tempo nan", "journal 1\nat 0 content 99999999999 0", "journal 1\nat 9 command start 1",
+            "journal 1\nat 0 clock nan", "journal 1\nat 0 content 99999999999 0", "journal 1\nat 9 command start 1",
             "journal 1\nat 0 own 0.5", "journal 1\nat 0 start 0 1e-300", "journal 1\nat 0 settings 0 0 0 0 1 0.001",
             "journal 1\nat 0 settings 0 0 0 0 0 0", "journal 1\nat -1 reset", "journal 1\nat 0 loop inf 2",
-            "journal 1\nat 0 reset now",
+            "journal 1\nat 0 reset now", "journal 1\nat 0 clock 0 0 0 0 120 4 4",
+            "journal 1\nat 0 clock 0 0 0 0 120 4 4 0 120 120 inf inf 0 0 0 1 4 4 inf 4 4 0 0",
+            "journal 1\nat 0 clock 0 0 0 0 120 4 4 120 120 120 inf inf 0 0 0 1 4 4 inf 4 4 0 0 map 3",
+            "journal 1\nat 0 clock 0 0 0 0 120 4 4 120 120 120 8 1 3 0 0 1 4 4 inf 4 4 0 0",
+            "journal 1\nat 0 own map 1", "journal 1\nmap 1 2\npoint 0 120 step",
+            "journal 1\nmap 1 1\npoint 0 0 step", "journal 1\nmap 1 1\npoint 0 120 step 3",
+            "journal 1\nmap 1 1\nbar 0 4 4 4",
         ])
     func wrong(text: String) {
         #expect { try SequencerJournal(text: text) } throws: { "\($0)".hasPrefix("Line ") }

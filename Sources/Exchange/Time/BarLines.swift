@@ -2,14 +2,14 @@
 /// on.
 package struct BarLines: BitwiseCopyable, Sendable {
     /// The beat at which a bar begins, and the number of that bar.
-    private var line = 0.0
-    private var number = 1
+    var line = 0.0
+    var number = 1
     package private(set) var beatsPerBar = 4.0
     private(set) var beatType = 4.0
     /// The beat at which the next metre begins, if there is one.
-    private var nextLine = Double.infinity
-    private var nextBeatsPerBar = 4.0
-    private var nextBeatType = 4.0
+    var nextLine = Double.infinity
+    var nextBeatsPerBar = 4.0
+    var nextBeatType = 4.0
 
     @_noLocks @_noAllocation
     init() {}

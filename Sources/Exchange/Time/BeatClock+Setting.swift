@@ -7,6 +7,8 @@ extension BeatClock {
         /// A way to another tempo: in beats, or in minutes.
         case ramp(to: Double, beats: Double, minutes: Double, isExponential: Bool)
         case map(TempoTable.Places)
+        /// All of a clock, with its map if it has one.
+        case clock(BeatClock, TempoTable.Places?)
         case metre(Metre)
         case position(Double)
 
@@ -14,7 +16,7 @@ extension BeatClock {
         package var index: Int {
             @_noLocks @_noAllocation get {
                 switch self {
-                case .beatsPerMinute, .ramp, .map: 0
+                case .beatsPerMinute, .ramp, .map, .clock: 0
                 case .metre: 1
                 case .position: 2
                 }
@@ -32,6 +34,12 @@ extension BeatClock {
             if version <= tempoVersion { return }
             tempoVersion = version
             setTempo(setting, at: frame)
+        case .clock(let other, let map):
+            if version <= tempoVersion { return }
+            let (metre, position) = (metreVersion, positionVersion)
+            self = other
+            self.map = map
+            (tempoVersion, metreVersion, positionVersion) = (version, metre, position)
         case .metre(let metre):
             if version <= metreVersion { return }
             metreVersion = version
@@ -78,7 +86,7 @@ extension BeatClock {
                 takeFromMap()
             }
             return
-        case .metre, .position: return
+        case .metre, .position, .clock: return
         }
         if hadMap { takeOwnMetre(at: frame) }
     }

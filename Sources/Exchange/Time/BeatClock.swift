@@ -30,6 +30,11 @@ package struct BeatClock: BitwiseCopyable, Sendable {
     var metreVersion: UInt64 = 0
     var positionVersion: UInt64 = 0
 
+    /// A number that is another one when the program has set anything.
+    package var version: UInt64 {
+        @_noLocks @_noAllocation get { tempoVersion &+ metreVersion &+ positionVersion }
+    }
+
     @_noLocks @_noAllocation
     package init(sampleRate: Double) { framesPerMinute = 60 * sampleRate }
 

@@ -69,9 +69,9 @@ public struct TempoMap: Sendable {
     }
 
     /// The points in the order of their beats. Of two at one beat, the first ends what was before.
-    public let points: [Point]
+    public var points: [Point] { table.points }
     /// The metres in the order of their beats, one for each beat at most.
-    public let metres: [MetreChange]
+    public var metres: [MetreChange] { table.metres }
     package let table: TempoTable
 
     /// Creates a map. Before its first point the tempo is that of the first point, and behind the last one that of the last.
@@ -82,7 +82,7 @@ public struct TempoMap: Sendable {
     public init(_ points: [Point], metres: [MetreChange] = []) {
         let known = points.filter { !$0.beat.isNaN && !$0.beatsPerMinute.isNaN }
         let sorted = known.enumerated().sorted { ($0.element.beat, $0.offset) < ($1.element.beat, $1.offset) }
-        self.points = sorted.isEmpty ? [Point(at: 0, 120)] : sorted.map(\.element)
+        let points = sorted.isEmpty ? [Point(at: 0, 120)] : sorted.map(\.element)
         let begun = [MetreChange(at: 0, Metre(4))] + metres.filter { !$0.beat.isNaN }
         var changes: [MetreChange] = []
         let inOrder = begun.enumerated().sorted { ($0.element.beat, $0.offset) < ($1.element.beat, $1.offset) }
@@ -90,8 +90,13 @@ public struct TempoMap: Sendable {
             if changes.last?.beat == change.beat { changes.removeLast() }
             changes.append(change)
         }
-        self.metres = changes
-        table = TempoTable(TempoMap.entries(self.points, changes))
+        table = TempoTable(points, changes, TempoMap.entries(points, changes))
+    }
+
+    /// The map of a number, which its ``TempoTable/Places`` have; `nil` if no copy of it is left.
+    package init?(number: Int) {
+        guard let table = TempoTable.table(number) else { return nil }
+        self.table = table
     }
 
     /// One tempo from beat 0 on.

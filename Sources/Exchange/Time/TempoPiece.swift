@@ -6,16 +6,16 @@ internal import RenderMathematics
 /// An exponential ramp has the tempo b eᵏˣ: x beats take (1 - e⁻ᵏˣ) / (b k) minutes, and t minutes are -ln(1 - b k t) / k beats.
 package struct TempoPiece: BitwiseCopyable, Sendable, Equatable {
     /// The length in beats, and in minutes; infinite for a tempo that stays.
-    package private(set) var beats = Double.infinity
-    package private(set) var minutes = Double.infinity
+    package internal(set) var beats = Double.infinity
+    package internal(set) var minutes = Double.infinity
     /// The tempo of the first beat.
     package private(set) var first: Double
     /// The tempo before the first beat, and behind the last one, for the frames nearest to both.
     package var before: Double
     package var after: Double
     /// The k of its formula; 0 for a constant tempo.
-    private var slope = 0.0
-    private var isExponential = false
+    var slope = 0.0
+    var isExponential = false
 
     /// A tempo that stays.
     @_noLocks @_noAllocation
@@ -89,7 +89,7 @@ package struct TempoPiece: BitwiseCopyable, Sendable, Equatable {
     }
 
     @_noLocks @_noAllocation
-    private func inner(minutes beats: Double) -> Double {
+    func inner(minutes beats: Double) -> Double {
         let even = beats / first
         if slope == 0 { return even }
         let z = isExponential ? -slope * beats : slope * even

@@ -1,8 +1,21 @@
-/// The pieces of a ``TempoMap`` in a row, as a render thread reads them. All copies of the map share it.
+internal import SignalBlocks
+internal import Synchronization
+
+/// What a ``TempoMap`` consists of, and its pieces in a row, as a render thread reads them. All copies of the map share it.
 @safe package final class TempoTable: @unchecked Sendable {
     // Unchecked because the memory is written once, before any other thread sees it.
+    let points: [TempoMap.Point]
+    let metres: [TempoMap.MetreChange]
     /// The pieces, for as long as the table lives.
     package let places: Places
+
+    private static let numbers = Atomic<Int>(0)
+    private static let living = Lock<[Int: Reference]>([:], .leaf)
+
+    private struct Reference: Sendable { weak var table: TempoTable? }
+
+    /// Returns the table of a number; `nil` if it is gone.
+    static func table(_ number: Int) -> TempoTable? { living.withLock { $0[number]?.table } }
 
     /// A piece with its place.
     package struct Entry: BitwiseCopyable, Sendable {
@@ -19,11 +32,12 @@
         private let base: UnsafePointer<Entry>
         /// The number of pieces, one or more.
         package let count: Int
+        /// The number of the table, which no other has.
+        package let number: Int
 
-        /// Returns whether both are the pieces of one table.
-        package func isSame(as other: Places) -> Bool { unsafe base == other.base }
-
-        fileprivate init(_ base: UnsafePointer<Entry>, _ count: Int) { unsafe (self.base, self.count) = (base, count) }
+        fileprivate init(_ base: UnsafePointer<Entry>, _ count: Int, _ number: Int) {
+            unsafe (self.base, self.count, self.number) = (base, count, number)
+        }
 
         /// A piece, or the nearest one that there is.
         package subscript(_ index: Int) -> Entry {
@@ -74,11 +88,18 @@
         }
     }
 
-    /// Keeps some pieces, one or more.
-    init(_ entries: [Entry]) {
+    /// - Parameter entries: The pieces, one or more.
+    init(_ points: [TempoMap.Point], _ metres: [TempoMap.MetreChange], _ entries: [Entry]) {
+        (self.points, self.metres) = (points, metres)
         let base = UnsafeMutablePointer<Entry>.allocate(capacity: entries.count)
         for (index, entry) in entries.enumerated() { unsafe (base + index).initialize(to: entry) }
-        places = unsafe Places(UnsafePointer(base), entries.count)
+        let number = Self.numbers.wrappingAdd(1, ordering: .relaxed).newValue
+        places = unsafe Places(UnsafePointer(base), entries.count, number)
+        // Those that are gone leave here, and not where they go: a lock may be held there.
+        Self.living.withLock { living in
+            if number & 63 == 0 { living = living.filter { $0.value.table != nil } }
+            living[number] = Reference(table: self)
+        }
     }
 
     deinit { places.free() }

@@ -85,7 +85,7 @@ internal import Synchronization
     func map(at frame: Int64, sampleRate: Double) -> TempoMap? {
         if let staged = TempoChange.staged(self, 0) { return staged.map?.map }
         guard let places = ask(at: frame, sampleRate: sampleRate, \.map) else { return nil }
-        return asked.withLock { asked in asked.maps.first { $0.map.map.table.places.isSame(as: places) }?.map.map }
+        return asked.withLock { asked in asked.maps.first { $0.map.map.table.places.number == places.number }?.map.map }
     }
 
     private func shownClock() -> BeatClock {

@@ -122,6 +122,13 @@ public struct Tempo: Sendable {
         return !value.isNaN
     }
 
+    /// Sets all that a clock was.
+    ///
+    /// - Parameter map: The map that it had.
+    package func restore(_ clock: BeatClock, _ map: TempoMap?) {
+        set(.clock(clock, map?.table.places), map.map(KeptTempoMap.init))
+    }
+
     private func set(_ setting: BeatClock.Setting, _ map: KeptTempoMap? = nil) {
         let change = TempoChange(state.beats, setting, map)
         if let open = Transaction.current {
