@@ -33,7 +33,7 @@ final class JournalKeeper: Sendable {
     /// The notes that were late before it, and those that were lost.
     let lateBefore: Int
     let lostBefore: Int
-    private let state = Lock(State())
+    private let state = Lock(State(), .stream)
     private static let numbers = Atomic<Int>(0)
 
     private struct State {
@@ -68,16 +68,12 @@ final class JournalKeeper: Sendable {
 
     /// Takes in what the render thread has written.
     func drain() {
-        let news = state.withLock { state in
-            var news: Set<Int> = []
+        state.withLock { state in
             while let mark = ring.take(&state.turn) {
                 state.marks.append(mark)
-                if mark.kind == .clock, mark.number != 0, state.maps[mark.number] == nil { news.insert(mark.number) }
+                guard mark.kind == .clock, mark.number != 0, state.maps[mark.number] == nil else { continue }
+                state.maps[mark.number] = TempoMap(number: mark.number)
             }
-            return news
-        }
-        for number in news {
-            if let map = TempoMap(number: number) { keep(map) }
         }
     }
 
@@ -95,6 +91,9 @@ final class JournalKeeper: Sendable {
         journal.contents = state.contents
         journal.maps = state.maps
         journal.read(state.marks, until: end)
+        if state.marks.contains(where: { $0.kind == .clock && $0.number != 0 && state.maps[$0.number] == nil }) {
+            journal.add("A tempo map was gone before it was kept: the journal cannot be performed.")
+        }
         if late > lateBefore {
             journal.add("\(late - lateBefore) notes were late, and left out; played again they are there.")
         }

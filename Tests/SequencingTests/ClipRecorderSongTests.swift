@@ -51,6 +51,25 @@ import Testing
         #expect(!rig.recorder.isRecording && rig.recorder.clip.frames == [[61, 4_000, 1_000], [60, 20_000, 4_000]])
     }
 
+    @Test(
+        "A place of the song with another tempo, and a piece of its map that ends: each counts from its frame on",
+        arguments: ClipRecorderTests.cycles)
+    func map(cycle: Int) throws {
+        let rig = try RecorderRig()
+        rig.sequencer.tempoMap = TempoMap(
+            [.init(at: 0, 60), .init(at: 8, 240), .init(at: 8.05, 60), .init(at: 8.1, 120)])
+        rig.recorder.begin(at: .now, length: 16, rounds: .add)
+        // Beat 1 is on frame 48000, where beat 8 takes its place; beat 8.05 on 48600, beat 8.1 on 51000.
+        let notes =
+            played(60, 24_000, 47_000) + played(61, 48_060, 48_156) + played(62, 48_672, 51_180)
+            + played(63, 52_200, 53_000)
+        try rig.renderer.transaction(at: .sample(40_000)) { rig.sequencer.locate(8, at: .nextBeat) }
+        rig.driver.render(to: 90_000, cycle: cycle, notes)
+        let beats = rig.recorder.clip.frames.map { [$0[0], ($0[1] / 24).rounded(), ($0[2] / 24).rounded()] }
+        // A clip counts 960 parts of a beat.
+        #expect(beats == [[60, 500, 479], [61, 8_005, 8], [62, 8_052, 56], [63, 8_150, 33]])
+    }
+
     @Test("Anything at any time: the same clip and the same notes in cycles of any length")
     func anything() throws {
         for seed in 1...UInt64(12) {
@@ -66,6 +85,16 @@ import Testing
         }
     }
 
+    /// A map of many short pieces: in a long cycle several of them pass.
+    private func map(by seed: Double) -> TempoMap {
+        TempoMap(
+            (0..<200).map { number in
+                .init(
+                    at: 0.11 * Double(number), 100 + 80 * (seed * Double(number)).truncatingRemainder(dividingBy: 1.7),
+                    TempoMap.Shape.allCases[number % 3])
+            }, metres: [.init(at: 1.5, Metre(3)), .init(at: 7.5, Metre(2))])
+    }
+
     /// A recording, and the notes that are heard, of a song that is sent about by chance, at the same frames for a seed.
     private func performed(_ seed: UInt64, cycle: Int) throws -> (text: String, heard: [[Double]]) {
         let takes = Takes()
@@ -79,7 +108,7 @@ import Testing
         var frame = 1_000
         while frame < 400_000 {
             frame += chance(5_000...40_000)
-            let (kind, beat, turn) = (chance(0...8), Fraction(chance(0...40), 4), chance(0...3))
+            let (kind, beat, turn) = (chance(0...9), Fraction(chance(0...40), 4), chance(0...3))
             try rig.renderer.transaction(at: .sample(Int64(frame))) {
                 switch kind {
                 case 0: sequencer.locate(beat)
@@ -90,6 +119,7 @@ import Testing
                 case 5 where seed % 3 == 0: recorder.begin(at: .next(Fraction(1, 4)), length: 2, rounds: rounds[turn])
                 case 6 where seed % 3 == 1: recorder.end(at: .nextBeat)
                 case 7: rig.renderer.tempo.position = beat.value
+                case 8: sequencer.tempoMap = turn == 0 ? nil : map(by: beat.value + Double(turn))
                 default: sequencer.start(at: .nextBeat)
                 }
             }
