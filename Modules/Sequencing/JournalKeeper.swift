@@ -5,14 +5,16 @@ internal import Synchronization
 /// The pen with which the render thread writes marks. It is good for the cycle in which it was taken.
 struct JournalPen: Sendable {
     let ring: TurnRing<JournalMark>?
+    /// The clocks of the marks that have one.
+    let clocks: TurnRing<BeatClock>?
     /// The number of the journal, which no other has.
     let number: Int
 
     /// Creates a pen that writes nothing.
     @_noLocks @_noAllocation
-    init() { (ring, number) = (nil, 0) }
+    init() { (ring, clocks, number) = (nil, nil, 0) }
 
-    init(_ keeper: JournalKeeper) { (ring, number) = (keeper.ring, keeper.number) }
+    init(_ keeper: JournalKeeper) { (ring, clocks, number) = (keeper.ring, keeper.clocks, keeper.number) }
 
     /// The pen together with what keeps it, also in a cycle that is still under way.
     struct Shared: ~Copyable, Sendable {
@@ -29,6 +31,7 @@ struct JournalPen: Sendable {
 /// The journal of a sequencer while it is kept.
 final class JournalKeeper: Sendable {
     let ring: TurnRing<JournalMark>
+    let clocks = TurnRing<BeatClock>(capacity: 1_024)
     let number: Int
     /// The notes that were late before it, and those that were lost.
     let lateBefore: Int
@@ -38,7 +41,9 @@ final class JournalKeeper: Sendable {
 
     private struct State {
         var marks: [JournalMark] = []
+        var clocks: [BeatClock] = []
         var turn: UInt = 0
+        var clockTurn: UInt = 0
         /// The tracks by their stays, and the contents by their numbers.
         var tracks: [Int: SequencerJournal.TrackName] = [:]
         var contents: [Int: TrackSource.Content] = [:]
@@ -52,28 +57,31 @@ final class JournalKeeper: Sendable {
         (lateBefore, lostBefore) = (late, lost)
     }
 
-    deinit { ring.deallocate() }
+    deinit {
+        ring.deallocate()
+        clocks.deallocate()
+    }
 
     func name(_ track: Track, _ stay: Int) {
         let sources = track.sources
         state.withLock { state in
-            state.tracks[stay] = SequencerJournal.TrackName(name: track.name, channel: track.midiChannel)
+            state.tracks[stay] = SequencerJournal.TrackName(
+                name: track.name, channel: track.midiChannel, repeats: track.repeats)
             for source in sources { state.contents[source.number] = source.content }
         }
     }
 
     func keep(_ source: TrackSource) { state.withLock { $0.contents[source.number] = source.content } }
 
-    func keep(_ map: TempoMap) { state.withLock { $0.maps[map.table.places.number] = map } }
-
     /// Takes in what the render thread has written.
     func drain() {
         state.withLock { state in
             while let mark = ring.take(&state.turn) {
                 state.marks.append(mark)
-                guard mark.kind == .clock, mark.number != 0, state.maps[mark.number] == nil else { continue }
-                state.maps[mark.number] = TempoMap(number: mark.number)
+                guard let number = mark.map, state.maps[number] == nil else { continue }
+                state.maps[number] = TempoMap(number: number)
             }
+            while let clock = clocks.take(&state.clockTurn) { state.clocks.append(clock) }
         }
     }
 
@@ -90,8 +98,8 @@ final class JournalKeeper: Sendable {
         journal.tracks = state.tracks
         journal.contents = state.contents
         journal.maps = state.maps
-        journal.read(state.marks, until: end)
-        if state.marks.contains(where: { $0.kind == .clock && $0.number != 0 && state.maps[$0.number] == nil }) {
+        journal.read(state.marks, state.clocks, until: end)
+        if state.marks.contains(where: { mark in mark.map.map { state.maps[$0] == nil } ?? false }) {
             journal.add("A tempo map was gone before it was kept: the journal cannot be performed.")
         }
         if late > lateBefore {
@@ -118,13 +126,17 @@ extension Sequencer {
     /// ``SequencerJournal/perform(on:of:targets:cycle:each:)`` plays it again to the same bits.
     public func keepJournal() {
         let keeper = JournalKeeper(tracks: capacity, late: lateCount, lost: lostCount)
+        // A track that comes from now on is named by who adds it.
         let seats = control.withLock { control in
             control.journal = keeper
             return control.places.compactMap { $0 }
         }
         for seat in seats { keeper.name(seat.track, seat.stay) }
-        if let map = tempoMap { keeper.keep(map) }
-        OpenTransaction.suspended { pen.set(JournalPen.Shared(keeper)) }
+        control.withLock { control in
+            // Another thread may have begun one meanwhile.
+            guard control.journal === keeper else { return }
+            OpenTransaction.suspended { pen.set(JournalPen.Shared(keeper)) }
+        }
     }
 
     /// The journal as far as it has come, up to the last cycle; `nil` if none is kept.
@@ -139,15 +151,19 @@ extension Sequencer {
     @discardableResult
     public func endJournal() -> SequencerJournal? {
         let journal = journal
-        control.change { $0.journal = nil }
-        OpenTransaction.suspended { pen.set(JournalPen.Shared()) }
+        // The keeper is let go of behind the lock.
+        let keeper = control.withLock { control in
+            let keeper = control.journal
+            control.journal = nil
+            OpenTransaction.suspended { pen.set(JournalPen.Shared()) }
+            return keeper
+        }
+        withExtendedLifetime(keeper) {}
         return journal
     }
 
     /// Keeps a content for the journal, before it can be heard.
     func keep(_ source: TrackSource) { control.withLock { $0.journal }?.keep(source) }
-
-    func keep(_ map: TempoMap) { control.withLock { $0.journal }?.keep(map) }
 
     /// Makes room for more marks.
     func drainJournal() { control.withLock { $0.journal }?.drain() }

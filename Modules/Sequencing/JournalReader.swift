@@ -20,6 +20,8 @@ struct JournalReader {
             self.journal = SequencerJournal(capacity: 64)
             return 1
         }
+        // The only reference, or each line would copy all that were before it.
+        self.journal = nil
         var taken = 1
         switch kind {
         case "rate": journal.sampleRate = try number("the sample rate", in: 1...1e7)
@@ -31,7 +33,15 @@ struct JournalReader {
         case "remark": journal.remarks.append(try word("a sentence"))
         case "track":
             let stay = try whole("the stay"), channel = try whole("the channel", in: 0...15)
-            journal.tracks[stay] = SequencerJournal.TrackName(name: try word("the name"), channel: channel)
+            var track = SequencerJournal.TrackName(name: try word("the name"), channel: channel)
+            if place < words.count {
+                guard words[place] == "once" else {
+                    throw SequencerJournalError("\"\(words[place])\" is nothing that a track has.")
+                }
+                place += 1
+                track.repeats = false
+            }
+            journal.tracks[stay] = track
         case "pattern": try readPattern(&journal)
         case "clip": taken += try readClip(&journal, lines.dropFirst())
         case "map": taken += try readMap(&journal, lines.dropFirst())

@@ -8,13 +8,15 @@ struct JournalMark: BitwiseCopyable, Sendable {
     enum Kind: BitwiseCopyable, Sendable {
         /// The journal begins: `a` is the sample rate, and `b` not 0 if the song played already.
         case begins
-        /// The renderer's tempo, metre or position is another one.
+        /// The renderer's tempo, metre or position is another one; `a` says which of the clocks has them.
         case clock
         /// Something leads the clock that the journal does not have, or its frames are others now.
         case foreign
         case ownTempo, ownMap, loop, follows
         case joins, leaves, content, settings
         case command, reset
+        /// The frames begin anew.
+        case startsOver
     }
     var kind: Kind
     var frame: Int64
@@ -24,13 +26,23 @@ struct JournalMark: BitwiseCopyable, Sendable {
     var number = 0
     var a = 0.0
     var b = 0.0
-    var clock = BeatClock(sampleRate: 48_000)
     var command = SequencerCommand(.stop)
     var settings = TrackSettings()
 
     @_noLocks @_noAllocation
     init(_ kind: Kind, _ frame: Int64, number: Int = 0, a: Double = 0, b: Double = 0) {
         (self.kind, self.frame, self.number, self.a, self.b) = (kind, frame, number, a, b)
+    }
+}
+
+extension JournalMark {
+    /// The number of the tempo map that it leads to.
+    var map: Int? {
+        switch kind {
+        case .clock: number == 0 ? nil : number
+        case .ownMap: number
+        default: nil
+        }
     }
 }
 
@@ -43,6 +55,7 @@ struct JournalPage: BitwiseCopyable, Sendable {
     var isNew = false
     var isForeign = false
     var clock = BeatClock(sampleRate: 48_000)
+    var clockCount = 0
     var settings = SequencerSettings()
 
     init() {}
@@ -63,6 +76,7 @@ extension Performance {
         let isNew = new.number != pen.number
         pen = new
         if pen.ring == nil { return }
+        if !isNew { noteTime(context.sampleTime) }
         page.time = context.sampleTime
         if isNew { beginPage(context.sampleRate) }
         writeClock(outer, frame, isNew: isNew)
@@ -92,7 +106,7 @@ extension Performance {
         (page.time, page.isNew, isAllStale) = (time, true, true)
         var isFree = false
         for track in 0..<trackCount where places[track].isFree || places[track].isHalted { isFree = true }
-        let plays = isPlaying || ends.count > 0 || pendingCount > 0 || isFree || tempoVersion > 0
+        let plays = isPlaying || ends.count > 0 || pendingCount > 0 || isFree || hasRunOwn
         write(JournalMark(.begins, time, a: rate, b: plays ? 1 : 0))
     }
 
@@ -113,14 +127,20 @@ extension Performance {
         page.clock = outer
         let isLed = outer.isLed || frame != time
         let isOther = outer.isSteady && outer.tempo(at: frame) != outer.ownBeatsPerMinute
-        if isLed || isOther || (!isNew && outer.framesPerMinute != old.framesPerMinute) {
+        // A clock that follows another one is set anew in each cycle.
+        let isSame = outer.version == old.version
+        let follows = isSame && outer.map == nil && outer.frame != old.frame
+        if isLed || isOther || (!isNew && (follows || outer.framesPerMinute != old.framesPerMinute)) {
             if !page.isForeign { write(JournalMark(.foreign, time)) }
             page.isForeign = true
         }
-        if !isNew && outer.version == old.version { return }
-        var mark = JournalMark(.clock, time, number: outer.map?.number ?? 0)
-        mark.clock = outer
-        write(mark)
+        if !isNew && isSame { return }
+        guard let clocks = pen.clocks, clocks.send(outer) else {
+            page.lostCount &+= 1
+            return
+        }
+        write(JournalMark(.clock, time, number: outer.map?.number ?? 0, a: Double(page.clockCount)))
+        page.clockCount &+= 1
     }
 
     /// Writes down a command.
@@ -149,6 +169,14 @@ extension Performance {
     mutating func noteReset(with new: JournalPen, at time: Int64) {
         if new.number != pen.number { return }
         pen = new
+        noteTime(time)
         write(JournalMark(.reset, time))
+    }
+
+    /// Goes on to a time, and writes down if it lies behind.
+    @_noLocks @_noAllocation
+    private mutating func noteTime(_ time: Int64) {
+        if time < page.time { write(JournalMark(.startsOver, page.time)) }
+        page.time = time
     }
 }

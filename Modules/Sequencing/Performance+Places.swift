@@ -157,14 +157,17 @@ extension Performance {
         while track < trackCount {
             let place = places[track]
             let isWanted = track == wanted || wanted == Self.all || wanted == Self.song && !place.isFree
-            var hasPedals = false
-            if isWanted && place.hasSaid {
-                place.table?.with(&context) { table, _ in hasPedals = table.states.hasPedals }
-            }
-            if hasPedals, let entry = entry(track, &context) {
-                lift(64, entry, &context, at: frame)
-                lift(66, entry, &context, at: frame)
-                lift(69, entry, &context, at: frame)
+            if isWanted && place.hasSaid, let entry = entry(track, &context) {
+                var hasPedals = false
+                // Not the table of the last slice, which may be gone before the track has been looked at.
+                entry.place(&context)?.table.snapshot.with(&context) { table, _ in
+                    hasPedals = table.states.hasPedals
+                }
+                if hasPedals {
+                    lift(64, entry, &context, at: frame)
+                    lift(66, entry, &context, at: frame)
+                    lift(69, entry, &context, at: frame)
+                }
             }
             track &+= 1
         }

@@ -70,14 +70,21 @@ extension Performance {
         findLoop(from: here)
     }
 
-    /// Has the commands that wait for a beat or a bar wait for the next one from here on.
+    /// Has the commands that wait for a beat or a bar wait for the next one from here on, and those for a later frame of the slice for the
+    /// beat that it has by now.
     @_noLocks @_noAllocation
-    mutating func setGrid(from here: Double) {
+    mutating func setGrid(from here: Double, movesGrid: Bool = true) {
         for index in 0..<pendingCount {
             let (grid, bars) = (pending[index].command.grid, pending[index].command.bars)
             // One whose time is here stays.
-            if grid != 0 && pending[index].beat > here + Self.rounding {
-                pending[index].beat = clock.beat(on: grid, from: bars > 0 ? pending[index].beat : here)
+            if pending[index].beat <= here + Self.rounding { continue }
+            let isAhead = pending[index].time > time
+            let start = isAhead ? clock.position(at: base &+ (pending[index].time &- time)) : here
+            if grid == 0 && bars == 0 {
+                if isAhead { pending[index].beat = start > here ? start : here }
+            } else if grid != 0 && movesGrid {
+                let first = start > here ? start : here
+                pending[index].beat = clock.beat(on: grid, from: bars > 0 ? pending[index].beat : first)
             }
         }
     }
@@ -136,6 +143,7 @@ extension Performance {
         var new = Pending()
         new.command = command
         new.beat = clock.beat(on: command.grid, bars: command.bars, from: here)
+        new.time = time &+ Int64(frame)
         pending[pendingCount] = new
         pendingCount &+= 1
     }

@@ -180,8 +180,10 @@ extension Performance {
     private mutating func keepWhatIsThere(_ track: Int, _ context: inout RenderContext) {
         let place = places[track]
         let here = (clock.position(at: base) - place.origin) * place.settings.rate - place.round * place.length
-        // Of a pattern, what began longer ago than this may be known or not, as chance will have it: such notes go on.
-        let isKnown = place.clipLength > 0 || (place.settings.loop > 0 && place.settings.loop <= 256)
+        // Of a pattern, what began longer ago than this may be known or not, as chance will have it: such notes go on. So do those that
+        // began where its loop does not come.
+        let loop = place.settings.loop
+        let isLoop = loop > 0 && loop <= 256
         var item = 0
         var left = ends.count
         while left > 0 && item < sounding.count {
@@ -189,7 +191,8 @@ extension Performance {
             if its.track >= 0 { left &-= 1 }
             if its.track == track {
                 let age = here - its.start
-                var isThere = !isKnown && (age > Self.window || age < -1)
+                let isUnknown = isLoop ? its.start >= loop : age > Self.window || age < -1
+                var isThere = place.clipLength == 0 && isUnknown
                 if !isThere {
                     place.table?.with(&context) { table, _ in isThere = table.mayHave(its.start, its.note.number) }
                 }

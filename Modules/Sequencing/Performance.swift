@@ -60,6 +60,8 @@ struct Performance: ~Copyable, Sendable {
     struct Pending: BitwiseCopyable, Sendable {
         var command = SequencerCommand(.stop)
         var beat = 0.0
+        /// The frame of the sample clock from which it counts.
+        var time = Int64.min
 
         @_noLocks @_noAllocation
         init() {}
@@ -160,6 +162,8 @@ struct Performance: ~Copyable, Sendable {
     private var beginsAgain = false
     private var hasOwn = false
     private var hadOwn = false
+    /// Indicates that an earlier slice went by the own clock.
+    private(set) var hasRunOwn = false
     /// The way of the song through this slice.
     var legs = SongLegs()
     var time: Int64 = 0
@@ -225,7 +229,7 @@ struct Performance: ~Copyable, Sendable {
         guard let map else { return }
         if isPlaying { own.lead(by: map, origin: origin, from: beat) } else { own.hold(map, at: stopped, from: beat) }
         clock = own
-        if movesGrid { setGrid(from: beat) }
+        setGrid(from: beat, movesGrid: movesGrid)
     }
 
     /// Returns what was counted since then.
@@ -259,6 +263,7 @@ struct Performance: ~Copyable, Sendable {
         budget = Self.soundingLimit
         if (here - expected).magnitude > 1e-6 { leap(here, &context, isOther: hasOwn != hadOwn) }
         hadOwn = hasOwn
+        if hasOwn { hasRunOwn = true }
         if beginsAgain {
             (beginsAgain, hasNewPlace) = (false, isPlaying)
             if isPlaying { place(origin: here - begun) }

@@ -14,7 +14,7 @@ extension SequencerJournal {
     ///     at 0 join 0 1 1
     ///     at 24000 start - 0.0
     ///
-    /// The lines have: the stay, the channel and the name of a track; the number, the cycle, the seed and the text of a pattern; the number
+    /// The lines have: the stay, the channel and the name of a track, and if its clips are played once; the number, the cycle, the seed and the text of a pattern; the number
     /// of a clip or a tempo map and how many lines of it follow; and what happened on a frame. A clock has the beat and the tempo of the
     /// renderer, as numbers that give the same bits again. Empty lines count for nothing.
     ///
@@ -25,7 +25,7 @@ extension SequencerJournal {
             lines.append("frames \(frames.lowerBound) \(frames.upperBound)")
             for remark in remarks { lines.append("remark \(Self.quoted(remark))") }
             for (stay, track) in tracks.sorted(by: { $0.key < $1.key }) {
-                lines.append("track \(stay) \(track.channel) \(Self.quoted(track.name))")
+                lines.append("track \(stay) \(track.channel) \(Self.quoted(track.name))\(track.repeats ? "" : " once")")
             }
             for (number, stay) in heard().sorted(by: { $0.key < $1.key }) {
                 lines += try text(of: number, heardBy: stay)

@@ -36,6 +36,8 @@ public struct SequencerJournal: Sendable {
     struct TrackName: Sendable, Equatable {
         var name: String
         var channel: Int
+        /// Indicates that clips begin again after their length.
+        var repeats = true
     }
 
     struct Entry: Sendable {
@@ -45,7 +47,7 @@ public struct SequencerJournal: Sendable {
 
     enum Act: Sendable {
         /// The renderer's clock, and the number of its map; 0 for none.
-        case clock(BeatClock, map: Int)
+        indirect case clock(BeatClock, map: Int)
         case ownTempo(Double)
         case ownMap(Int)
         case loop(SongLoop)
@@ -72,30 +74,32 @@ public struct SequencerJournal: Sendable {
     }
 
     /// Takes in marks, of which those from a frame on are left out.
-    mutating func read(_ marks: [JournalMark], until end: Int64) {
+    ///
+    /// - Parameter clocks: The clocks that marks speak of.
+    mutating func read(_ marks: [JournalMark], _ clocks: [BeatClock], until end: Int64) {
         var begin: Int64?
-        var last = Int64.min
+        var end = end
+        if let over = marks.first(where: { $0.kind == .startsOver }) {
+            add("The renderer began anew; what came then, and its last slice before, is missing.")
+            end = over.frame
+        }
         for mark in marks {
-            if mark.kind == .begins {
+            // Of two lives of a renderer the first counts.
+            if mark.kind == .startsOver || mark.frame >= end && mark.kind != .begins { break }
+            switch mark.kind {
+            case .begins:
                 begin = mark.frame
                 sampleRate = mark.a
                 if mark.b != 0 {
                     add("The journal began while the sequencer played: notes that sounded then are missing.")
                 }
-                continue
-            }
-            if mark.frame >= end { break }
-            // The first ones say from where the beats are reckoned.
-            if begin.map({ mark.frame < $0 && last >= $0 }) ?? true {
-                add("The renderer began anew; what came then is missing.")
-                break
-            }
-            last = max(last, mark.frame)
-            if mark.kind == .foreign {
-                add(
-                    "Something else led the tempo: a transport, a renderer around this one or another sample rate.")
-            } else if let act = Self.act(mark) {
-                entries.append(Entry(frame: mark.frame, act: act))
+            case .foreign:
+                add("Something else led the tempo: a transport, a renderer around this one or another sample rate.")
+            case .clock:
+                guard Int(mark.a) < clocks.count else { continue }
+                entries.append(Entry(frame: mark.frame, act: .clock(clocks[Int(mark.a)], map: mark.number)))
+            default:
+                if let act = Self.act(mark) { entries.append(Entry(frame: mark.frame, act: act)) }
             }
         }
         if let begin { frames = begin..<max(begin, end) }
@@ -103,8 +107,7 @@ public struct SequencerJournal: Sendable {
 
     private static func act(_ mark: JournalMark) -> Act? {
         switch mark.kind {
-        case .begins, .foreign: nil
-        case .clock: .clock(mark.clock, map: mark.number)
+        case .begins, .foreign, .startsOver, .clock: nil
         case .ownTempo: .ownTempo(mark.a)
         case .ownMap: .ownMap(mark.number)
         case .loop: .loop(SongLoop(mark.a, mark.b))
@@ -190,6 +193,8 @@ private struct JournalStage {
     private var places: [Int: Track] = [:]
     /// The numbers that stays have now, by those that they had: a command may come before its track, and after it.
     private var stays: [Int: Int] = [:]
+    /// Those that have joined.
+    private var joined: Set<Int> = []
 
     init(
         _ journal: SequencerJournal, _ sequencer: Sequencer, _ renderer: Renderer, _ targets: [String: any NoteTarget]
@@ -211,7 +216,10 @@ private struct JournalStage {
             guard let name = journal.tracks[stay], let target = targets[name.name] else {
                 throw SequencerJournalError("The journal has a track \(stay) of which it does not say what it is.")
             }
-            let track = Track(name.name, try content(number), to: target, channel: name.channel)
+            let track = Track(
+                name.name, try content(number), to: target, channel: name.channel, repeats: name.repeats)
+            // A text may have one stay twice.
+            if !joined.insert(stay).inserted { stays[stay] = nil }
             guard sequencer.append(track, at: place, stay: self.stay(stay)) else {
                 throw SequencerJournalError("The journal has two tracks in the place \(place).")
             }

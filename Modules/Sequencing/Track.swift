@@ -25,7 +25,8 @@ public final class Track: Sendable {
     private let slot: TargetSlot
     private let content: ManagedValue<TrackContent>
     private let channel: UInt8
-    private let repeats: Bool
+    /// Indicates that its clips begin again after their length.
+    let repeats: Bool
     private let muted = ManagedValue(false)
     private let soloed = ManagedValue(false)
     private let offsetBeats = ManagedValue(0.0)
@@ -36,12 +37,14 @@ public final class Track: Sendable {
     private let signal = ChangeSignal()
     private let control: Lock<Control>
 
+    private typealias Edit = @Sendable (inout TrackSettings) -> Void
+
     private struct Control {
         /// The newest content, and older ones that may still be played.
         var source: TrackSource
         var older: [TrackSource] = []
-        /// Settings that the render thread may not have seen yet, with the numbers of their changes.
-        var coming: [(number: Int, settings: TrackSettings)] = []
+        /// Changes of settings that the render thread may not have seen yet, with their numbers.
+        var coming: [(number: Int, edit: Edit)] = []
 
         /// The contents that are heard or may be, the newest at the end.
         var live: [TrackSource] {
@@ -73,8 +76,10 @@ public final class Track: Sendable {
     }
 
     /// Creates a track of either.
-    convenience init(_ name: String, _ content: TrackSource.Content, to target: any NoteTarget, channel: Int) {
-        self.init(name, TrackSource(content, target, repeats: true), target, channel)
+    convenience init(
+        _ name: String, _ content: TrackSource.Content, to target: any NoteTarget, channel: Int, repeats: Bool
+    ) {
+        self.init(name, TrackSource(content, target, repeats: repeats), target, channel, repeats: repeats)
     }
 
     /// Creates a track of a clip.
@@ -203,12 +208,10 @@ public final class Track: Sendable {
     }
 
     /// Changes settings. The notes that the track has there are worked out first.
-    private func change(_ edit: (inout TrackSettings) -> Void, set: () -> Void) {
-        var new = settings
-        edit(&new)
+    private func change(_ edit: @escaping Edit, set: () -> Void) {
         let number = Self.changes.wrappingAdd(1, ordering: .relaxed).newValue
         let sequencer = control.withLock { control in
-            control.coming = control.coming.suffix(15) + [(number, new)]
+            control.coming = control.coming.suffix(255) + [(number, edit)]
             return control.sequencer
         }
         sequencer?.provide([self])
@@ -216,7 +219,12 @@ public final class Track: Sendable {
         signal.raise()
         sequencer?.noteChange()
         let isOver: @Sendable () -> Void = { [weak self] in
-            self?.control.withLock { control in control.coming.removeAll { $0.number == number } }
+            guard let self else { return }
+            let sequencer = control.withLock { control in
+                control.coming.removeAll { $0.number == number }
+                return control.sequencer
+            }
+            sequencer?.noteChange()
         }
         OpenTransaction.afterCycles(isOver, ifCalledOff: isOver)
     }
@@ -315,13 +323,21 @@ public final class Track: Sendable {
 
     /// Works out the notes that are played soon.
     func provide(_ song: SongPlace) {
-        let now = settings
+        // What comes before what is: it may become that meanwhile.
         let (sources, coming, last) = control.withLock { control in
             let live = control.live
-            return (live, control.coming.map(\.settings), live.last { $0.told[1] == 1 })
+            return (live, control.coming.map(\.edit), live.last { $0.told[1] == 1 })
+        }
+        // As they are, with each change alone, and with one after the other.
+        var all = [settings]
+        for edit in coming {
+            var (alone, next) = (all[0], all[all.count - 1])
+            edit(&alone)
+            edit(&next)
+            all += [alone, next]
         }
         var wanted: Set<Int> = []
-        for settings in [now] + coming {
+        for settings in all {
             wanted.formUnion(windows(song.beats.map { ($0 - settings.offset) * settings.rate }, settings))
         }
         if let last {
@@ -329,7 +345,7 @@ public final class Track: Sendable {
             // Where it is, also while settings that lead it elsewhere wait for their time.
             var heard = TrackSettings()
             (heard.rate, heard.loop) = (Double(bitPattern: last.told[2]), Double(bitPattern: last.told[3]))
-            for settings in [now, heard] + coming {
+            for settings in all + [heard] {
                 wanted.formUnion(windows(song.clocks.map { ($0 - origin) * settings.rate }, settings))
             }
         }

@@ -9,6 +9,8 @@ final class KeysDriver {
     private let renderer: Renderer
     private(set) var now = 0
     var isOffline = true
+    /// Has the next cycle be frame 0 of another life.
+    var startsOver = false
     var transport: (Int) -> Transport = { _ in Transport() }
 
     init(_ make: (MIDIInput) throws -> Renderer) rethrows { renderer = try make(keys) }
@@ -37,7 +39,9 @@ final class KeysDriver {
                     supply.transport = transport(now)
                     let channels = UnsafeBufferPointer(start: output.pointers, count: output.channelCount)
                     unsafe renderer.render(
-                        frames: count, into: channels, hostTime: 0, isOffline: isOffline, supply: &supply)
+                        frames: count, into: channels, hostTime: 0, isOffline: isOffline, supply: &supply,
+                        startsOver: startsOver)
+                    startsOver = false
                 }
             }
             now += count

@@ -40,6 +40,23 @@ import Testing
         #expect(takes.begun.map { Int($0[0]) } == expected.filter { $0 < 414_000 })
     }
 
+    @Test("Settings that wait for many times, and others that come before them: no note is late")
+    func many() throws {
+        let takes = Takes()
+        let track = Track("low", Pattern("0*4"), to: takes)
+        let rig = try Rig(track)
+        rig.sequencer.start(from: 4_000)
+        rig.render(24_000, cycle: 480)
+        for number in 1...40 {
+            try rig.renderer.transaction(at: .sample(Int64(24_000 + 4_800 * number))) {
+                track.offset = Fraction(number * 90)
+            }
+        }
+        track.rate = 3
+        rig.render(40 * 4_800 + 96_000, cycle: 480)
+        #expect(rig.sequencer.lateCount == 0 && takes.begun.count > 30)
+    }
+
     @Test("A change of settings in a transaction that is called off leaves everything as it was")
     func calledOff() throws {
         struct No: Error {}

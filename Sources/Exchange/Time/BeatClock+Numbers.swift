@@ -13,7 +13,7 @@ extension BeatClock {
     package init?(_ numbers: [Double], sampleRate: Double) {
         guard numbers.count == 23, numbers[0].magnitude <= 0x1p53, numbers[0] == numbers[0].rounded(.down),
             numbers[1].magnitude <= 1e18, numbers[2].magnitude <= 1e10, numbers[3].magnitude <= 1e10,
-            (1...1e4).contains(numbers[4]), (1...1_024).contains(numbers[5]), (1...1_024).contains(numbers[6]),
+            TempoPiece.range.contains(numbers[4]), (1...1_024).contains(numbers[5]), (1...1_024).contains(numbers[6]),
             let piece = TempoPiece(Array(numbers[7..<14])), let bars = BarLines(Array(numbers[14..<21])),
             (0...0x1p31).contains(numbers[21]), numbers[22].magnitude <= 1e10
         else { return nil }
@@ -26,10 +26,13 @@ extension BeatClock {
 }
 
 extension TempoPiece {
+    /// The tempos that there are; those of a ramp may be rounded.
+    fileprivate static let range = 0.999e-3...1.001e4
+
     fileprivate var numbers: [Double] { [first, before, after, beats, minutes, slope, isExponential ? 1 : 0] }
 
     fileprivate init?(_ numbers: [Double]) {
-        let tempo = 1.0...1e4
+        let tempo = TempoPiece.range
         guard tempo.contains(numbers[0]), tempo.contains(numbers[1]), tempo.contains(numbers[2]), numbers[3] > 0,
             numbers[4] > 0, numbers[5].isFinite
         else { return nil }
@@ -49,9 +52,10 @@ extension BarLines {
     }
 
     fileprivate init?(_ numbers: [Double]) {
-        let length = 1.0 / 64...1_024
+        let length = 1.0 / 64...1e6
         guard numbers[0].magnitude <= 1e10, numbers[1].magnitude <= 0x1p40, numbers[1] == numbers[1].rounded(.down),
-            length.contains(numbers[2]), numbers[3] > 0, numbers[3] <= 1e9, numbers[4] >= numbers[0],
+            length.contains(numbers[2]), numbers[3] > 0, numbers[3] <= 1e9,
+            numbers[4] == .infinity || numbers[4].magnitude <= 1e10,
             length.contains(numbers[5]), numbers[6] > 0, numbers[6] <= 1e9
         else { return nil }
         self.init(beatsPerBar: numbers[2], beatType: numbers[3])

@@ -1,0 +1,101 @@
+import RenderStack
+import TestSupport
+import Testing
+
+/// What is at the ends of a journal, of its ranges and of its slices.
+@Suite struct JournalBoundsTests {
+    @Test("Clips that are played once, negative beats and tempos at the ends of their range are played again")
+    func bounds() throws {
+        let stage = try JournalTests.Stage(Sequencer())
+        stage.sequencer.append(Track("low", Clip(Pattern("0 4 7 11"), length: 3), to: stage.low, repeats: false))
+        stage.sequencer.append(Track("high", Clip(Pattern("60*3"), length: 1), to: stage.high))
+        stage.sequencer.tempo = 100
+        stage.renderer.tempo.position = -8
+        stage.sequencer.keepJournal()
+        stage.sequencer.start()
+        var sound = stage.renderer.renderOffline(frames: 120_000, cycle: 99).array(0)
+        stage.renderer.tempo.metre = Metre(3)
+        sound += stage.renderer.renderOffline(frames: 1_000, cycle: 99).array(0)
+        stage.sequencer.tempo = nil
+        stage.renderer.tempo.ramp(to: 999, beats: 0.3, shape: .exponential)
+        sound += stage.renderer.renderOffline(frames: 30_000, cycle: 99).array(0)
+        stage.renderer.tempo.ramp(to: 1, beats: 2)
+        sound += stage.renderer.renderOffline(frames: 30_000, cycle: 99).array(0)
+        stage.renderer.tempo.map = TempoMap(
+            [.init(at: -1, 10_000, .exponential), .init(at: 0.5, 1, .line), .init(at: 1, 10_000)])
+        sound += stage.renderer.renderOffline(frames: 100_000, cycle: 99).array(0)
+        stage.renderer.tempo.metre = Metre(5)
+        stage.renderer.tempo.position = -2.5
+        sound += stage.renderer.renderOffline(frames: 100_000, cycle: 99).array(0)
+        let journal = try #require(stage.sequencer.endJournal())
+        #expect(journal.remarks.isEmpty, "\(journal.remarks)")
+        let read = try SequencerJournal(text: try journal.text)
+        #expect(try read.text == journal.text)
+        #expect(try JournalTests.again(read, cycle: 256) == sound.map(\.bitPattern))
+    }
+
+    @Test(
+        "A journal that begins when the sequencer's own clock was under way says so, and one that begins with it does not"
+    )
+    func own() throws {
+        for isMap in [true, false] {
+            for isLate in [true, false] {
+                let stage = try JournalTests.Stage(Sequencer())
+                stage.sequencer.append(Track("low", Pattern("0*7"), to: stage.low))
+                if isMap { stage.sequencer.tempoMap = TempoMap(90) } else { stage.sequencer.tempo = 90 }
+                if isLate { _ = stage.renderer.renderOffline(frames: 20_000) }
+                stage.sequencer.keepJournal()
+                stage.sequencer.start(at: .nextBeat)
+                let sound = stage.renderer.renderOffline(frames: 60_000, cycle: 77).array(0).map(\.bitPattern)
+                let journal = try #require(stage.sequencer.endJournal())
+                #expect(journal.remarks.isEmpty == !isLate)
+                if !isLate { #expect(try JournalTests.again(journal, cycle: 512) == sound) }
+            }
+        }
+    }
+
+    @Test("Commands for a frame in the middle of a slice keep it, also where a piece of the song's map ends before it")
+    func middle() throws {
+        let stage = try JournalTests.Stage(Sequencer())
+        stage.sequencer.append(Track("low", Pattern("0*16"), to: stage.low))
+        stage.sequencer.tempoMap = TempoMap(
+            (0..<300).map { TempoMap.Point(at: 0.013 * Double($0), $0 % 2 == 0 ? 60 : 300) })
+        stage.sequencer.keepJournal()
+        stage.sequencer.start()
+        for time in stride(from: Int64(1_000), to: 90_000, by: 777) {
+            stage.sequencer.locate(Fraction(Int(time) % 7, 3), at: .at(.sample(time)))
+            stage.sequencer.locate(Fraction(Int(time) % 5, 4), at: .next(1 / 64).after(.sample(time + 100)))
+        }
+        let sound = stage.renderer.renderOffline(frames: 100_000, cycle: 50_000).array(0).map(\.bitPattern)
+        let journal = try #require(stage.sequencer.endJournal())
+        #expect(journal.remarks.isEmpty)
+        for cycle in [64, 1_000, 50_000] { #expect(try JournalTests.again(journal, cycle: cycle) == sound, "\(cycle)") }
+    }
+
+    @Test("Another life of a renderer is said, and the first one is kept")
+    func lives() throws {
+        let sequencer = Sequencer()
+        let (low, heard) = (Takes(), Takes())
+        sequencer.append(Track("low", Pattern("0*16"), to: low))
+        let driver = try KeysDriver { _ in try Self.loop(sequencer) }
+        sequencer.keepJournal()
+        sequencer.start()
+        driver.render(to: 50_000, cycle: 500)
+        let first = low.entries
+        driver.startsOver = true
+        driver.render(to: 55_000, cycle: 500)
+        let journal = try #require(sequencer.endJournal())
+        #expect(journal.remarks.contains { $0.contains("began anew") } && journal.frames == 0..<49_500)
+        let again = Sequencer()
+        try journal.perform(on: again, of: try Self.loop(again), targets: ["low": heard]) { _ in }
+        #expect(heard.begun == first.filter { $0.kind == .on && $0.frame < 49_500 }.map { [Double($0.frame), 0] })
+    }
+
+    private static func loop(_ sequencer: Sequencer) throws -> Renderer {
+        try Renderer(sampleRate: 48_000) { context in
+            context.run(sequencer)
+            context.push()
+            context.output()
+        }
+    }
+}
