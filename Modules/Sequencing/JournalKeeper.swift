@@ -73,6 +73,8 @@ final class JournalKeeper: Sendable {
 
     func keep(_ source: TrackSource) { state.withLock { $0.contents[source.number] = source.content } }
 
+    func keep(_ map: TempoMap) { state.withLock { $0.maps[map.table.places.number] = map } }
+
     /// Takes in what the render thread has written.
     func drain() {
         state.withLock { state in
@@ -132,6 +134,7 @@ extension Sequencer {
             return control.places.compactMap { $0 }
         }
         for seat in seats { keeper.name(seat.track, seat.stay) }
+        if let map = tempoMap { keeper.keep(map) }
         control.withLock { control in
             // Another thread may have begun one meanwhile.
             guard control.journal === keeper else { return }
@@ -164,6 +167,9 @@ extension Sequencer {
 
     /// Keeps a content for the journal, before it can be heard.
     func keep(_ source: TrackSource) { control.withLock { $0.journal }?.keep(source) }
+
+    /// Keeps a map for the journal: another one may have taken its place before its mark is read.
+    func keep(_ map: TempoMap) { control.withLock { $0.journal }?.keep(map) }
 
     /// Makes room for more marks.
     func drainJournal() { control.withLock { $0.journal }?.drain() }

@@ -123,6 +123,9 @@ struct Performance: ~Copyable, Sendable {
     private var map: TempoTable.Places?
     private var mapVersion: UInt64 = 0
     private var hasNewMap = false
+    /// Indicates that a piece of the clock's map begins with this slice, and where the last one of the renderer's map began.
+    private var hasNewPiece = false
+    private var outerPiece = Double.nan
     /// Indicates that a map has given the own clock its tempo and bars.
     private var hasOtherTempo = false
 
@@ -207,6 +210,8 @@ struct Performance: ~Copyable, Sendable {
         if map != nil { hasOtherTempo = true }
         guard hasOwn else {
             (clock, base) = (outer, frame)
+            hasNewPiece = outer.map != nil && outer.pieceBeginning != outerPiece
+            outerPiece = outer.pieceBeginning
             return
         }
         base = time
@@ -217,7 +222,7 @@ struct Performance: ~Copyable, Sendable {
             if hasOtherTempo { own.set(.metre(Metre(4)), tempoVersion, at: time) }
             hasOtherTempo = false
         }
-        own.advance(to: time)
+        hasNewPiece = own.advance(to: time)
         clock = own
     }
 
@@ -275,6 +280,8 @@ struct Performance: ~Copyable, Sendable {
         }
         followTransport(&context, here)
         if hasNewMap { followMap(from: here) }
+        // As where it begins in the middle of a slice.
+        if hasNewPiece { setGrid(from: clock.pieceBeginning) }
     }
 
     /// Plays a slice.

@@ -196,6 +196,7 @@ public final class Sequencer: StreamingModule {
         get { ownTempo.value.map }
         set {
             if newValue == nil && tempo != nil { return }
+            if let newValue { keep(newValue) }
             ownTempo.set(SongTempo(map: newValue))
         }
     }

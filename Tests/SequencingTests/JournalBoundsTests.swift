@@ -72,6 +72,23 @@ import Testing
         for cycle in [64, 1_000, 50_000] { #expect(try JournalTests.again(journal, cycle: cycle) == sound, "\(cycle)") }
     }
 
+    @Test(
+        "A command for the next bar goes by the bars of the map, also where a cycle begins with them",
+        arguments: [480, 500, 4_096])
+    func bars(cycle: Int) throws {
+        let map = TempoMap([.init(at: 0, 120)], metres: [.init(at: 2, Metre(3))])
+        for isOwn in [true, false] {
+            let takes = Takes()
+            let rig = try Rig(Track("low", Pattern("<0 1 2 3 4 5 6 7>"), to: takes))
+            if isOwn { rig.sequencer.tempoMap = map } else { rig.renderer.tempo.map = map }
+            rig.sequencer.start()
+            rig.render(24_000, cycle: 480)
+            rig.sequencer.locate(12, at: .nextBar)
+            rig.render(96_000, cycle: cycle)
+            #expect(takes.begun == [[0, 0], [48_000, 3]])
+        }
+    }
+
     @Test("Another life of a renderer is said, and the first one is kept")
     func lives() throws {
         let sequencer = Sequencer()

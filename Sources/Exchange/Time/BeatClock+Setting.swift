@@ -190,6 +190,9 @@ extension BeatClock {
         piece = TempoPiece(now)
     }
 
+    /// The position at which the present piece of the map begins.
+    package var pieceBeginning: Double { @_noLocks @_noAllocation get { beat } }
+
     /// The position at which the present piece of the map ends.
     package var pieceEndPosition: Double {
         @_noLocks @_noAllocation get { map == nil ? .infinity : beat + piece.beats }
