@@ -281,7 +281,10 @@ struct Performance: ~Copyable, Sendable {
         followTransport(&context, here)
         if hasNewMap { followMap(from: here) }
         // As where it begins in the middle of a slice.
-        if hasNewPiece { setGrid(from: clock.pieceBeginning) }
+        if hasNewPiece {
+            let start = clock.pieceBeginning
+            setGrid(from: frame(of: start) < 0 ? here : start)
+        }
     }
 
     /// Plays a slice.

@@ -89,6 +89,20 @@ import Testing
         }
     }
 
+    @Test("A command for the next bar waits for one, also where the sequencer comes to a map that began long before")
+    func oldPiece() throws {
+        let takes = Takes()
+        let rig = try Rig(Track("low", Pattern("<0 1 2 3 4 5 6 7>"), to: takes))
+        rig.renderer.tempo.map = TempoMap([.init(at: 0, 120)])
+        rig.sequencer.tempo = 120
+        rig.render(36_000)
+        rig.sequencer.start(at: .nextBar)
+        rig.render(12_000)
+        rig.sequencer.tempo = nil
+        rig.render(96_000)
+        #expect(takes.begun.first == [96_000, 0])
+    }
+
     @Test("Another life of a renderer is said, and the first one is kept")
     func lives() throws {
         let sequencer = Sequencer()
