@@ -129,7 +129,7 @@ extension Sequencer {
     public func keepJournal() {
         let keeper = JournalKeeper(tracks: capacity, late: lateCount, lost: lostCount)
         // A track that comes from now on is named by who adds it.
-        let seats = control.withLock { control in
+        let seats = control.change { control in
             control.journal = keeper
             return control.places.compactMap { $0 }
         }
@@ -146,7 +146,7 @@ extension Sequencer {
     public var journal: SequencerJournal? {
         // The end first: what is written before it is there.
         let end = Int64(bitPattern: seen[2])
-        return control.withLock { $0.journal }?.journal(
+        return keeper?.journal(
             capacity: capacity, until: end, late: lateCount, lost: lostCount, missing: Int(seen[3]))
     }
 
@@ -154,23 +154,21 @@ extension Sequencer {
     @discardableResult
     public func endJournal() -> SequencerJournal? {
         let journal = journal
-        // The keeper is let go of behind the lock.
-        let keeper = control.withLock { control in
-            let keeper = control.journal
+        control.change { control in
             control.journal = nil
             OpenTransaction.suspended { pen.set(JournalPen.Shared()) }
-            return keeper
         }
-        withExtendedLifetime(keeper) {}
         return journal
     }
 
+    private var keeper: JournalKeeper? { control.withLock { $0.journal } }
+
     /// Keeps a content for the journal, before it can be heard.
-    func keep(_ source: TrackSource) { control.withLock { $0.journal }?.keep(source) }
+    func keep(_ source: TrackSource) { keeper?.keep(source) }
 
     /// Keeps a map for the journal: another one may have taken its place before its mark is read.
-    func keep(_ map: TempoMap) { control.withLock { $0.journal }?.keep(map) }
+    func keep(_ map: TempoMap) { keeper?.keep(map) }
 
     /// Makes room for more marks.
-    func drainJournal() { control.withLock { $0.journal }?.drain() }
+    func drainJournal() { keeper?.drain() }
 }

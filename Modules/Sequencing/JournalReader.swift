@@ -34,13 +34,7 @@ struct JournalReader {
         case "track":
             let stay = try whole("the stay"), channel = try whole("the channel", in: 0...15)
             var track = SequencerJournal.TrackName(name: try word("the name"), channel: channel)
-            if place < words.count {
-                guard words[place] == "once" else {
-                    throw SequencerJournalError("\"\(words[place])\" is nothing that a track has.")
-                }
-                place += 1
-                track.repeats = false
-            }
+            track.repeats = !passes("once")
             journal.tracks[stay] = track
         case "pattern": try readPattern(&journal)
         case "clip": taken += try readClip(&journal, lines.dropFirst())
@@ -130,10 +124,8 @@ struct JournalReader {
         let kind = try word("what happened")
         switch kind {
         case "clock": return try clock(journal)
-        case "own" where place < words.count && words[place] == "map":
-            place += 1
-            return .ownMap(try map(journal))
-        case "own": return .ownTempo(try number("the tempo", in: 1...999, or: 0))
+        case "own":
+            return passes("map") ? .ownMap(try map(journal)) : .ownTempo(try number("the tempo", in: 1...999, or: 0))
         case "loop": return .loop(SongLoop(try number("a beat", in: -1e9...1e9), try number("a beat", in: -1e9...1e9)))
         case "follow": return .follows(try whole("0 or 1", in: 0...1) == 1)
         case "join":
@@ -175,10 +167,7 @@ struct JournalReader {
         guard let clock = BeatClock(numbers, sampleRate: journal.sampleRate) else {
             throw SequencerJournalError("These are not the numbers of a clock.")
         }
-        if place == words.count { return .clock(clock, map: 0) }
-        guard words[place] == "map" else { throw SequencerJournalError("\"\(words[place])\" is no number of a clock.") }
-        place += 1
-        return .clock(clock, map: try map(journal))
+        return .clock(clock, map: passes("map") ? try map(journal) : 0)
     }
 
     private mutating func trackCommand(_ action: SequencerCommand.Action) throws -> SequencerJournal.Act {
@@ -205,11 +194,7 @@ struct JournalReader {
     }
 
     private mutating func beat() throws -> Double {
-        if place < words.count && words[place] == "-" {
-            place += 1
-            return .nan
-        }
-        return try number("the beat, or -", in: -1e9...1e9)
+        passes("-") ? .nan : try number("the beat, or -", in: -1e9...1e9)
     }
 
     /// 0 for at once, -1 for bars.
@@ -241,6 +226,13 @@ struct JournalReader {
         throw SequencerJournalError(
             "\"\(word)\" is not \(what): write \(other.map { "\($0) or " } ?? "")a number from \(range.lowerBound) to \(range.upperBound)."
         )
+    }
+
+    /// Goes on behind a word, if it comes next. Returns whether it did.
+    private mutating func passes(_ word: String) -> Bool {
+        guard place < words.count, words[place] == word else { return false }
+        place += 1
+        return true
     }
 
     private mutating func word(_ what: String) throws -> String {

@@ -76,9 +76,7 @@ extension Performance {
         let isNew = new.number != pen.number
         pen = new
         if pen.ring == nil { return }
-        if !isNew { noteTime(context.sampleTime) }
-        page.time = context.sampleTime
-        if isNew { beginPage(context.sampleRate) }
+        if isNew { beginPage(context) } else { noteTime(context.sampleTime) }
         writeClock(outer, frame, isNew: isNew)
         if isNew { writePlace() }
         let old = page.settings
@@ -100,14 +98,13 @@ extension Performance {
     }
 
     @_noLocks @_noAllocation
-    private mutating func beginPage(_ rate: Double) {
-        let time = page.time
+    private mutating func beginPage(_ context: borrowing RenderContext) {
         page = JournalPage()
-        (page.time, page.isNew, isAllStale) = (time, true, true)
+        (page.time, page.isNew, isAllStale) = (context.sampleTime, true, true)
         var isFree = false
         for track in 0..<trackCount where places[track].isFree || places[track].isHalted { isFree = true }
         let plays = isPlaying || ends.count > 0 || pendingCount > 0 || isFree || hasRunOwn
-        write(JournalMark(.begins, time, a: rate, b: plays ? 1 : 0))
+        write(JournalMark(.begins, page.time, a: context.sampleRate, b: plays ? 1 : 0))
     }
 
     /// Writes down where the song is.

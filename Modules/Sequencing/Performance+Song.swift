@@ -79,12 +79,12 @@ extension Performance {
             // One whose time is here stays.
             if pending[index].beat <= here + Self.rounding { continue }
             let isAhead = pending[index].time > time
-            let start = isAhead ? clock.position(at: base &+ (pending[index].time &- time)) : here
+            let its = isAhead ? clock.position(at: base &+ (pending[index].time &- time)) : here
+            let start = its > here ? its : here
             if grid == 0 && bars == 0 {
-                if isAhead { pending[index].beat = start > here ? start : here }
+                if isAhead { pending[index].beat = start }
             } else if grid != 0 && movesGrid {
-                let first = start > here ? start : here
-                pending[index].beat = clock.beat(on: grid, from: bars > 0 ? pending[index].beat : first)
+                pending[index].beat = clock.beat(on: grid, from: bars > 0 ? pending[index].beat : start)
             }
         }
     }

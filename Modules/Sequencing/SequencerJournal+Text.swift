@@ -14,9 +14,9 @@ extension SequencerJournal {
     ///     at 0 join 0 1 1
     ///     at 24000 start - 0.0
     ///
-    /// The lines have: the stay, the channel and the name of a track, and if its clips are played once; the number, the cycle, the seed and the text of a pattern; the number
-    /// of a clip or a tempo map and how many lines of it follow; and what happened on a frame. A clock has the beat and the tempo of the
-    /// renderer, as numbers that give the same bits again. Empty lines count for nothing.
+    /// The lines have: the stay, the channel and the name of a track, and if its clips are played once; the number, the cycle, the seed and the
+    /// text of a pattern; the number of a clip or a tempo map and how many lines of it follow; and what happened on a frame. A clock has the beat
+    /// and the tempo of the renderer, as numbers that give the same bits again. Empty lines count for nothing.
     ///
     /// - Throws: A ``SequencerJournalError`` that names the track whose pattern has no text, because a closure or a change made it.
     public var text: String {

@@ -2,8 +2,8 @@ public import RenderCore
 internal import Sharing
 public import Voices
 
-/// A record of what was done with a ``Sequencer``: its commands, the edits and settings of its tracks, and what became of the renderer's tempo, each
-/// with the frame on which it took effect.
+/// A record of what was done with a ``Sequencer``: its commands, the edits and settings of its tracks, and what became of the renderer's
+/// tempo, each with the frame on which it took effect.
 ///
 ///     sequencer.keepJournal()                                         // before the renderer runs
 ///     …                                                               // the concert

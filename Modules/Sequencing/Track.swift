@@ -328,6 +328,7 @@ public final class Track: Sendable {
             let live = control.live
             return (live, control.coming.map(\.edit), live.last { $0.told[1] == 1 })
         }
+        guard sources.contains(where: \.isPattern) else { return }
         // As they are, with each change alone, and with one after the other.
         var all = [settings]
         for edit in coming {

@@ -81,6 +81,9 @@ final class TrackSource: Sendable {
         trouble.withLock { $0 = problem }
     }
 
+    /// Indicates that its notes are worked out as they are wanted.
+    var isPattern: Bool { if case .pattern = content { true } else { false } }
+
     /// The first thing that was wrong with its notes.
     var problem: String? { trouble.withLock { $0 } }
 

@@ -105,28 +105,18 @@ import Testing
 
     @Test("Another life of a renderer is said, and the first one is kept")
     func lives() throws {
-        let sequencer = Sequencer()
         let (low, heard) = (Takes(), Takes())
-        sequencer.append(Track("low", Pattern("0*16"), to: low))
-        let driver = try KeysDriver { _ in try Self.loop(sequencer) }
-        sequencer.keepJournal()
-        sequencer.start()
+        let (rig, again) = (try Rig(Track("low", Pattern("0*16"), to: low)), try Rig())
+        let driver = KeysDriver { _ in rig.renderer }
+        rig.sequencer.keepJournal()
+        rig.sequencer.start()
         driver.render(to: 50_000, cycle: 500)
         let first = low.entries
         driver.startsOver = true
         driver.render(to: 55_000, cycle: 500)
-        let journal = try #require(sequencer.endJournal())
+        let journal = try #require(rig.sequencer.endJournal())
         #expect(journal.remarks.contains { $0.contains("began anew") } && journal.frames == 0..<49_500)
-        let again = Sequencer()
-        try journal.perform(on: again, of: try Self.loop(again), targets: ["low": heard]) { _ in }
+        try journal.perform(on: again.sequencer, of: again.renderer, targets: ["low": heard]) { _ in }
         #expect(heard.begun == first.filter { $0.kind == .on && $0.frame < 49_500 }.map { [Double($0.frame), 0] })
-    }
-
-    private static func loop(_ sequencer: Sequencer) throws -> Renderer {
-        try Renderer(sampleRate: 48_000) { context in
-            context.run(sequencer)
-            context.push()
-            context.output()
-        }
     }
 }
