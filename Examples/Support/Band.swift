@@ -1,4 +1,4 @@
-internal import Glibc
+internal import DiskFiles
 internal import RenderStack
 
 /// Four short files that loop, made by arithmetic, for an example that is given none. They have different rates,
@@ -18,11 +18,8 @@ public final class Band {
 
     /// Makes the files in a folder of their own, which goes with this object.
     public init() throws {
-        guard let made = unsafe "/tmp/renderstack-XXXXXX".withCString({ unsafe mkdtemp(strdup($0)) }) else {
-            throw NoFolder()
-        }
-        folder = unsafe String(cString: made)
-        unsafe free(made)
+        guard let made = try? FileDescriptor.makeTemporaryFolder("/tmp/renderstack-") else { throw NoFolder() }
+        folder = made
         drums = "\(folder)/drums.wav"
         bass = "\(folder)/bass.flac"
         piano = "\(folder)/piano.ogg"
@@ -34,8 +31,8 @@ public final class Band {
     }
 
     deinit {
-        for path in [drums, bass, piano, bell] { _ = unsafe unlink(path) }
-        _ = unsafe rmdir(folder)
+        for path in [drums, bass, piano, bell] { FileDescriptor.remove(path) }
+        FileDescriptor.removeFolder(folder)
     }
 
     /// There is no place for the files.

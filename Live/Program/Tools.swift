@@ -1,3 +1,4 @@
+import DiskFiles
 import Glibc
 
 /// The places of the programs and folders that this program needs.
@@ -23,9 +24,11 @@ enum Places {
             throw LiveError("There is no swiftc in PATH: install Swift 6.3, or add its folder to PATH.")
         }
         let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
-        var template = Array("\(base)/renderstack-live-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { throw LiveError("\(base) cannot be written: \(errorText())") }
-        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return Compiler.Tools(swiftc: swiftc, build: build, folder: folder)
+        do {
+            let folder = try FileDescriptor.makeTemporaryFolder("\(base)/renderstack-live-")
+            return Compiler.Tools(swiftc: swiftc, build: build, folder: folder)
+        } catch {
+            throw LiveError("\(base) cannot be written: \(errorText(error.code))")
+        }
     }
 }

@@ -46,6 +46,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
         throw DiskFault(path: path, code: errno)
     }
 
+    /// Makes a folder for this user alone, whose path begins with a text and ends with signs that no other has. Returns the path.
+    package static func makeTemporaryFolder(_ beginning: String) throws(DiskFault) -> String {
+        if beginning.utf8.contains(0) { throw DiskFault(path: beginning, code: EINVAL) }
+        var path = Array("\(beginning)XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&path) != nil else { throw DiskFault(path: beginning, code: errno) }
+        return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// Returns whether a name is taken, by whatever has it.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
@@ -62,6 +70,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Removes a file, if it is there.
     package static func remove(_ path: String) { _ = unsafe unlink(path) }
+
+    /// Removes a folder, if it is there and empty.
+    package static func removeFolder(_ path: String) { _ = unsafe rmdir(path) }
 
     private static func open(
         _ path: String, _ flags: Int32, mode: mode_t = 0o666, named name: String, reading: Bool
